@@ -81,7 +81,7 @@
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned by `fleet/planner` |
 //! | newer API versions without a release (`migrate`) | `plan/migration.rs` says which, `fleet/generator/migration.rs` plans; what becomes of a field, `kustomize/conversion` |
 //! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` gathers its facts, `bot/sync/campaigns` acts |
-//! | which webhook is asked whether a wave is healthy | `bot/wave_webhooks.rs` decides, `webhooks` asks |
+//! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, `webhooks` asks |
 //! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
 //! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them |
 //! | how secrets come out of Vault | `live/secrets` reads, `reconciler-core/leases` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |

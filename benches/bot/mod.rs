@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use capstan_forge::{Edit, Forge, Options, Permission, Recording, RepositorySelection};
+use capstan_forge::{Edit, Forge, Options, Permission, Recording, Selection};
 
 pub(crate) const REPOSITORY: &str = "acme/fleet";
 
@@ -19,7 +19,7 @@ pub(crate) fn forge(recording: Recording, files: &[Edit]) -> Forge {
     forge.grant(REPOSITORY, "ada", Permission::Admin).unwrap();
     forge.commit(REPOSITORY, "main", "ada", "A fleet", files).unwrap();
     forge.pack(REPOSITORY).unwrap();
-    forge.install("acme", RepositorySelection::All).unwrap();
+    forge.install("acme", Selection::All).unwrap();
     forge
 }
 

@@ -12,10 +12,10 @@ use capstan_ports::{CampaignRecord, CampaignTarget, FleetFacts};
 const ROWS: usize = 256;
 
 /// What tells rows of a repository apart: target and kind of source.
-type CampaignKey = (String, String);
+type Key = (String, String);
 /// Target, kind of source, state, reason, source, what is offered, who holds it; versions of Kubernetes, wave and its
 /// place, machines.
-type CampaignRow = (
+type Row = (
     String,
     String,
     String,
@@ -30,7 +30,7 @@ type CampaignRow = (
     Option<i64>,
 );
 /// Kind of source, source, limits of open ones and of an hour.
-type CampaignHead = (String, String, Option<i64>, Option<i64>);
+type Head = (String, String, Option<i64>, Option<i64>);
 
 impl Database {
     /// Makes what is stored of a repository's campaigns these; writes only what differs.
@@ -44,21 +44,21 @@ impl Database {
         campaigns: &[CampaignRecord],
     ) -> Result<(), sqlx::Error> {
         let repository = repository.cast_signed();
-        let by_kind = |head: CampaignHead| (head.0.clone(), head);
-        let heads: BTreeMap<String, CampaignHead> = campaigns.iter().map(head).map(by_kind).collect();
-        let by_key = |row: CampaignRow| ((row.0.clone(), row.1.clone()), row);
+        let by_kind = |head: Head| (head.0.clone(), head);
+        let heads: BTreeMap<String, Head> = campaigns.iter().map(head).map(by_kind).collect();
+        let by_key = |row: Row| ((row.0.clone(), row.1.clone()), row);
         let rows = campaigns
             .iter()
             .flat_map(|campaign| campaign.targets.iter().map(|target| row(&campaign.kind, target)));
-        let wanted: BTreeMap<CampaignKey, CampaignRow> = rows.map(by_key).collect();
-        let known_heads: Vec<CampaignHead> = read!(self, pool => sqlx::query_as(
+        let wanted: BTreeMap<Key, Row> = rows.map(by_key).collect();
+        let known_heads: Vec<Head> = read!(self, pool => sqlx::query_as(
             "SELECT source_kind, source, open_limit, hour_limit FROM campaigns WHERE repository = $1",
         )
         .bind(repository)
         .fetch_all(pool)
         .await)?;
-        let known_heads: BTreeMap<String, CampaignHead> = known_heads.into_iter().map(by_kind).collect();
-        let known: Vec<CampaignRow> = read!(self, pool => sqlx::query_as(
+        let known_heads: BTreeMap<String, Head> = known_heads.into_iter().map(by_kind).collect();
+        let known: Vec<Row> = read!(self, pool => sqlx::query_as(
             "SELECT target, source_kind, state, reason, at_source, offered, hold, kubernetes, kubernetes_offered, wave,
                  wave_place, machines
              FROM campaign_targets WHERE repository = $1",
@@ -66,9 +66,9 @@ impl Database {
         .bind(repository)
         .fetch_all(pool)
         .await)?;
-        let known: BTreeMap<CampaignKey, CampaignRow> = known.into_iter().map(by_key).collect();
-        let gone: Vec<&CampaignKey> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
-        let changed: Vec<&CampaignRow> =
+        let known: BTreeMap<Key, Row> = known.into_iter().map(by_key).collect();
+        let gone: Vec<&Key> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
+        let changed: Vec<&Row> =
             wanted.iter().filter(|(key, row)| known.get(*key) != Some(*row)).map(|(_, row)| row).collect();
         if heads == known_heads && gone.is_empty() && changed.is_empty() {
             return Ok(());
@@ -153,7 +153,7 @@ impl Database {
     }
 }
 
-fn head(campaign: &CampaignRecord) -> CampaignHead {
+fn head(campaign: &CampaignRecord) -> Head {
     (
         campaign.kind.as_str().to_owned(),
         campaign.source.clone(),
@@ -162,7 +162,7 @@ fn head(campaign: &CampaignRecord) -> CampaignHead {
     )
 }
 
-fn row(kind: &SourceKind, target: &CampaignTarget) -> CampaignRow {
+fn row(kind: &SourceKind, target: &CampaignTarget) -> Row {
     let CampaignTarget { target, state, reason, at, offered, hold, facts } = target.clone();
     let FleetFacts { kubernetes, kubernetes_offered, wave, machines } = facts;
     let place = wave.as_ref().map(|wave| i64::try_from(wave.place).unwrap_or(i64::MAX));

@@ -1,7 +1,7 @@
 //! Reports on rollouts, and the merges that they are about.
 
 use async_trait::async_trait;
-use capstan_live::agent::{AgentId, RolloutProgressRecord, RolloutReport, RolloutState};
+use capstan_live::agent::{AgentId, Progress, RolloutReport, RolloutState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 
@@ -399,9 +399,8 @@ fn news_of_key(report: &RolloutReport) -> Option<&str> {
 
 /// Whether what a check was made of tells of that key.
 fn tells_key(progress: &str, sha256: &str) -> bool {
-    let told = serde_json::from_str::<RolloutProgressRecord>(progress)
-        .ok()
-        .and_then(|progress| progress.report?.kubeconfig);
+    let told =
+        serde_json::from_str::<Progress>(progress).ok().and_then(|progress| progress.report?.kubeconfig);
     told.is_some_and(|told| told.sha256 == sha256)
 }
 
@@ -453,7 +452,7 @@ fn followed(
                     cluster: cluster_id(doing, &cluster)?,
                     management_cluster: uid(doing, &management_cluster)?,
                     name,
-                    progress: from_json::<RolloutProgressRecord>(doing, &progress)?,
+                    progress: from_json::<Progress>(doing, &progress)?,
                 })
             })
             .collect::<Result<_, RecordsError>>()?,

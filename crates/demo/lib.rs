@@ -28,9 +28,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 
-use capstan_forge::{Forge, ForgeError, Options, Permission, RepositorySelection};
+use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
 use capstan_planner_process::STACK;
-use capstan_serve::{Config, GithubApp, RETENTION, Running, WorkLimits, shutdown_asked};
+use capstan_serve::{Config, GithubApp, RETENTION, Running, Work, shutdown_asked};
 use capstan_server::{Intake, Mode};
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use self::arguments::{Demo, DemoArguments, Tour};
-use self::failure::{DemoFailure, failed};
+use self::failure::{Failure, failed};
 use self::inventory::InventoryTour;
 use self::release::ReleaseTour;
 use self::tell::say;
@@ -66,13 +66,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn start(demo: &Demo) -> Result<(), DemoFailure> {
+fn start(demo: &Demo) -> Result<(), Failure> {
     // What the planning process could render is rendered here too.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
     runtime?.block_on(run(demo))
 }
 
-async fn run(demo: &Demo) -> Result<(), DemoFailure> {
+async fn run(demo: &Demo) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
     capstan_telemetry::start_logging(&environment, "warn").map_err(failed)?;
     let tours = demo.tours();
@@ -103,7 +103,7 @@ async fn run(demo: &Demo) -> Result<(), DemoFailure> {
     told.and(ended)
 }
 
-fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), DemoFailure> {
+fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), Failure> {
     say(&format!(
         "Capstan demo\n\n\
          A stand-in for GitHub serves {}\n\
@@ -113,7 +113,7 @@ fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), DemoFailure> {
     ))
 }
 
-async fn play(tour: Tour, forge: &Forge, running: &Running, fleet_page: &str) -> Result<(), DemoFailure> {
+async fn play(tour: Tour, forge: &Forge, running: &Running, fleet_page: &str) -> Result<(), Failure> {
     let watch = Watch { forge, records: running.records(), repository: repository(tour) };
     match tour {
         Tour::Release => ReleaseTour { watch, fleet_page }.play().await,
@@ -131,7 +131,7 @@ const fn repository(tour: Tour) -> &'static str {
 }
 
 /// What can be done while the demo continues.
-fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -> Result<(), DemoFailure> {
+fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -> Result<(), Failure> {
     let token = forge.token_for(PLATFORM).map_err(failed)?;
     let address = forge.url().trim_start_matches("http://");
     // In a file that only its owner reads: a token in an address would be in shell histories.
@@ -150,7 +150,7 @@ fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -
 }
 
 /// The forge with its people, the repositories of the tours and the App installed.
-fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, DemoFailure> {
+fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, Failure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
     let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
         ForgeError::Io(error) if port != 0 => failed(format!(
@@ -176,7 +176,7 @@ fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, DemoFailure> {
                 forge.commit(repository, "main", PLATFORM, message, &edits)?;
             }
         }
-        forge.install("acme", RepositorySelection::All)
+        forge.install("acme", Selection::All)
     };
     people().map_err(failed)?;
     Ok(forge)
@@ -185,7 +185,7 @@ fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, DemoFailure> {
 /// Nothing of the demo outlives it.
 const DEMO_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-fn config(forge: &Forge, folder: &TempDir) -> Result<Config, DemoFailure> {
+fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
     let app = forge.app();
     let database = folder.path().join("capstan.sqlite");
     Ok(Config {
@@ -199,7 +199,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, DemoFailure> {
         public_url: None,
         database_url: SecretString::from(format!("sqlite://{}", database.display())),
         state_dir: folder.path().to_owned(),
-        work: WorkLimits::default(),
+        work: Work::default(),
         provider_credentials: Vec::new(),
         warnings: Vec::new(),
         wave_webhooks: Vec::new(),

@@ -92,5 +92,5 @@ pub use forge::{
 pub use log::{Exchange, Recording, Surface};
 pub use outbox::{Delivery, DeliveryOrder};
 pub use random::CANARY;
-pub use state::{MergeMethod, Permission, Protection, RepositorySelection, ReviewState};
+pub use state::{MergeMethod, Permission, Protection, ReviewState, Selection};
 pub use store::StoreError;

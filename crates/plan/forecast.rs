@@ -92,7 +92,7 @@ pub fn worst<U: Borrow<Upgrade>>(upgrades: impl IntoIterator<Item = U>, most: us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upgrade::{Basis, Certainty, Conflict, MachineCourse, Rollout, Settlement, Side};
+    use crate::upgrade::{Basis, Certainty, Conflict, Course, Rollout, Settlement, Side};
     use capstan_model::finding::{Finding, Place, rules};
     use capstan_model::object::{FieldPath, ObjectId};
     use capstan_model::target::Target;
@@ -140,7 +140,7 @@ mod tests {
             machines,
             certainty: Certainty::Offline,
             because: vec![],
-            course: MachineCourse::default(),
+            course: Course::default(),
         };
         Upgrade {
             target: Target::parse(id).unwrap(),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use capstan_facts::{Agent, ClusterStanding, PreflightRecord, Repository};
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, RolloutProgressRecord, RolloutReport};
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, Progress, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
@@ -216,7 +216,7 @@ pub struct FollowedCluster {
     /// By its name in the settings.
     pub name: String,
     /// How it stands.
-    pub progress: RolloutProgressRecord,
+    pub progress: Progress,
 }
 
 /// A report that was taken and is not part of anybody's progress yet.

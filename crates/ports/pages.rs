@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use capstan_facts::{Agent, CampaignProgress};
-use capstan_live::agent::{RolloutProgressRecord, RolloutReport};
+use capstan_live::agent::{Progress, RolloutReport};
 use capstan_report::TargetDetail;
 use jiff::Timestamp;
 
@@ -240,7 +240,7 @@ pub struct ShownMerge {
     /// The management cluster that applies it, by its name in the settings.
     pub management_cluster: String,
     /// How it went.
-    pub progress: RolloutProgressRecord,
+    pub progress: Progress,
 }
 
 /// What narrows the list of deliveries.

@@ -11,7 +11,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::Sidebar;
-use capstan_plan::upgrade::{Certainty, Change, Conflict, MachineCourse, Reason, Rollout, Side, Versions};
+use capstan_plan::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side, Versions};
 
 fn object(kind: &str) -> ObjectId {
     ObjectId {
@@ -70,7 +70,7 @@ pub(crate) fn upgrade() -> Upgrade {
             machines: Some(5),
             certainty: Certainty::Offline,
             because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
-            course: MachineCourse::default(),
+            course: Course::default(),
         }],
         components: vec![],
         providers: vec![],

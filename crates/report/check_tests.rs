@@ -3,7 +3,7 @@ use capstan_model::finding::{Place, Position, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
 use capstan_plan::forecast::Prospect;
-use capstan_plan::upgrade::{Certainty, MachineCourse, Reason};
+use capstan_plan::upgrade::{Certainty, Course, Reason};
 
 use crate::{Becomes, ChangedRelease, HeadLines};
 
@@ -89,7 +89,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
             machines: None,
             certainty: Certainty::Offline,
             because: vec![FieldPath::root()],
-            course: MachineCourse::default(),
+            course: Course::default(),
         }],
         ..Judgement::default()
     };

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::body::tests::{change, upgrade};
     use capstan_model::object::FieldPath;
-    use capstan_plan::upgrade::{MachineCourse, RolloutPart};
+    use capstan_plan::upgrade::{Course, RolloutPart};
     use serde_json::json;
 
     fn rollout(kind: &str, machines: Option<u32>, order: Option<u32>) -> Rollout {
@@ -197,7 +197,7 @@ mod tests {
             namespace: Some("my-org".to_owned()),
             name: "peu01".to_owned(),
         };
-        let course = MachineCourse { order, ..MachineCourse::default() };
+        let course = Course { order, ..Course::default() };
         Rollout { object, machines, course, ..upgrade().rollouts[0].clone() }
     }
 

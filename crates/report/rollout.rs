@@ -17,8 +17,8 @@ use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, more_below, more_items, one_line, prose_cell};
 use super::pages::percent_encoded;
 use capstan_live::agent::{
-    Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, RolloutProgressRecord, RolloutReport,
-    RolloutState, TransitionKind,
+    Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, Progress, RolloutReport, RolloutState,
+    TransitionKind,
 };
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
@@ -38,7 +38,7 @@ pub struct RolloutSubject {
     /// The management cluster that applies it, by its name in the settings.
     pub management_cluster: String,
     /// Its progress.
-    pub progress: RolloutProgressRecord,
+    pub progress: Progress,
     /// The address of the cluster's files at the bot:
     /// `https://capstan.example/clusters/acme/gitops/gauss/peu01`; `None` where the bot's own address is not
     /// known.
@@ -157,7 +157,7 @@ fn title(subjects: &[RolloutSubject]) -> String {
     format!("{}: {}", count(subjects.len(), "cluster", "clusters"), parts.join(", "))
 }
 
-fn headline(progress: &RolloutProgressRecord) -> String {
+fn headline(progress: &Progress) -> String {
     let Some(report) = &progress.report else { return "waiting for the reconciler".to_owned() };
     // A provider set has no machines.
     if report.wanted == 0 && report.machines.is_empty() {
@@ -320,7 +320,7 @@ fn machines(page: &mut Page, report: &RolloutReport, budget: usize) {
 }
 
 /// `, 12 min 30 s` once it is done.
-fn duration_words(progress: &RolloutProgressRecord) -> String {
+fn duration_words(progress: &Progress) -> String {
     let Some(done) = progress.done_at() else { return String::new() };
     let seconds = done.as_second().saturating_sub(progress.began.as_second()).max(0);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

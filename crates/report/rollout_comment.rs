@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::markdown::{MAX_BODY, Page, code, prose_cell};
 use super::rollout::{RolloutSubject, minute, transition_word};
-use capstan_live::agent::{Announced, RolloutProgressRecord, Transition, TransitionKind};
+use capstan_live::agent::{Announced, Progress, Transition, TransitionKind};
 use capstan_model::digest::digest;
 use capstan_model::tree::CommitId;
 
@@ -44,7 +44,7 @@ pub fn next_news(subjects: &[RolloutSubject], now: Timestamp) -> Option<i64> {
         .min()
 }
 
-fn due_turns(progress: &RolloutProgressRecord, now: Timestamp) -> Vec<usize> {
+fn due_turns(progress: &Progress, now: Timestamp) -> Vec<usize> {
     let mut worth = Vec::new();
     // Whether a comment reported a problem that has not ended yet.
     let mut told = false;
@@ -136,7 +136,7 @@ pub fn announced_in(body: &str) -> Vec<TransitionId> {
 }
 
 /// Records that a turn was reported.
-pub fn mark_announced(progress: &mut RolloutProgressRecord, turn: usize) {
+pub fn mark_announced(progress: &mut Progress, turn: usize) {
     if let Some(turn) = progress.turns.get_mut(turn) {
         turn.announced = Announced::Yes;
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn subject(turns: &[(i64, TransitionKind)]) -> RolloutSubject {
-        let mut progress = RolloutProgressRecord::waiting(at(0));
+        let mut progress = Progress::waiting(at(0));
         for (second, kind) in turns {
             let words = is_trouble(*kind).then(|| Words::new("no IP addresses left, says @ipam"));
             progress.turns.push(Transition { at: at(*second), kind: *kind, words, announced: Announced::No });

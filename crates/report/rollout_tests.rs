@@ -44,7 +44,7 @@ fn report(number: u32, cluster: &str, state: RolloutState) -> RolloutReport {
 }
 
 fn subject(cluster: &str, reports: &[RolloutReport]) -> RolloutSubject {
-    let mut progress = RolloutProgressRecord::waiting(at(0));
+    let mut progress = Progress::waiting(at(0));
     for report in reports {
         progress = progress.after(None, report).unwrap_or(progress);
     }

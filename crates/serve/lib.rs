@@ -24,5 +24,5 @@ mod shutdown;
 pub use bot::{Running, bind_internal, start};
 pub use failure::ServeError;
 pub use planner::run as plan_on_standard_input;
-pub use settings::{Config, GithubApp, INTERNAL_LISTEN, RETENTION, SignInSettings, WorkLimits};
+pub use settings::{Config, GithubApp, INTERNAL_LISTEN, RETENTION, SignInSettings, Work};
 pub use shutdown::shutdown_asked;

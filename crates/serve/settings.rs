@@ -42,7 +42,7 @@ pub struct Config {
     /// How people sign in; `None` where nobody does.
     pub login: Option<SignInSettings>,
     /// How much is done at once, and how much of the machine it may take.
-    pub work: WorkLimits,
+    pub work: Work,
     /// What hosts are shown from which components of providers are fetched.
     pub provider_credentials: Vec<HostCredentials>,
     /// The webhooks that waves of campaigns may ask.
@@ -55,7 +55,7 @@ pub struct Config {
 
 /// How much is done at once, and how much of the machine it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkLimits {
+pub struct Work {
     /// Repositories that are worked on at once.
     pub workers: usize,
     /// How long the work on one may take.
@@ -66,7 +66,7 @@ pub struct WorkLimits {
     pub planner_memory: u64,
 }
 
-impl Default for WorkLimits {
+impl Default for Work {
     fn default() -> Self {
         let (job, planner) = (Duration::from_secs(900), Duration::from_secs(60));
         Self { workers: 4, job, planner, planner_memory: 1024 << 20 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::arguments::Adopt;
 use super::harmless::line;
 use super::refusal::refusal;
-use super::{CommandContext, CommandFailure, CommandOutcome, Format, output};
+use super::{Context, Failure, Format, Outcome, output};
 use capstan_fleet::generator::{Inferred, Refused};
 
 /// Releases that are shown of one cluster.
@@ -18,7 +18,7 @@ const SHOWN: usize = 5;
 
 type AdoptResult = Result<Inferred, Refused>;
 
-pub(super) fn run(context: &CommandContext<'_>, command: &Adopt) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
@@ -39,11 +39,11 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Adopt) -> Result<Comma
     }
     let is_open = |result: &AdoptResult| matches!(result, Ok(Inferred::Undecided(_)));
     Ok(if results.iter().any(|(_, result)| result.is_err()) {
-        CommandOutcome::PartlyFailed
+        Outcome::PartlyFailed
     } else if results.iter().any(|(_, result)| is_open(result)) {
-        CommandOutcome::ErrorsStand
+        Outcome::ErrorsStand
     } else {
-        CommandOutcome::Done
+        Outcome::Done
     })
 }
 

@@ -15,15 +15,12 @@ use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
 use super::progress::{self, say};
-use super::{CommandContext, CommandFailure, CommandOutcome, Format, output, text};
+use super::{Context, Failure, Format, Outcome, output, text};
 use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
 use capstan_fleet::generator::{Fleet, PlannedWithReasons};
 use capstan_ports::{Clock as _, SystemClock};
 
-pub(super) fn run(
-    context: &CommandContext<'_>,
-    command: &Campaign,
-) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
     let CampaignCommand::Simulate(command) = &command.command;
     let draft = command.file.as_ref().map(|file| read_draft(file)).transpose()?;
     let workspace = context.workspace()?;
@@ -41,7 +38,7 @@ pub(super) fn run(
         say!("warning: {}", doubtful(&settings, &doubt));
     }
     if participants.is_empty() {
-        return Err(CommandFailure::Failed(
+        return Err(Failure::Failed(
             Refusal::State,
             "no cluster in a wave is offered a release of this campaign: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
         ));
@@ -66,20 +63,20 @@ pub(super) fn run(
         write(file, &picture(&settings, &history))?;
     }
     if history.ended.is_none() {
-        outcome = outcome.max(CommandOutcome::ErrorsStand);
+        outcome = outcome.max(Outcome::ErrorsStand);
     }
     Ok(outcome)
 }
 
 /// Campaigns of a file of their own.
-fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, CommandFailure> {
+fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
     let named = file.display();
     let text = fs::read_to_string(file)
-        .map_err(|error| CommandFailure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
+        .map_err(|error| Failure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
     read_campaigns(&text).map_err(|error| {
         let place = [error.place.line(), error.place.column()].into_iter().flatten();
         let place: String = place.map(|number| format!(":{number}")).collect();
-        CommandFailure::Failed(Refusal::Settings, format!("{named}{place}: {}", error.message))
+        Failure::Failed(Refusal::Settings, format!("{named}{place}: {}", error.message))
     })
 }
 
@@ -88,8 +85,8 @@ fn chosen(
     file: &str,
     campaigns: &[CampaignSettings],
     named: Option<&str>,
-) -> Result<CampaignSettings, CommandFailure> {
-    let unreadable = |why: String| CommandFailure::Usage(Refusal::Settings, format!("{file}: {why}"));
+) -> Result<CampaignSettings, Failure> {
+    let unreadable = |why: String| Failure::Usage(Refusal::Settings, format!("{file}: {why}"));
     let names: Vec<&str> = campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
     let listed = names.join(", ");
     match (named, campaigns) {
@@ -111,9 +108,9 @@ fn read_fleet(
     fleet: &Fleet,
     clusters: &[ClusterId],
     settings: &CampaignSettings,
-) -> (Vec<Candidate>, Vec<Participant>, CommandOutcome) {
+) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
     progress::count_clusters(clusters.len());
-    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), CommandOutcome::Done);
+    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
     let read = |id: &ClusterId, planned: PlannedWithReasons| {
         let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
             let upgrade = planned?.upgrade;
@@ -136,7 +133,7 @@ fn read_fleet(
             }
             Err((id, refused)) => {
                 text::complain(&id, &refused);
-                outcome = CommandOutcome::PartlyFailed;
+                outcome = Outcome::PartlyFailed;
             }
         }
         Ok::<(), Infallible>(())
@@ -152,9 +149,9 @@ fn doubtful(settings: &CampaignSettings, doubt: &Doubt) -> String {
     }
 }
 
-fn write(file: &Path, picture: &str) -> Result<(), CommandFailure> {
+fn write(file: &Path, picture: &str) -> Result<(), Failure> {
     fs::write(file, picture)
-        .map_err(|error| CommandFailure::Failed(Refusal::State, format!("{}: {error}", file.display())))
+        .map_err(|error| Failure::Failed(Refusal::State, format!("{}: {error}", file.display())))
 }
 
 /// What was asked of GitHub, for people.

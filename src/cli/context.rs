@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::progress::say;
-use super::{CommandFailure, Offline, Open, progress, typed};
+use super::{Failure, Offline, Open, progress, typed};
 use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
 use capstan_fleet::inventory;
 use capstan_ports::{Clock, SystemClock, Workspace};
@@ -23,24 +23,24 @@ pub(super) fn today() -> Date {
 }
 
 /// What every command may use.
-pub(super) struct CommandContext<'a> {
+pub(super) struct Context<'a> {
     pub(super) arguments: &'a Offline,
     pub(super) open: Open<'a>,
 }
 
-impl CommandContext<'_> {
+impl Context<'_> {
     /// The checkout that `--repo` names.
-    pub(super) fn workspace(&self) -> Result<Box<dyn Workspace>, CommandFailure> {
+    pub(super) fn workspace(&self) -> Result<Box<dyn Workspace>, Failure> {
         Ok((self.open)(self.arguments.repo.as_deref())?)
     }
 
     /// The fleet of the work tree, or of `--at`.
-    pub(super) fn fleet(&self) -> Result<Fleet, CommandFailure> {
+    pub(super) fn fleet(&self) -> Result<Fleet, Failure> {
         self.fleet_of(self.workspace()?.as_ref())
     }
 
     /// The same of a workspace that is open already.
-    pub(super) fn fleet_of(&self, workspace: &dyn Workspace) -> Result<Fleet, CommandFailure> {
+    pub(super) fn fleet_of(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
         self.fleet_at(workspace, self.arguments.at.as_deref())
     }
 
@@ -49,10 +49,10 @@ impl CommandContext<'_> {
         &self,
         workspace: &dyn Workspace,
         revision: Option<&str>,
-    ) -> Result<Fleet, CommandFailure> {
+    ) -> Result<Fleet, Failure> {
         let tree = self.tree(workspace, revision)?;
         let mut fleet = Fleet::open(tree, today())
-            .map_err(|error| CommandFailure::Failed(Refusal::Settings, error.to_string()))?;
+            .map_err(|error| Failure::Failed(Refusal::Settings, error.to_string()))?;
         if let Some(directory) = &self.arguments.releases {
             fleet.provide_releases((self.open)(Some(directory))?.work_tree()?);
         }
@@ -60,11 +60,11 @@ impl CommandContext<'_> {
     }
 
     /// The same, for commands that are about releases.
-    pub(super) fn fleet_with_releases(&self, workspace: &dyn Workspace) -> Result<Fleet, CommandFailure> {
+    pub(super) fn fleet_with_releases(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
         let fleet = self.fleet_of(workspace)?;
         fleet
             .require_releases()
-            .map_err(|error| CommandFailure::Failed(Refusal::ReleasesElsewhere, error.to_string()))?;
+            .map_err(|error| Failure::Failed(Refusal::ReleasesElsewhere, error.to_string()))?;
         Ok(fleet)
     }
 
@@ -73,7 +73,7 @@ impl CommandContext<'_> {
         &self,
         workspace: &dyn Workspace,
         revision: Option<&str>,
-    ) -> Result<Arc<dyn Tree>, CommandFailure> {
+    ) -> Result<Arc<dyn Tree>, Failure> {
         Ok(match revision {
             Some(revision) => workspace.commit(revision)?,
             None => workspace.work_tree()?,
@@ -86,7 +86,7 @@ impl CommandContext<'_> {
         workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &[String],
-    ) -> Result<Vec<ClusterId>, CommandFailure> {
+    ) -> Result<Vec<ClusterId>, Failure> {
         if typed.is_empty() {
             return Ok(all(fleet));
         }
@@ -99,7 +99,7 @@ impl CommandContext<'_> {
         workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &[String],
-    ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), CommandFailure> {
+    ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), Failure> {
         let to_come: Vec<ClusterId> =
             fleet.scopes_to_come().into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
         if typed.is_empty() {
@@ -117,7 +117,7 @@ impl CommandContext<'_> {
         fleet: &Fleet,
         typed: &[String],
         known: &[&ClusterId],
-    ) -> Result<Vec<ClusterId>, CommandFailure> {
+    ) -> Result<Vec<ClusterId>, Failure> {
         let mut clusters = Vec::new();
         for name in typed {
             clusters.extend(typed::clusters(workspace, fleet.tree().as_ref(), known, name)?);
@@ -133,7 +133,7 @@ impl CommandContext<'_> {
         workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &str,
-    ) -> Result<ClusterId, CommandFailure> {
+    ) -> Result<ClusterId, Failure> {
         typed::cluster(workspace, fleet.tree().as_ref(), &fleet.targets().collect::<Vec<_>>(), typed)
     }
 
@@ -143,10 +143,10 @@ impl CommandContext<'_> {
         fleet: &Fleet,
         clusters: &[ClusterId],
         typed: Option<&str>,
-    ) -> Result<Option<ReleaseName>, CommandFailure> {
+    ) -> Result<Option<ReleaseName>, Failure> {
         let Some(typed) = typed else { return Ok(None) };
         let name = ReleaseName::parse(typed.trim_end_matches('/')).ok_or_else(|| {
-            CommandFailure::Usage(
+            Failure::Usage(
                 Refusal::NotFound,
                 format!(
                     "`{typed}` is not a release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
@@ -161,12 +161,9 @@ impl CommandContext<'_> {
                     ReleaseName::Version(version) => id.version().as_ref() == Some(version),
                 };
                 return Err(if fleet.catalogue().unreadable().iter().any(|(id, _)| broken(id)) {
-                    CommandFailure::Failed(Refusal::Unreadable, error.to_string())
+                    Failure::Failed(Refusal::Unreadable, error.to_string())
                 } else {
-                    CommandFailure::Usage(
-                        Refusal::NotFound,
-                        format!("{error} (`capstan releases` lists them)"),
-                    )
+                    Failure::Usage(Refusal::NotFound, format!("{error} (`capstan releases` lists them)"))
                 });
             }
         }

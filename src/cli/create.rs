@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::arguments::Create;
 use super::progress::say;
-use super::{ChangeFormat, CommandContext, CommandFailure, CommandOutcome, output, text, typed};
+use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
 use capstan_fleet::generator::NotPossible;
 use capstan_ports::Workspace;
 
-impl From<NotPossible> for CommandFailure {
+impl From<NotPossible> for Failure {
     fn from(why: NotPossible) -> Self {
         match why {
             NotPossible::Usage(message) => Self::Usage(Refusal::NotCreatedHere, message),
@@ -26,7 +26,7 @@ impl From<NotPossible> for CommandFailure {
     }
 }
 
-pub(super) fn run(context: &CommandContext<'_>, command: &Create) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let wanted = wanted(workspace.as_ref(), command)?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
@@ -59,19 +59,19 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Create) -> Result<Comm
         created.release
     );
     let errors = created.findings.iter().any(|finding| finding.severity() == Severity::Error);
-    Ok(if errors { CommandOutcome::ErrorsStand } else { CommandOutcome::Done })
+    Ok(if errors { Outcome::ErrorsStand } else { Outcome::Done })
 }
 
-fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, CommandFailure> {
+fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Failure> {
     let folder = typed::new_folder(workspace, &command.cluster);
     let folder = folder.ok_or_else(|| {
-        CommandFailure::Usage(
+        Failure::Usage(
             Refusal::NotCreatedHere,
             format!("`{}` is not a path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
     let release = ReleaseName::parse(command.from.trim_end_matches('/')).ok_or_else(|| {
-        CommandFailure::Usage(
+        Failure::Usage(
             Refusal::NotCreatedHere,
             format!(
                 "`{}` is not a release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)",
@@ -82,16 +82,10 @@ fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Co
     let mut variables = BTreeMap::new();
     for given in &command.set {
         let Some((name, value)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(CommandFailure::Usage(
-                Refusal::NotCreatedHere,
-                format!("`--set {given}` is not KEY=VALUE"),
-            ));
+            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set {given}` is not KEY=VALUE")));
         };
         if variables.insert(name.to_owned(), value.to_owned()).is_some_and(|before| before != value) {
-            return Err(CommandFailure::Usage(
-                Refusal::NotCreatedHere,
-                format!("`--set` gives {name} two values"),
-            ));
+            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set` gives {name} two values")));
         }
     }
     Ok(ClusterFrom { cluster: ClusterId::new(folder), release, variables })

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::arguments::Init;
 use super::context::today;
 use super::progress::say;
-use super::{ChangeFormat, CommandContext, CommandFailure, CommandOutcome, init_release, output, text};
+use super::{ChangeFormat, Context, Failure, Outcome, init_release, output, text};
 use capstan_fleet::generator::{NoWatch, onboard, templates_alone};
 
-pub(super) fn run(context: &CommandContext<'_>, command: &Init) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {
         return init_release::run(context, command, release, from);
     }
@@ -23,15 +23,15 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Init) -> Result<Comman
     if format == ChangeFormat::Diff {
         let message =
             "`capstan init` prints text, json or yaml; with `--release` it prints a diff".to_owned();
-        return Err(CommandFailure::Usage(Refusal::Usage, message));
+        return Err(Failure::Usage(Refusal::Usage, message));
     }
     let workspace = context.workspace()?;
     let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let path = RepoPath::parse(REPOSITORY_FILE)
-        .map_err(|error| CommandFailure::Failed(Refusal::NotBegun, error.to_string()))?;
+        .map_err(|error| Failure::Failed(Refusal::NotBegun, error.to_string()))?;
     let exists = tree.entry(&path).is_some();
     if exists && command.write {
-        return Err(CommandFailure::Usage(
+        return Err(Failure::Usage(
             Refusal::NotBegun,
             format!(
                 "{REPOSITORY_FILE} already exists, and Capstan never overwrites it: edit it, or compare it with what `capstan init` prints"
@@ -39,7 +39,7 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Init) -> Result<Comman
         ));
     }
     let Some(onboarding) = onboard(&tree, today(), &NoWatch) else {
-        return Err(CommandFailure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
+        return Err(Failure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
     };
     if exists {
         say!("warning: {REPOSITORY_FILE} already exists; without it, Capstan would write this");
@@ -52,7 +52,7 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Init) -> Result<Comman
         ChangeFormat::Yaml => output::print_yaml(&element(&onboarding, command.write))?,
         _ => output::print_text(&in_words(&onboarding, command.write))?,
     }
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }
 
 fn nothing_here(tree: &dyn Tree) -> String {

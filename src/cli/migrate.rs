@@ -8,9 +8,9 @@ use capstan_model::file_change::FileChange;
 use super::arguments::Migrate;
 use super::output::Elements;
 use super::plan::PlanOutput;
-use super::{CommandContext, CommandFailure, CommandOutcome, plan, progress, text};
+use super::{Context, Failure, Outcome, plan, progress, text};
 
-pub(super) fn run(context: &CommandContext<'_>, command: &Migrate) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
@@ -28,7 +28,7 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Migrate) -> Result<Com
         workspace.write(&changes)?;
     }
     let mut output = Elements::new(command.output);
-    let mut outcome = CommandOutcome::Done;
+    let mut outcome = Outcome::Done;
     for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
         let said = plan::said(command.output, cluster, planned, None, None);

@@ -53,9 +53,9 @@ pub use arguments::{
 pub use crds::print_definitions;
 pub use database::{database_failure, print_database_check, print_exported, print_imported};
 pub use examples::{command, parse};
-pub use failure::{CommandFailure, CommandOutcome};
+pub use failure::{Failure, Outcome};
 
-use context::CommandContext;
+use context::Context;
 
 use capstan_ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
 
@@ -85,8 +85,8 @@ pub fn run(arguments: &Offline, outside: CliOutside<'_>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &Offline, outside: CliOutside<'_>) -> Result<CommandOutcome, CommandFailure> {
-    let context = CommandContext { arguments, open: outside.open };
+fn dispatch(arguments: &Offline, outside: CliOutside<'_>) -> Result<Outcome, Failure> {
+    let context = Context { arguments, open: outside.open };
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),
         Command::Upgrade(command) => upgrade::run(&context, command),

@@ -10,11 +10,11 @@ use super::arguments::Plan;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::refusal::refusal;
-use super::{CommandContext, CommandFailure, CommandOutcome, PlanFormat, explain, path, progress, text};
+use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
 use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
 use capstan_fleet::inventory::tell_restore;
 
-pub(super) fn run(context: &CommandContext<'_>, command: &Plan) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let (clusters, to_come) = context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
@@ -27,7 +27,7 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Plan) -> Result<Comman
     progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
-    let mut outcome = CommandOutcome::Done;
+    let mut outcome = Outcome::Done;
     let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
     let told = |planned: Planned| {
         planned.map(|mut upgrade| {
@@ -67,7 +67,7 @@ pub(super) fn run(context: &CommandContext<'_>, command: &Plan) -> Result<Comman
     Ok(outcome)
 }
 
-pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), CommandFailure> {
+pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), Failure> {
     match said {
         PlanOutput::Printed(text) => output.print(&text),
         PlanOutput::Blocked(diff, upgrade) => {
@@ -147,14 +147,14 @@ fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanatio
 }
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.
-pub(super) fn outcome(planned: &[Planned]) -> CommandOutcome {
-    planned.iter().map(outcome_of).max().unwrap_or(CommandOutcome::Done)
+pub(super) fn outcome(planned: &[Planned]) -> Outcome {
+    planned.iter().map(outcome_of).max().unwrap_or(Outcome::Done)
 }
 
-pub(super) fn outcome_of(planned: &Planned) -> CommandOutcome {
+pub(super) fn outcome_of(planned: &Planned) -> Outcome {
     match planned {
-        Err(_) => CommandOutcome::PartlyFailed,
-        Ok(upgrade) if generator::errors_stand(upgrade) => CommandOutcome::ErrorsStand,
-        Ok(_) => CommandOutcome::Done,
+        Err(_) => Outcome::PartlyFailed,
+        Ok(upgrade) if generator::errors_stand(upgrade) => Outcome::ErrorsStand,
+        Ok(_) => Outcome::Done,
     }
 }

@@ -6,9 +6,9 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
-use super::{CommandFailure, CommandOutcome, RulesFormat, output, text};
+use super::{Failure, Outcome, RulesFormat, output, text};
 
-pub(super) fn run(command: &Rules) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
     let rules: Vec<&About> = match &command.id {
         Some(id) => vec![policy::rule(id).ok_or_else(|| unknown(id))?.about()],
         None => policy::catalogue().iter().map(|rule| rule.about()).collect(),
@@ -33,16 +33,13 @@ pub(super) fn run(command: &Rules) -> Result<CommandOutcome, CommandFailure> {
             output::print_yaml(&Value::Array(rules.into_iter().map(to_json).collect()))?
         }
     }
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }
 
-fn unknown(id: &str) -> CommandFailure {
+fn unknown(id: &str) -> Failure {
     let nearest = capstan_model::spelling::nearest(id, policy::ids());
     let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-    CommandFailure::Usage(
-        Refusal::NoSuchRule,
-        format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"),
-    )
+    Failure::Usage(Refusal::NoSuchRule, format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
 }
 
 const fn severity(rule: &About) -> &'static str {

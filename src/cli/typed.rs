@@ -6,7 +6,7 @@ use capstan_model::spelling::nearest;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
-use super::CommandFailure;
+use super::Failure;
 use capstan_ports::Workspace;
 
 /// Names in a message: more than these would hide what is wrong.
@@ -28,7 +28,7 @@ pub(super) fn clusters(
     tree: &dyn Tree,
     known: &[&ClusterId],
     typed: &str,
-) -> Result<Vec<ClusterId>, CommandFailure> {
+) -> Result<Vec<ClusterId>, Failure> {
     for path in paths(workspace, typed) {
         let is_in = |id: &&&ClusterId| is_below(path.as_str(), id.as_str()) && exists(tree, &path);
         let own = known.iter().find(|id| id.as_str() == path.as_str());
@@ -54,7 +54,7 @@ pub(super) fn clusters(
     match ends_so.as_slice() {
         [one] => Ok(known.iter().filter(|id| id.as_str() == *one).map(|id| (**id).clone()).collect()),
         [] => Err(unknown(known, typed)),
-        several => Err(CommandFailure::Usage(
+        several => Err(Failure::Usage(
             Refusal::NotFound,
             format!("`{typed}` may mean several clusters: {}. Name one of them", listed(several)),
         )),
@@ -67,13 +67,13 @@ pub(super) fn cluster(
     tree: &dyn Tree,
     known: &[&ClusterId],
     typed: &str,
-) -> Result<ClusterId, CommandFailure> {
+) -> Result<ClusterId, Failure> {
     let meant = clusters(workspace, tree, known, typed)?;
     match meant.as_slice() {
         [one] => Ok(one.clone()),
         several => {
             let names: Vec<&str> = several.iter().map(ClusterId::as_str).collect();
-            Err(CommandFailure::Usage(
+            Err(Failure::Usage(
                 Refusal::NotFound,
                 format!("`{typed}` holds several clusters: {}. This command takes one", listed(&names)),
             ))
@@ -86,10 +86,10 @@ pub(super) fn file_or_folder(
     workspace: &dyn Workspace,
     trees: &[&dyn Tree],
     typed: &str,
-) -> Result<RepoPath, CommandFailure> {
+) -> Result<RepoPath, Failure> {
     let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
     found.ok_or_else(|| {
-        CommandFailure::Usage(
+        Failure::Usage(
             Refusal::NotFound,
             format!(
                 "there is no file or folder `{typed}` in the repository: a path is relative to the working directory, or begins at the root of the repository"
@@ -104,7 +104,7 @@ pub(super) fn new_folder(workspace: &dyn Workspace, typed: &str) -> Option<RepoP
 }
 
 /// What has no cluster, and what may have been meant.
-fn unknown(known: &[&ClusterId], typed: &str) -> CommandFailure {
+fn unknown(known: &[&ClusterId], typed: &str) -> Failure {
     let by_name = || {
         let name = typed.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let names = known.iter().filter_map(|id| id.as_str().rsplit('/').next());
@@ -116,7 +116,7 @@ fn unknown(known: &[&ClusterId], typed: &str) -> CommandFailure {
         None if known.is_empty() => format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
         None => String::new(),
     };
-    CommandFailure::Usage(
+    Failure::Usage(
         Refusal::NotFound,
         format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"),
     )

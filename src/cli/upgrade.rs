@@ -11,11 +11,11 @@ use capstan_plan::upgrade::{Explanation, Retarget};
 
 use super::arguments::Upgrade;
 use super::harmless::harmless;
-use super::{ChangeFormat, CommandContext, CommandFailure, CommandOutcome, explain, output, plan, text};
+use super::{ChangeFormat, Context, Failure, Outcome, explain, output, plan, text};
 use capstan_fleet::generator::{Fleet, Planned};
 use capstan_fleet::inventory::tell_restore;
 
-pub(super) fn run(context: &CommandContext<'_>, command: &Upgrade) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let (clusters, planned, explained) = if command.inventory {

@@ -15,14 +15,11 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
-use super::{CommandContext, CommandFailure, CommandOutcome, output, text};
+use super::{Context, Failure, Outcome, output, text};
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory::{self, Difference};
 
-pub(super) fn run(
-    context: &CommandContext<'_>,
-    command: &Validate,
-) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let now = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let before = match &command.from {
@@ -35,7 +32,7 @@ pub(super) fn run(
         .paths
         .iter()
         .map(|typed| file_or_folder(workspace.as_ref(), &trees, typed))
-        .collect::<Result<Vec<_>, CommandFailure>>()?;
+        .collect::<Result<Vec<_>, Failure>>()?;
     let mut checked = check(&now, before.as_ref());
     for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
         let Some(path) = finding.file().cloned() else { continue };
@@ -47,9 +44,9 @@ pub(super) fn run(
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
     print(command.output, &findings, &checked.looked_at)?;
     Ok(if findings.iter().any(|finding| finding.severity() == Severity::Error) {
-        CommandOutcome::ErrorsStand
+        Outcome::ErrorsStand
     } else {
-        CommandOutcome::Done
+        Outcome::Done
     })
 }
 
@@ -122,7 +119,7 @@ fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
             .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
 }
 
-fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), CommandFailure> {
+fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;

@@ -298,9 +298,9 @@ pub(super) struct Secret {
 }
 
 /// All settings as they were given; of each the one that wins.
-pub(super) struct SettingSources(BTreeMap<&'static str, Setting>);
+pub(super) struct Sources(BTreeMap<&'static str, Setting>);
 
-impl SettingSources {
+impl Sources {
     pub(super) fn read<F: Flags>(options: &F, environment: Environment<'_>) -> Result<Self, String> {
         let given = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
         let file = match (options.config(), given("CAPSTAN_CONFIG")) {

@@ -1,8 +1,8 @@
-//! Which proposals are to be merged, who asked for it, and the answers.
+//! Which proposals are to be merged, for whom, and the answers to those requests.
 
 use capstan_facts::{MergeAnswer, MergeCall, PullRequestState};
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{MergeFacts, MergeObstacle, MergeStep, ProposalId, decide_merge};
+use capstan_plan::proposal::{MergeFacts, MergeStep, Obstacle, ProposalId, decide_merge};
 use capstan_plan::settings::Mode;
 use capstan_plan::verbs::{Command, OfCommit, Verb};
 use capstan_report::{Answer, Refusal, about, merge_in_words, merge_refused_in_words, refused};
@@ -74,7 +74,7 @@ pub fn step_for(request: &Request, facts: &MergeFacts<'_>, head: &CommitId) -> M
     if named.is_none_or(|named| named.means(meant)) {
         decide_merge(&MergeFacts { meant, ..*facts })
     } else {
-        MergeStep::Refuse(vec![MergeObstacle::HeadMoved(head.clone())])
+        MergeStep::Refuse(vec![Obstacle::HeadMoved(head.clone())])
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use capstan_bot_core::facts::{AwaitedRollout, Reporters, Scopes, target_in};
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::preflight::{Preflight, Standing};
-use capstan_live::agent::{RolloutProgressRecord, SpeaksOf};
+use capstan_live::agent::{Progress, SpeaksOf};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositorySettings;
@@ -47,7 +47,7 @@ fn followed(reporters: &Reporters, cluster: ClusterId, merged_at: Timestamp) -> 
     Some(FollowedCluster {
         management_cluster: uid.clone(),
         name: name.to_owned(),
-        progress: RolloutProgressRecord::waiting(merged_at),
+        progress: Progress::waiting(merged_at),
         cluster,
     })
 }

@@ -6,7 +6,7 @@
 mod fleet;
 
 use async_trait::async_trait;
-use capstan_live::agent::RolloutProgressRecord;
+use capstan_live::agent::Progress;
 use capstan_report::TargetDetail;
 use sqlx::AssertSqlSafe;
 
@@ -271,7 +271,7 @@ impl PageRecords for Database {
                 pull_request: pull_request.cast_unsigned(),
                 merged_at: timestamp(merged_at_ms),
                 management_cluster,
-                progress: from_json::<RolloutProgressRecord>(DOING, &progress)?,
+                progress: from_json::<Progress>(DOING, &progress)?,
             })
         };
         rows.into_iter().map(merge).collect()

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use ulid::Ulid;
 
 use super::REPOSITORY;
-use crate::failure::{DemoFailure, failed};
+use crate::failure::{Failure, failed};
 
 /// How many machines each cluster has.
 pub(super) const MACHINES: u32 = 6;
@@ -24,7 +24,7 @@ pub(super) struct PlayedReconciler {
 }
 
 impl PlayedReconciler {
-    pub(super) async fn enrol(running: &Running, uid: &str) -> Result<Self, DemoFailure> {
+    pub(super) async fn enrol(running: &Running, uid: &str) -> Result<Self, Failure> {
         let agents = running.agents().ok_or_else(|| failed("the demo is not a dry run"))?;
         let records = running.agent_records();
         let uid = ManagementClusterUid::parse(uid).map_err(failed)?;
@@ -53,7 +53,7 @@ impl PlayedReconciler {
         commit: &str,
         state: &str,
         ready: u32,
-    ) -> Result<(), DemoFailure> {
+    ) -> Result<(), Failure> {
         let name = cluster.rsplit('/').next().unwrap_or(cluster);
         let machine = |at: u32| {
             let owner = match at {
@@ -98,6 +98,6 @@ async fn accept_all(agents: Arc<Agents>, agent: Agent) {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, DemoFailure> {
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(failed)
 }

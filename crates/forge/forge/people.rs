@@ -13,7 +13,7 @@ use crate::error::ApiError;
 use crate::random::random_secret;
 use crate::state::{
     Account, AccountKind, AppInstallation, BearerToken, BranchRule, ForgeRepository, MergeMethod, Permission,
-    RepositorySelection, ReviewState, State, Team,
+    ReviewState, Selection, State, Team,
 };
 use crate::store::{NewCommit, Store, StoredTreeEntry, parse_id};
 use crate::views;
@@ -134,7 +134,7 @@ impl Forge {
     }
 
     /// Installs the App on an account and says so; returns the installation's id.
-    pub fn install(&self, account: &str, selection: RepositorySelection) -> Result<u64, ForgeError> {
+    pub fn install(&self, account: &str, selection: Selection) -> Result<u64, ForgeError> {
         self.act(|state| {
             let account = state.account(account)?.clone();
             let id = state.fresh_id();
@@ -189,7 +189,7 @@ impl Forge {
                 }
             }
             if let Some(found) = state.installations.get_mut(&installation) {
-                found.selection = RepositorySelection::Selected(wanted);
+                found.selection = Selection::Selected(wanted);
             }
             for (action, list) in [("added", &added), ("removed", &removed)] {
                 if list.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::layout::{escape, page};
-use super::page::{HtmlPage, visitor};
+use super::page::{Page, visitor};
 use super::{files, issue, pull, repository};
 use crate::actions::merge_pull;
 use crate::error::ApiError;
@@ -53,7 +53,7 @@ fn stored(state: &State, id: &str) -> HttpResponse {
     }
 }
 
-fn html(status: u16, shown: &HtmlPage) -> HttpResponse {
+fn html(status: u16, shown: &Page) -> HttpResponse {
     let mut response = HttpResponse::new(status, "text/html; charset=utf-8", page(shown).into_bytes());
     // What is shown was written by anybody: nothing of it may run, load or send anything.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
@@ -71,7 +71,7 @@ fn html(status: u16, shown: &HtmlPage) -> HttpResponse {
 
 fn failed(error: &ApiError) -> HttpResponse {
     let body = format!("<p>{}</p><p><a href=\"/\">All repositories</a></p>", escape(&error.message));
-    html(error.status, &HtmlPage { title: "That did not work".to_owned(), body })
+    html(error.status, &Page { title: "That did not work".to_owned(), body })
 }
 
 /// After something was done: look at it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 
 use super::layout::rendered;
-use super::page::{HtmlPage, Shown};
+use super::page::{Page, Shown};
 use crate::error::ApiError;
 use crate::state::{ForgeRepository, State};
 use crate::url_encoding::encode;
@@ -59,7 +59,7 @@ pub(super) fn show(state: &State, full_name: &str, revision: &str, path: &str) -
     let lines =
         text.as_ref().map(|text| text.lines().enumerate().map(|(index, line)| (index + 1, line)).collect());
     let body = rendered(&FilesView { name: &name, revision: &revision, way, lines, entries })?;
-    Ok(HtmlPage { title: if path.is_empty() { name.clone() } else { path.to_owned() }, body })
+    Ok(Page { title: if path.is_empty() { name.clone() } else { path.to_owned() }, body })
 }
 
 /// What a folder holds, with addresses: folders first.

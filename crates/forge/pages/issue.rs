@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::layout::rendered;
 use super::markdown;
-use super::page::{HtmlPage, Shown, time, visitor};
+use super::page::{Page, Shown, time, visitor};
 use super::pull::{PullNote, reactions};
 use crate::error::ApiError;
 use crate::state::{Account, ForgeIssue, ForgeRepository, State};
@@ -56,7 +56,7 @@ pub(super) fn show(state: &State, full_name: &str, number: &str) -> Shown {
         talk: talk(here, number),
         visitor: visitor.map(|who| who.login),
     })?;
-    Ok(HtmlPage { title: format!("{} #{number}", issue.title), body })
+    Ok(Page { title: format!("{} #{number}", issue.title), body })
 }
 
 /// Ticks a box of the body, or takes its tick back.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::page::HtmlPage;
+use super::page::Page;
 use crate::error::ApiError;
 
 #[derive(Template)]
@@ -31,7 +31,7 @@ struct PageLayout<'a> {
     body: &'a str,
 }
 
-pub(super) fn page(page: &HtmlPage) -> String {
+pub(super) fn page(page: &Page) -> String {
     let layout = PageLayout { style: include_str!("style.css"), title: &page.title, body: &page.body };
     layout.render().unwrap_or_default()
 }

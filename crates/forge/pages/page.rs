@@ -5,13 +5,13 @@ use crate::error::ApiError;
 use crate::state::{Account, AccountKind, ForgeIssue, ForgeRepository, Permission, Pull, State};
 
 /// A page's title and its content, in HTML.
-pub(super) struct HtmlPage {
+pub(super) struct Page {
     pub(super) title: String,
     pub(super) body: String,
 }
 
 /// A page, or why there is none.
-pub(super) type Shown = Result<HtmlPage, ApiError>;
+pub(super) type Shown = Result<Page, ApiError>;
 
 /// The person who looks: the one who may do most here.
 pub(super) fn visitor(state: &State, here: &ForgeRepository) -> Result<Account, ApiError> {

@@ -5,7 +5,7 @@ use askama::Template;
 use super::diff::{self, Annotation};
 use super::layout::rendered;
 use super::markdown;
-use super::page::{HtmlPage, Shown, state_name, time, visitor};
+use super::page::{Page, Shown, state_name, time, visitor};
 use crate::error::ApiError;
 use crate::state::{
     CheckRun, ForgeIssue, ForgeRepository, Mergeability, Permission, Pull, Reaction, ReviewState, State,
@@ -121,7 +121,7 @@ pub(super) fn show(state: &mut State, full_name: &str, number: &str) -> Shown {
         deletions: count('-', "--- "),
         diff: diff::render(&patch, &annotations),
     })?;
-    Ok(HtmlPage { title: format!("{} #{number}", issue.title), body })
+    Ok(Page { title: format!("{} #{number}", issue.title), body })
 }
 
 fn patch(here: &ForgeRepository, pull: &Pull) -> Result<String, ApiError> {

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::layout::rendered;
 use super::markdown;
-use super::page::{HtmlPage, Shown, state_name, time};
+use super::page::{Page, Shown, state_name, time};
 use crate::error::ApiError;
 use crate::state::{ForgeIssue, ForgeRepository, Pull, State};
 
@@ -16,13 +16,13 @@ use crate::state::{ForgeIssue, ForgeRepository, Pull, State};
 {% for (name, open) in names %}<li><a class="title" href="/{{ name }}">{{ name }}</a> <span class="quiet">{{ open }} open pull requests</span></li>
 {% endfor %}</ul></div>"#
 )]
-struct RepositoryHome {
+struct Home {
     names: Vec<(String, usize)>,
 }
 
 pub(super) fn home(state: &State) -> Shown {
     let names = state.repositories.values().map(|here| (here.full_name(), open(here))).collect();
-    Ok(HtmlPage { title: "Repositories".to_owned(), body: rendered(&RepositoryHome { names })? })
+    Ok(Page { title: "Repositories".to_owned(), body: rendered(&Home { names })? })
 }
 
 fn open(here: &ForgeRepository) -> usize {
@@ -78,7 +78,7 @@ pub(super) fn show(state: &State, full_name: &str) -> Shown {
     let issues = here.issues.values().filter(|issue| issue.open && issue.pull.is_none());
     let issues = issues.map(|issue| (issue.number, issue.title.as_str())).collect();
     let body = rendered(&Overview { name: &name, open: open(here), pulls, issues, readme: readme(here)? })?;
-    Ok(HtmlPage { title: name, body })
+    Ok(Page { title: name, body })
 }
 
 /// What the repository says of itself, as HTML.

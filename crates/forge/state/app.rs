@@ -56,7 +56,7 @@ pub(crate) struct Registration {
 
 /// Which repositories of an account an installation covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RepositorySelection {
+pub enum Selection {
     /// All of them, future ones included.
     All,
     /// Those with these names (`owner/name`).
@@ -68,7 +68,7 @@ pub enum RepositorySelection {
 pub(crate) struct AppInstallation {
     pub(crate) id: u64,
     pub(crate) account: Account,
-    pub(crate) selection: RepositorySelection,
+    pub(crate) selection: Selection,
     pub(crate) suspended: bool,
     pub(crate) created_at: Seconds,
 }
@@ -78,8 +78,8 @@ impl AppInstallation {
         !self.suspended
             && self.account.login == repository.owner.login
             && match &self.selection {
-                RepositorySelection::All => true,
-                RepositorySelection::Selected(names) => names.contains(&repository.full_name()),
+                Selection::All => true,
+                Selection::Selected(names) => names.contains(&repository.full_name()),
             }
     }
 }

@@ -13,7 +13,7 @@ mod whole;
 
 pub use self::account::Permission;
 pub(crate) use self::account::{Account, AccountKind};
-pub use self::app::RepositorySelection;
+pub use self::app::Selection;
 pub(crate) use self::app::{App, AppInstallation, Authorization, BearerToken, Registration};
 pub(crate) use self::checks::{CheckRun, CheckSuite, ForgeStatus};
 pub(crate) use self::issue::{Comment, ForgeIssue, Label, Reaction};

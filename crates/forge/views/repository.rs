@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::object::{extend, urls};
 use crate::clock::rfc3339;
 use crate::state::{
-    Account, AccountKind, App, AppInstallation, ForgeRepository, MergeMethod, Permission, RepositorySelection,
+    Account, AccountKind, App, AppInstallation, ForgeRepository, MergeMethod, Permission, Selection,
 };
 
 pub(crate) fn simple_user(account: &Account, web: &str) -> Value {
@@ -199,8 +199,8 @@ pub(crate) fn installation(installation: &AppInstallation, app: &App, web: &str)
         "id": id,
         "account": simple_user(&installation.account, web),
         "repository_selection": match installation.selection {
-            RepositorySelection::All => "all",
-            RepositorySelection::Selected(_) => "selected",
+            Selection::All => "all",
+            Selection::Selected(_) => "selected",
         },
         "access_tokens_url": format!("{web}/app/installations/{id}/access_tokens"),
         "repositories_url": format!("{web}/installation/repositories"),

@@ -15,7 +15,7 @@ const TURNS: usize = 40;
 
 /// How one cluster's rollout stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RolloutProgressRecord {
+pub struct Progress {
     /// The newest report; `None` before the first.
     pub report: Option<RolloutReport>,
     /// Whose it is.
@@ -87,7 +87,7 @@ impl TransitionKind {
     }
 }
 
-impl RolloutProgressRecord {
+impl Progress {
     /// Nothing has been heard yet.
     pub const fn waiting(since: Timestamp) -> Self {
         Self { report: None, reported_by: None, since, began: since, turns: Vec::new() }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn told(reports: &[RolloutReport]) -> Vec<(TransitionKind, i64, String)> {
-        let mut progress = RolloutProgressRecord::waiting(at(100));
+        let mut progress = Progress::waiting(at(100));
         for report in reports {
             progress = progress.after(None, report).unwrap_or(progress);
         }
@@ -226,7 +226,7 @@ mod tests {
         use RolloutState::{Done, Rolling, Stuck};
         let late = [report(3, Done, ""), report(1, Rolling, ""), report(2, Stuck, "x")];
         assert_eq!(told(&late), [(TransitionKind::Done, 103, String::new())]);
-        let progress = RolloutProgressRecord::waiting(at(0)).after(None, &late[0]).unwrap();
+        let progress = Progress::waiting(at(0)).after(None, &late[0]).unwrap();
         assert_eq!(progress.after(None, &late[1]), None);
         assert_eq!(progress.done_at(), Some(at(103)));
     }
@@ -251,7 +251,7 @@ mod tests {
     fn the_report_says_since_when_but_never_before_what_it_follows() {
         let mut early = report(5, RolloutState::Stuck, "x");
         early.since = Some(at(50));
-        let progress = RolloutProgressRecord::waiting(at(100)).after(None, &early).unwrap();
+        let progress = Progress::waiting(at(100)).after(None, &early).unwrap();
         assert_eq!(progress.since, at(100));
         let mut later = report(6, RolloutState::Rolling, "");
         later.since = Some(at(104));
@@ -266,7 +266,7 @@ mod tests {
         let agent = |digit: &str| AgentId::parse(&format!("0{}", digit.repeat(25))).unwrap();
         let (one, other) = (agent("1"), agent("2"));
         let far_ahead = report(9_000, RolloutState::Done, "");
-        let progress = RolloutProgressRecord::waiting(at(0)).after(Some(&one), &far_ahead).unwrap();
+        let progress = Progress::waiting(at(0)).after(Some(&one), &far_ahead).unwrap();
         assert_eq!(progress.after(Some(&one), &report(5, RolloutState::Stuck, "x")), None);
         let taken = progress.after(Some(&other), &report(5, RolloutState::Stuck, "x")).unwrap();
         assert_eq!((taken.state(), taken.reported_by.as_ref()), (RolloutState::Stuck, Some(&other)));

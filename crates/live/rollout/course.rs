@@ -1,7 +1,7 @@
 //! A verdict in the making: why machines change, how sure that is, and what becomes of them.
 
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::upgrade::{Certainty, Effect, MachineCourse, Rollout};
+use capstan_plan::upgrade::{Certainty, Course, Effect, Rollout};
 
 /// What is found about one owner.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct CourseFindings {
     definite: Sureness,
     /// The machines that are replaced, or lost with their owner; `None` = unknown.
     pub(super) machines: Option<u32>,
-    pub(super) course: MachineCourse,
+    pub(super) course: Course,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

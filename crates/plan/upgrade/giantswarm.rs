@@ -14,7 +14,7 @@ use super::change_source::{
 use super::charts::{self, ChartMove, chart_moves};
 use super::component::{ComponentChange, ComponentVersion, ReleaseList};
 use super::components;
-use super::model::{Certainty, MachineCourse, Rollout};
+use super::model::{Certainty, Course, Rollout};
 use crate::giant_swarm::{Holder, NamedRelease, named_releases};
 use crate::merge::cluster_objects::Base;
 use crate::merge::{Source, SourceFile};
@@ -122,7 +122,7 @@ impl FieldSource for GiantSwarmRelease {
             machines: None,
             certainty: Certainty::Unknown,
             because: vec![first.path.clone()],
-            course: MachineCourse::default(),
+            course: Course::default(),
         };
         let rollouts = replaces.then(rollout).into_iter().collect();
         let moves = chart_moves(base, &holders, &named, (old, self), policy);

@@ -130,7 +130,7 @@ pub use json::{element_to_json, finding_to_json, to_json};
 pub use leftover::Settled;
 pub use machines::MachineCount;
 pub use model::{
-    Basis, Certainty, Change, Conflict, Effect, MachineCourse, Reason, Rollout, RolloutPart, SettledConflict,
+    Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
     Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,
 };
 pub use plan::plan;

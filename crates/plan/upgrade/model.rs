@@ -303,12 +303,12 @@ pub struct Rollout {
     /// The fields that cause it; the root alone where the object goes.
     pub because: Vec<FieldPath>,
     /// How they come and go.
-    pub course: MachineCourse,
+    pub course: Course,
 }
 
 /// How the machines of one owner come and go. A number that only the live cluster knows is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachineCourse {
+pub struct Course {
     /// Whether any machine is replaced or lost, or some only come or go by number.
     pub effect: Effect,
     /// Machines that are replaced by new ones.

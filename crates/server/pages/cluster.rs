@@ -18,7 +18,7 @@ use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
 use super::queue;
-use super::row::{ClusterLine, row};
+use super::row::{Row, row};
 use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, Sight};
 
 const PER_PAGE: u32 = 50;
@@ -149,7 +149,7 @@ struct ClusterContent<'a> {
 
 struct StateSection<'a> {
     kind: &'a str,
-    row: ClusterLine<'a>,
+    row: Row<'a>,
     meaning: &'static str,
     detail: Option<Html>,
 }

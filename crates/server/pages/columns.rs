@@ -2,13 +2,13 @@
 
 use capstan_ports::{ClusterOrder, SortKey};
 
-use super::row::ClusterLine;
+use super::row::Row;
 
 /// The order of a page whose address names none.
 const USUAL: ClusterOrder = ClusterOrder { key: SortKey::Need, is_reversed: false };
 
 /// A column: the word above it, what it is sorted by, and whether a row says something in it.
-type FleetColumn = (&'static str, Option<SortKey>, fn(&ClusterLine<'_>) -> bool);
+type FleetColumn = (&'static str, Option<SortKey>, fn(&Row<'_>) -> bool);
 
 /// The columns, in their order.
 const COLUMNS: [FleetColumn; 10] = [
@@ -38,7 +38,7 @@ pub(super) struct Heading {
 
 /// The columns that are shown: those in which any row says something.
 pub(super) fn headings(
-    rows: &[ClusterLine<'_>],
+    rows: &[Row<'_>],
     order: ClusterOrder,
     link: impl Fn(ClusterOrder) -> String,
 ) -> Vec<Heading> {
@@ -72,7 +72,7 @@ pub(super) fn order_in_address(order: ClusterOrder) -> String {
 }
 
 /// What a row is listed under, where the order has such: its customer, which is the folder that it is in, or its wave.
-pub(super) fn group_of(row: &ClusterLine<'_>, order: ClusterOrder) -> Option<String> {
+pub(super) fn group_of(row: &Row<'_>, order: ClusterOrder) -> Option<String> {
     match order.key {
         SortKey::Cluster => {
             let customer = row.target.rsplit_once('/').map_or("no folder", |(folder, _)| folder);
@@ -108,23 +108,19 @@ mod tests {
 
     #[test]
     fn a_column_in_which_no_row_says_anything_is_not_shown() {
-        let row = ClusterLine { target: "gauss/peu01", repository: "acme/gitops", ..ClusterLine::default() };
+        let row = Row { target: "gauss/peu01", repository: "acme/gitops", ..Row::default() };
         let order = ClusterOrder { key: SortKey::Wave, is_reversed: false };
-        let names = |rows: &[ClusterLine<'_>]| -> Vec<&str> {
+        let names = |rows: &[Row<'_>]| -> Vec<&str> {
             headings(rows, order, order_in_address).into_iter().map(|heading| heading.name).collect()
         };
         assert_eq!(names(std::slice::from_ref(&row)), ["Cluster", "State"]);
-        let with = ClusterLine {
-            wave: Some("canary"),
-            proposal: Some((String::new(), 12)),
-            ..ClusterLine::default()
-        };
+        let with = Row { wave: Some("canary"), proposal: Some((String::new(), 12)), ..Row::default() };
         assert_eq!(names(&[row, with]), ["Cluster", "State", "Wave", "Proposal"]);
     }
 
     #[test]
     fn a_second_press_turns_the_order_round() {
-        let rows = [ClusterLine { wave: Some("canary"), ..ClusterLine::default() }];
+        let rows = [Row { wave: Some("canary"), ..Row::default() }];
         let by_wave = |is_reversed| {
             let order = ClusterOrder { key: SortKey::Wave, is_reversed };
             headings(&rows, order, order_in_address).pop().unwrap()
@@ -137,9 +133,8 @@ mod tests {
 
     #[test]
     fn rows_are_listed_under_their_customer_or_wave() {
-        let row =
-            ClusterLine { target: "gauss/eu/peu01", repository: "acme/gitops", ..ClusterLine::default() };
-        let top = ClusterLine { target: "peu01", wave: Some("canary"), ..row.clone() };
+        let row = Row { target: "gauss/eu/peu01", repository: "acme/gitops", ..Row::default() };
+        let top = Row { target: "peu01", wave: Some("canary"), ..row.clone() };
         let by = |key| ClusterOrder { key, is_reversed: false };
         assert_eq!(group_of(&row, by(SortKey::Cluster)).as_deref(), Some("gauss/eu in acme/gitops"));
         assert_eq!(group_of(&top, by(SortKey::Cluster)).as_deref(), Some("no folder in acme/gitops"));

@@ -14,7 +14,7 @@ use super::frame::{Titled, mood, of, page, unavailable};
 use super::overview::Overview;
 use super::query::{Paged, Pager, QueryFields, address, extent, page_address, path};
 use super::queue::{FailedRepository, failed_repositories};
-use super::row::{ClusterLine, row};
+use super::row::{Row, row};
 use capstan_ports::{ClusterFilter, ClusterOrder, RecordsError, SortKey};
 
 const PER_PAGE: u32 = 100;
@@ -146,7 +146,7 @@ struct FleetContent<'a> {
 /// Rows under a heading, where the order has such.
 struct ListedTogether<'a> {
     name: Option<String>,
-    rows: Vec<ClusterLine<'a>>,
+    rows: Vec<Row<'a>>,
 }
 
 struct StateMeaning {
@@ -206,7 +206,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &QueryFields) -> Result<R
     let more_failed = failed.len().saturating_sub(NAMED);
     failed.truncate(NAMED);
     let more = at.skip + (targets.len() as u64) < total;
-    let rows: Vec<ClusterLine<'_>> = targets.iter().map(|target| row(site, target)).collect();
+    let rows: Vec<Row<'_>> = targets.iter().map(|target| row(site, target)).collect();
     let headings = headings(&rows, order, in_order);
     let view = |(name, key): (&'static str, SortKey)| {
         let view = ClusterOrder { key, is_reversed: false };
@@ -247,7 +247,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &QueryFields) -> Result<R
 }
 
 /// Puts rows that follow one another and belong together under one heading.
-fn listed(rows: Vec<ClusterLine<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
+fn listed(rows: Vec<Row<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
     let mut groups: Vec<ListedTogether<'_>> = Vec::new();
     for row in rows {
         let name = group_of(&row, order);

@@ -14,7 +14,7 @@ use super::query::path;
 
 /// A cluster in a table.
 #[derive(Clone, Default)]
-pub(super) struct ClusterLine<'a> {
+pub(super) struct Row<'a> {
     pub(super) target: &'a str,
     pub(super) name: String,
     pub(super) url: String,
@@ -45,11 +45,11 @@ pub(super) struct ClusterLine<'a> {
 }
 
 /// A cluster for a table.
-pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> ClusterLine<'a> {
+pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
     let repository = site.repository_url(&target.repository_name);
     let offer = offered(target);
     let rollout = target.rollout.as_ref().map(rollout_in_words);
-    ClusterLine {
+    Row {
         target: &target.target,
         name: if target.kind == SourceKind::RELEASE.as_str() {
             target.target.clone()

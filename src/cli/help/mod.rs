@@ -10,14 +10,14 @@ use capstan_report::{Refusal, anchor};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::arguments::Help;
-use super::{CommandFailure, CommandOutcome, examples, output, text};
+use super::{Failure, Outcome, examples, output, text};
 
-pub(super) fn run(asked: &Help) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(asked: &Help) -> Result<Outcome, Failure> {
     output::print(&in_words(&asked.words)?)?;
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }
 
-fn in_words(words: &[String]) -> Result<String, CommandFailure> {
+fn in_words(words: &[String]) -> Result<String, Failure> {
     if let Some(help) = of_command(words) {
         return Ok(help);
     }
@@ -54,7 +54,7 @@ fn list() -> String {
         + "\ncapstan help TOPIC prints one, capstan help RULE that of a rule\n"
 }
 
-fn of_page(topic: &str) -> Result<String, CommandFailure> {
+fn of_page(topic: &str) -> Result<String, Failure> {
     let (name, heading) = match topic.split_once('#') {
         Some((name, heading)) => (name, Some(heading)),
         None => (topic, None),
@@ -69,14 +69,14 @@ fn of_page(topic: &str) -> Result<String, CommandFailure> {
     section(page, &headings, heading).map(|section| format!("{}\n", section.trim_end())).ok_or_else(|| {
         let near = nearest(heading, headings.iter().map(|heading| heading.anchor.as_str()));
         let hint = near.map(|near| format!("; did you mean `{name}#{near}`?")).unwrap_or_default();
-        CommandFailure::Usage(
+        Failure::Usage(
             Refusal::NotFound,
             format!("the page `{name}` has no heading `{heading}`{hint} (`capstan help {name}.md` prints the page)"),
         )
     })
 }
 
-fn no_such_page(topic: &str, name: &str) -> CommandFailure {
+fn no_such_page(topic: &str, name: &str) -> Failure {
     let command = examples::command();
     // A topic with a heading, an extension or a folder is not a command.
     let mut known = if topic.contains(['#', '.', '/']) { vec![] } else { subcommands(&command) };
@@ -85,14 +85,14 @@ fn no_such_page(topic: &str, name: &str) -> CommandFailure {
     }
     let near = nearest(name.trim_start_matches("rules/"), known);
     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    CommandFailure::Usage(
+    Failure::Usage(
         Refusal::NotFound,
         format!("there is no command and no page `{topic}`{hint} (`capstan help pages` lists the pages)"),
     )
 }
 
 /// The first word that is not a command below the previous ones.
-fn no_such_command(words: &[String]) -> CommandFailure {
+fn no_such_command(words: &[String]) -> Failure {
     let command = examples::command();
     let (mut found, mut before) = (&command, Vec::new());
     for word in words {
@@ -102,12 +102,12 @@ fn no_such_command(words: &[String]) -> CommandFailure {
             let hint = hint.unwrap_or_default();
             let message =
                 format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "));
-            return CommandFailure::Usage(Refusal::Usage, message);
+            return Failure::Usage(Refusal::Usage, message);
         };
         found = below;
         before.push(word.as_str());
     }
-    CommandFailure::Usage(Refusal::Usage, format!("there is no command `{}`", words.join(" ")))
+    Failure::Usage(Refusal::Usage, format!("there is no command `{}`", words.join(" ")))
 }
 
 fn subcommands(command: &clap::Command) -> Vec<&str> {
@@ -152,7 +152,7 @@ mod tests {
     fn asked(words: &[&str]) -> Result<String, String> {
         in_words(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).map_err(|failure| {
             match failure {
-                CommandFailure::Usage(_, message) | CommandFailure::Failed(_, message) => message,
+                Failure::Usage(_, message) | Failure::Failed(_, message) => message,
             }
         })
     }

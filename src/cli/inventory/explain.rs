@@ -11,13 +11,13 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
-use super::super::{CommandFailure, CommandOutcome, Format, output};
+use super::super::{Failure, Format, Outcome, output};
 use super::{OpenedInventory, complain, explained, id, named, origin, place, print_value, refused};
 
 pub(super) fn explain_one(
     opened: OpenedInventory<'_>,
     command: &InventoryExplain,
-) -> Result<CommandOutcome, CommandFailure> {
+) -> Result<Outcome, Failure> {
     let survey = opened.survey;
     let (member, values) = named(opened, &command.cluster)?;
     let rendered = survey.render(&member, &values);
@@ -36,7 +36,7 @@ pub(super) fn explain_one(
         let there = there.iter().flat_map(|path| {
             std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?))
         });
-        return Err(CommandFailure::Usage(
+        return Err(Failure::Usage(
             Refusal::NotFound,
             format!(
                 "no level sets `{path}` for {}{}: `capstan inventory values` prints what there is",
@@ -64,9 +64,9 @@ pub(super) fn explain_one(
     Ok(complain(&values))
 }
 
-fn pointer(text: &str) -> Result<FieldPath, CommandFailure> {
+fn pointer(text: &str) -> Result<FieldPath, Failure> {
     FieldPath::parse(text).ok_or_else(|| {
-        CommandFailure::Usage(
+        Failure::Usage(
             Refusal::Usage,
             format!("`{text}` is not a JSON Pointer: write it like `/kubernetes/version`"),
         )
@@ -78,7 +78,7 @@ fn print_text(
     values: &ClusterValues,
     rendered: &RenderedTemplates,
     one: &Explained,
-) -> Result<(), CommandFailure> {
+) -> Result<(), Failure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
     output::print_line(&format!("{} = {value}", one.path))?;
     output::print_line(&format!("  said by {}", one.origin))?;
@@ -131,12 +131,12 @@ fn explain_object(
     rendered: &RenderedTemplates,
     typed: &str,
     path: &FieldPath,
-) -> Result<CommandOutcome, CommandFailure> {
+) -> Result<Outcome, Failure> {
     let is_meant = |object: &&RenderedObject| {
         typed.split_once('/').is_some_and(|(kind, name)| object.id.kind == kind && object.id.name == name)
     };
     let Some(object) = rendered.files.iter().flat_map(|file| &file.objects).find(is_meant) else {
-        return Err(CommandFailure::Usage(
+        return Err(Failure::Usage(
             Refusal::NotFound,
             format!("the render of {} has no object `{typed}`: name it KIND/NAME", member.name()),
         ));
@@ -182,7 +182,7 @@ fn explain_object(
     Ok(complain(values))
 }
 
-pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Outcome, Failure> {
     let path = pointer(&command.pointer)?;
     let by = match &command.level {
         None => None,
@@ -191,7 +191,7 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Com
                 .split_once('/')
                 .and_then(|(kind, name)| Some((LevelKind::of_kind(kind)?, name)))
                 .ok_or_else(|| {
-                    CommandFailure::Usage(
+                    Failure::Usage(
                         Refusal::Usage,
                         format!("`{typed}` is not a level: write it like `Site/fra1`"),
                     )
@@ -201,7 +201,7 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Com
     if let Some((kind, name)) = by
         && survey.inventory.object(kind, name).is_none()
     {
-        return Err(CommandFailure::Usage(
+        return Err(Failure::Usage(
             Refusal::NotFound,
             format!("the inventory has no {} `{name}`", kind.kind()),
         ));
@@ -243,5 +243,5 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Com
             print_value(&all, command.output)?;
         }
     }
-    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
+    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }

@@ -18,16 +18,13 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
-use super::{CommandContext, CommandFailure, CommandOutcome, Format, output, text, typed};
+use super::{Context, Failure, Format, Outcome, output, text, typed};
 use crate::cli::progress::say;
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory;
 use capstan_ports::Workspace;
 
-pub(super) fn run(
-    context: &CommandContext<'_>,
-    command: &Inventory,
-) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
     match &command.command {
         InventoryCommand::List { output } => opened(context, |opened| list(opened.survey, *output)),
         InventoryCommand::Values { cluster, origins, output } => {
@@ -53,18 +50,18 @@ struct OpenedInventory<'a> {
 }
 
 fn opened(
-    context: &CommandContext<'_>,
-    run: impl FnOnce(OpenedInventory<'_>) -> Result<CommandOutcome, CommandFailure>,
-) -> Result<CommandOutcome, CommandFailure> {
+    context: &Context<'_>,
+    run: impl FnOnce(OpenedInventory<'_>) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     run(OpenedInventory { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
 }
 
 /// The inventory that `.capstan.yaml` of a snapshot names.
-fn open_in(fleet: &Fleet) -> Result<Survey, CommandFailure> {
+fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
     let Some(settings) = &fleet.settings().inventory else {
-        return Err(CommandFailure::Usage(
+        return Err(Failure::Usage(
             Refusal::Settings,
             "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
                 .to_owned(),
@@ -75,7 +72,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, CommandFailure> {
         say!("{}", in_words(finding));
     }
     match &survey.inventory.unreadable {
-        Some(place) => Err(CommandFailure::Failed(
+        Some(place) => Err(Failure::Failed(
             Refusal::Unreadable,
             format!("part of the inventory cannot be read, so its values are unknown: see {place}"),
         )),
@@ -84,10 +81,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, CommandFailure> {
 }
 
 /// The definition that was typed, by its name or its folder, with its values.
-fn named<'s>(
-    opened: OpenedInventory<'s>,
-    typed: &str,
-) -> Result<(Member<'s>, ClusterValues), CommandFailure> {
+fn named<'s>(opened: OpenedInventory<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
     let survey = opened.survey;
     let paths = typed::paths(opened.workspace, typed);
     let by_name = survey.member(typed);
@@ -102,7 +96,7 @@ fn named<'s>(
             .ok_or_else(|| {
                 let names: Vec<&str> =
                     survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
-                CommandFailure::Usage(
+                Failure::Usage(
                     Refusal::NotFound,
                     format!("the inventory defines no cluster `{typed}`{}", hint(typed, &names)),
                 )
@@ -114,9 +108,9 @@ fn named<'s>(
 }
 
 /// Says why a cluster has no values.
-fn refused(findings: &[Finding]) -> CommandFailure {
+fn refused(findings: &[Finding]) -> Failure {
     let lines: Vec<String> = findings.iter().map(in_words).collect();
-    CommandFailure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
+    Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
 }
 
 fn in_words(finding: &Finding) -> String {
@@ -126,15 +120,15 @@ fn in_words(finding: &Finding) -> String {
 }
 
 /// Prints what is wrong with values to standard error.
-fn complain(values: &ClusterValues) -> CommandOutcome {
+fn complain(values: &ClusterValues) -> Outcome {
     for finding in &values.findings {
         say!("{}", in_words(finding));
     }
     let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
-    if errors { CommandOutcome::ErrorsStand } else { CommandOutcome::Done }
+    if errors { Outcome::ErrorsStand } else { Outcome::Done }
 }
 
-fn list(survey: &Survey, format: Format) -> Result<CommandOutcome, CommandFailure> {
+fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
     let mut rows = Vec::new();
     let mut failed = false;
     for definition in survey.inventory.clusters() {
@@ -194,7 +188,7 @@ fn list(survey: &Survey, format: Format) -> Result<CommandOutcome, CommandFailur
         Format::Json => output::print_json(&Value::Array(all))?,
         Format::Yaml => output::print_yaml(&Value::Array(all))?,
     }
-    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
+    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }
 
 fn values(
@@ -202,7 +196,7 @@ fn values(
     typed: &str,
     origins: bool,
     format: Format,
-) -> Result<CommandOutcome, CommandFailure> {
+) -> Result<Outcome, Failure> {
     let survey = opened.survey;
     let (member, values) = named(opened, typed)?;
     match (origins, format) {
@@ -228,7 +222,7 @@ fn values(
     Ok(complain(&values))
 }
 
-fn print_value(value: &Value, format: Format) -> Result<(), CommandFailure> {
+fn print_value(value: &Value, format: Format) -> Result<(), Failure> {
     if format == Format::Json { output::print_json(value) } else { output::print_yaml(value) }
 }
 

@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::set::{failed, of_file, set};
 use crate::cli::arguments::ProvidersFetch;
 use crate::cli::progress::say;
-use crate::cli::{CommandContext, CommandFailure, CommandOutcome, Connect, Format, output, typed};
+use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};
 
 /// Where files go if nothing else was typed.
 const KEPT_IN: &str = ".capstan/providers";
@@ -31,10 +31,10 @@ struct FetchRow<'a> {
 }
 
 pub(super) fn run(
-    context: &CommandContext<'_>,
+    context: &Context<'_>,
     connect: Connect<'_>,
     command: &ProvidersFetch,
-) -> Result<CommandOutcome, CommandFailure> {
+) -> Result<Outcome, Failure> {
     let values = credentials(command)?;
     let fleet = context.fleet()?;
     let workspace = context.workspace()?;
@@ -46,7 +46,7 @@ pub(super) fn run(
     };
     let into = into.ok_or_else(|| {
         let message = "--into: this is not a folder below the root of the repository".to_owned();
-        CommandFailure::Usage(Refusal::Usage, message)
+        Failure::Usage(Refusal::Usage, message)
     })?;
     let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());
     let typed = typed_hosts(command)?;
@@ -54,10 +54,9 @@ pub(super) fn run(
     let mut granted = OperatorHost::public();
     granted.extend(typed.iter().flat_map(|host| OperatorHost::typed(host)));
     let hosts = AllowedHosts::new(of_settings.chain(typed)).within(&granted);
-    let source =
-        connect(hosts).map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
+    let source = connect(hosts).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
+    let runtime = runtime.map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
 
     let work = FetchWork {
         command,
@@ -75,7 +74,7 @@ pub(super) fn run(
             output::print_yaml(&config_map(row.provider, &row.published))?;
             say!("note: {}", line(row));
         }
-        return Ok(CommandOutcome::Done);
+        return Ok(Outcome::Done);
     }
     match &command.push {
         Some(address) => work.push(address, &mut rows)?,
@@ -86,7 +85,7 @@ pub(super) fn run(
         Format::Yaml => output::print_yaml(&rows.iter().map(as_json).collect::<Value>())?,
         Format::Text => rows.iter().try_for_each(|row| output::print_line(&line(row)))?,
     }
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }
 
 /// What fetching and pushing needs.
@@ -103,7 +102,7 @@ struct FetchWork<'a> {
 impl<'a> FetchWork<'a> {
     /// All providers' components, or all that is wrong. What is not kept in the repository is taken from there where
     /// it is; what is, is asked for again, so that one hears of a version that moved.
-    fn fetched(&self, into: &RepoPath) -> Result<Vec<FetchRow<'a>>, CommandFailure> {
+    fn fetched(&self, into: &RepoPath) -> Result<Vec<FetchRow<'a>>, Failure> {
         let is_kept = !self.command.config_maps && self.command.push.is_none();
         let (mut rows, mut refused) = (Vec::new(), Vec::new());
         for provider in self.set.providers() {
@@ -131,28 +130,28 @@ impl<'a> FetchWork<'a> {
     }
 
     /// The SHA-256 that the `capstan.yaml` of a provider's set records of the version that it asks for.
-    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, CommandFailure> {
+    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, Failure> {
         let Some(folder) = self.fleet.layout().target_around(provider.place.file()) else { return Ok(None) };
         let settings = Cluster::settings_of(self.tree, folder)
-            .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
+            .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
         let record = settings.and_then(|mut settings| settings.components.remove(&provider.label()));
         let record = record.filter(|record| Some(record.version.as_str()) == provider.version());
         Ok(record.map(|record| record.sha256))
     }
 
-    fn push(&self, address: &str, rows: &mut [FetchRow<'_>]) -> Result<(), CommandFailure> {
+    fn push(&self, address: &str, rows: &mut [FetchRow<'_>]) -> Result<(), Failure> {
         for row in rows {
             let FetchRow { provider, published, .. } = row;
             let address = format!("{}/{}", address.trim_end_matches('/'), provider.label());
             let artifact = OciArtifact::parse(&address, Some(&published.version));
-            let artifact = artifact
-                .map_err(|refusal| CommandFailure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
+            let artifact =
+                artifact.map_err(|refusal| Failure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
             // Those of the environment: the account that may read a source need not be the one that may write a mirror.
             let credentials = SourceCredentials::read(|name| self.values.get(name).map(str::to_owned));
             let files = layers(provider, published);
             let digest = self.runtime.block_on(self.source.push(&artifact, &files, &credentials));
-            let digest = digest
-                .map_err(|error: FetchError| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
+            let digest =
+                digest.map_err(|error: FetchError| Failure::Failed(Refusal::Providers, error.to_string()))?;
             row.to = format!("{artifact}@{digest}");
         }
         Ok(())
@@ -177,7 +176,7 @@ fn as_recorded(
 }
 
 /// Credentials of the file, then of the environment.
-fn credentials(command: &ProvidersFetch) -> Result<Values, CommandFailure> {
+fn credentials(command: &ProvidersFetch) -> Result<Values, Failure> {
     let mut values = command.variables_file.as_deref().map(of_file).transpose()?.unwrap_or_default();
     let mut environment = Values::default();
     for name in SourceCredentials::NAMES {
@@ -189,11 +188,11 @@ fn credentials(command: &ProvidersFetch) -> Result<Values, CommandFailure> {
     Ok(values)
 }
 
-fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, CommandFailure> {
+fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, Failure> {
     let mut hosts = Vec::new();
     for host in &command.hosts {
         let host = HostName::parse(host)
-            .map_err(|error| CommandFailure::Usage(Refusal::Usage, format!("--host: {error}")))?;
+            .map_err(|error| Failure::Usage(Refusal::Usage, format!("--host: {error}")))?;
         hosts.push(host.as_str().to_owned());
     }
     if let Some(address) = &command.push {
@@ -218,19 +217,18 @@ fn write(
     tree: &dyn Tree,
     into: &RepoPath,
     rows: &mut [FetchRow<'_>],
-) -> Result<(), CommandFailure> {
+) -> Result<(), Failure> {
     let mut changes = Vec::new();
     for row in rows {
         for (path, text) in files(row.provider, &row.published) {
-            let path = into
-                .join(&path)
-                .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
+            let path =
+                into.join(&path).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
             let before = match tree.entry(&path) {
                 None => None,
                 Some(entry) => {
                     let bytes = tree
                         .read(entry)
-                        .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
+                        .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
                     Some(String::from_utf8_lossy(&bytes).into_owned())
                 }
             };

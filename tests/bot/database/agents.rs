@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::{
-    AgentId, PreflightAnswer, PreflightId, PreflightState, PublicKey, ReportId, RolloutProgressRecord,
-    RolloutReport, RolloutState,
+    AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, PublicKey, ReportId, RolloutReport,
+    RolloutState,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
@@ -223,7 +223,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
                 cluster: cluster("gauss/peu01"),
                 management_cluster: ManagementClusterUid::parse(&UID.to_lowercase()).unwrap(),
                 name: "mc-eu".to_owned(),
-                progress: RolloutProgressRecord::waiting(bench.clock.now()),
+                progress: Progress::waiting(bench.clock.now()),
             }],
         };
         records.follow_merge(&merge).await.unwrap();

@@ -4,7 +4,7 @@ use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_forge::{AppCredentials, Edit, Forge, Options, Permission, RepositorySelection};
+use capstan_forge::{AppCredentials, Edit, Forge, Options, Permission, Selection};
 use capstan_test_support::tally;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) fn acme() -> (Forge, u64) {
         Edit::write("README.md", "Clusters\n"),
     ];
     forge.commit("acme/gitops", "main", "alice", "First clusters", &edits).unwrap();
-    let installation = forge.install("acme", RepositorySelection::All).unwrap();
+    let installation = forge.install("acme", Selection::All).unwrap();
     (forge, installation)
 }
 

@@ -5,9 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use capstan_forge::{
-    Edit, Forge, MergeMethod, NewPull, Options, Permission, RepositorySelection, ReviewState,
-};
+use capstan_forge::{Edit, Forge, MergeMethod, NewPull, Options, Permission, ReviewState, Selection};
 use serde_json::{Value, json};
 
 use super::client::Installed;
@@ -86,8 +84,7 @@ fn write() {
     forge.create_repository("acme/releases").unwrap();
     forge.grant(repo, "alice", Permission::Write).unwrap();
     forge.grant(repo, "bob", Permission::Write).unwrap();
-    let installation =
-        forge.install("acme", RepositorySelection::Selected([repo.to_owned()].into())).unwrap();
+    let installation = forge.install("acme", Selection::Selected([repo.to_owned()].into())).unwrap();
     forge.ping().unwrap();
     let first = [Edit::write("aws/v21.0.0/base/cluster.yaml", "kind: Cluster\n"), Edit::write("old", "1\n")];
     forge.commit(repo, "main", "alice", "Release v21.0.0", &first).unwrap();

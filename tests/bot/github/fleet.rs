@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan_forge::{Edit, Forge, Options, Permission, RepositorySelection};
+use capstan_forge::{Edit, Forge, Options, Permission, Selection};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
 use capstan_ports::{
@@ -29,7 +29,7 @@ impl Fleet {
         forge.create_repository(NAME).unwrap();
         forge.grant(NAME, "alice", Permission::Maintain).unwrap();
         forge.grant(NAME, "rita", Permission::Triage).unwrap();
-        forge.install("acme", RepositorySelection::All).unwrap();
+        forge.install("acme", Selection::All).unwrap();
         let edits = [
             Edit::write("gauss/peu01/base/cluster.yaml", "kind: Cluster\n"),
             Edit::write("gauss/peu02/base/cluster.yaml", "kind: Cluster\n"),

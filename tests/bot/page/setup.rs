@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use capstan_forge::{Fault, Forge, Matching, Options, RepositorySelection, Strike, Surface};
+use capstan_forge::{Fault, Forge, Matching, Options, Selection, Strike, Surface};
 use capstan_test_support::tally;
 use reqwest::{Client, redirect};
 use serde_json::Value;
@@ -177,7 +177,7 @@ impl Newcomer {
         assert_eq!(self.get("/setup").await.status, 404);
         assert_eq!(self.get("/setup/created?code=x&state=y").await.status, 404);
         // GitHub knows the address of the webhook from the manifest, and the bot the secret from GitHub.
-        self.forge.install("acme", RepositorySelection::All).unwrap();
+        self.forge.install("acme", Selection::All).unwrap();
         let began = Instant::now();
         loop {
             let deliveries = self.forge.deliveries();

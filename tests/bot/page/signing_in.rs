@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::select_all;
 
-use capstan_forge::{Fault, Matching, Permission, RepositorySelection, Strike};
+use capstan_forge::{Fault, Matching, Permission, Selection, Strike};
 
 use super::world::{Ask, GITOPS, Page, SigningIn, World, session_of, target};
 
@@ -204,7 +204,7 @@ async fn an_installation_that_github_refuses_hides_nothing_of_the_others() {
     world.forge.create_organization("beta").unwrap();
     world.forge.create_repository(OTHER).unwrap();
     world.forge.grant(OTHER, "ada", Permission::Admin).unwrap();
-    let installation = world.forge.install("beta", RepositorySelection::All).unwrap();
+    let installation = world.forge.install("beta", Selection::All).unwrap();
     let other = world.id_of(OTHER).await;
     world.know(other, OTHER).await;
     let targets = vec![target("bessel/web", "current", "It is there.", "aws/v22.0.0", None)];

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use capstan_bot::agents::SealingKey;
 use capstan_bot::visitors::Visitors;
 use capstan_bot::worker::Heartbeats;
-use capstan_forge::{CANARY, Forge, Options, Permission, RepositorySelection};
+use capstan_forge::{CANARY, Forge, Options, Permission, Selection};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -130,7 +130,7 @@ fn forge() -> Forge {
     }
     forge.grant(GITOPS, "wim", Permission::Write).unwrap();
     forge.grant(GITOPS, "rea", Permission::Read).unwrap();
-    forge.install("acme", RepositorySelection::All).unwrap();
+    forge.install("acme", Selection::All).unwrap();
     forge
 }
 

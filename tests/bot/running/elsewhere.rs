@@ -1,6 +1,6 @@
 //! Releases that are not in the repository as it is now: in another repository, or in its past.
 
-use capstan_forge::{Edit, MergeMethod, Permission, RepositorySelection};
+use capstan_forge::{Edit, MergeMethod, Permission, Selection};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
@@ -101,7 +101,7 @@ async fn another_owners_releases_are_read_through_their_installation() {
     let town = Town::new("releases: {repository: vendor/releases}\n", &[PEU01]).await;
     town.forge.create_organization("vendor").unwrap();
     add_releases(&town, "vendor/releases", CONSENT);
-    town.forge.install("vendor", RepositorySelection::All).unwrap();
+    town.forge.install("vendor", Selection::All).unwrap();
     town.settle().await;
     town.resync().await;
     let pulls = town.open_pulls();

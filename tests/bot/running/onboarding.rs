@@ -211,7 +211,7 @@ async fn an_archived_repository_gets_nothing_until_it_is_none() {
 async fn a_fork_gets_nothing() {
     let town = Town::with(&[Edit::write("README.md", "hello\n")], None).await;
     let fork = town.forge.fork(REPOSITORY, "ada").unwrap();
-    town.forge.install("ada", capstan_forge::RepositorySelection::All).unwrap();
+    town.forge.install("ada", capstan_forge::Selection::All).unwrap();
     town.settle().await;
     town.forge.commit(&fork, "main", "ada", "Mine", &[flat("one")]).unwrap();
     town.settle().await;

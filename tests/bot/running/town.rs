@@ -17,9 +17,7 @@ use capstan_budget::{Meter, RateLimits};
 use capstan_database::Database;
 use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
 use capstan_fleet::planner::Planner;
-use capstan_forge::{
-    CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, RepositorySelection,
-};
+use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_git::{MirrorLimits, Mirrors};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_plan::settings::OperatorHost;
@@ -62,7 +60,7 @@ pub(crate) fn people(forge: &Forge) {
     forge.create_repository(REPOSITORY).unwrap();
     forge.grant(REPOSITORY, "ada", Permission::Write).unwrap();
     forge.grant(REPOSITORY, "mallory", Permission::Read).unwrap();
-    forge.install("acme", RepositorySelection::All).unwrap();
+    forge.install("acme", Selection::All).unwrap();
     canary::plant_key(&forge.app().private_key);
 }
 

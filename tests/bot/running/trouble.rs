@@ -1,7 +1,7 @@
 //! What goes wrong with one pull request, one installation or one long text, and is nobody else's trouble.
 
 use capstan_bot::sync::{SyncError, Synced};
-use capstan_forge::{Fault, Matching, Permission as Right, RepositorySelection, Strike};
+use capstan_forge::{Fault, Matching, Permission as Right, Selection, Strike};
 use capstan_ports::{CheckConclusion, CodeHostError, Permission, PullRequestState};
 
 use super::memory::{Moment, World};
@@ -129,7 +129,7 @@ async fn an_installation_whose_repositories_cannot_be_listed_holds_no_other_up()
     town.forge.create_organization("euler").unwrap();
     town.forge.create_repository("euler/gitops").unwrap();
     town.forge.grant("euler/gitops", "ada", Right::Write).unwrap();
-    town.forge.install("euler", RepositorySelection::All).unwrap();
+    town.forge.install("euler", Selection::All).unwrap();
     town.settle().await;
     town.forge.lose_deliveries(u32::MAX);
     let clusters = sample::repository("mode: propose\n", &["gauss/peu01"]);

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-use capstan_forge::{Forge, Options, Permission, Recording, RepositorySelection};
+use capstan_forge::{Forge, Options, Permission, Recording, Selection};
 use capstan_test_support::tally;
 
 use super::sample::{CUSTOMER, Sample};
@@ -27,7 +27,7 @@ pub(super) fn forge() -> Forge {
     forge.create_user("ada").unwrap();
     forge.create_repository(REPOSITORY).unwrap();
     forge.grant(REPOSITORY, "ada", Permission::Write).unwrap();
-    forge.install("acme", RepositorySelection::All).unwrap();
+    forge.install("acme", Selection::All).unwrap();
     forge
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_agent_client::rollout_report;
-use capstan_live::agent::RolloutProgressRecord;
+use capstan_live::agent::Progress;
 use capstan_live::services::ServiceState;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositoryName;
@@ -357,7 +357,7 @@ fn check(world: &World) -> String {
     let reports = world.bot.reports.lock().unwrap();
     let last = reports.last().unwrap();
     let report = rollout_report(last, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
-    let progress = RolloutProgressRecord::waiting(report.observed_at).after(None, &report).unwrap();
+    let progress = Progress::waiting(report.observed_at).after(None, &report).unwrap();
     let subject = RolloutSubject {
         cluster: id("gauss/peu01"),
         management_cluster: "mc-eu".to_owned(),
