@@ -9,8 +9,7 @@ use capstan_model::tree::CommitId;
 use capstan_model::wording::count;
 use capstan_plan::command::Push;
 use capstan_plan::proposal::{
-    Approval, Approved, By, Decisions, Means, MergeObstacle, MergeStep, PassedOver, Standstill, Undo, Voice,
-    short,
+    Approval, Approved, By, Decisions, Means, MergeStep, Obstacle, PassedOver, Standstill, Undo, Voice, short,
 };
 
 /// The beginning of the lines about approvals above a body.
@@ -99,46 +98,44 @@ fn listed(names: &[String]) -> String {
 }
 
 /// What prevents a merge: a sentence. `base` is the branch.
-pub fn obstacle_in_words(obstacle: &MergeObstacle, base: &str, prefix: &str) -> String {
+pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> String {
     let base = code(base, 100);
     match obstacle {
-        MergeObstacle::HeadMoved(head) => format!(
+        Obstacle::HeadMoved(head) => format!(
             "Its head is now {}, which is not the commit that the command named. Look at it, and repeat the command.",
             code(short(head), 20)
         ),
-        MergeObstacle::Paused(pause) => format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)),
-        MergeObstacle::Held(hold) => format!("{} `{prefix} unhold` undoes it.", hold_in_words(hold)),
-        MergeObstacle::Below(below) => {
+        Obstacle::Paused(pause) => format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)),
+        Obstacle::Held(hold) => format!("{} `{prefix} unhold` undoes it.", hold_in_words(hold)),
+        Obstacle::Below(below) => {
             let below: Vec<String> = below.iter().take(10).map(|number| format!("#{number}")).collect();
             format!(
                 "It is part of a stack, and a merge would also merge the pull requests below it: {}. Merge these first.",
                 below.join(", ")
             )
         }
-        MergeObstacle::WayUnknown => {
-            "It is unknown what else a merge would merge. The check says why.".to_owned()
-        }
-        MergeObstacle::Draft => "It is a draft.".to_owned(),
-        MergeObstacle::Check(title) => {
+        Obstacle::WayUnknown => "It is unknown what else a merge would merge. The check says why.".to_owned(),
+        Obstacle::Draft => "It is a draft.".to_owned(),
+        Obstacle::Check(title) => {
             format!("The check `capstan` does not let it pass: {}.", title.trim_end_matches('.'))
         }
-        MergeObstacle::CheckPending => "The check `capstan` is not done.".to_owned(),
-        MergeObstacle::Approvals { missing, needed } => {
+        Obstacle::CheckPending => "The check `capstan` is not done.".to_owned(),
+        Obstacle::Approvals { missing, needed } => {
             format!("{missing} of {} missing.", count(*needed as usize, "approval", "approvals"))
         }
-        MergeObstacle::ChangesRequested(logins) => objections(logins),
-        MergeObstacle::Conflicts => format!("It conflicts with {base}."),
-        MergeObstacle::Behind => {
+        Obstacle::ChangesRequested(logins) => objections(logins),
+        Obstacle::Conflicts => format!("It conflicts with {base}."),
+        Obstacle::Behind => {
             format!(
                 "The rules of {base} require it to be up to date: press `Update branch`. Approvals stay valid."
             )
         }
-        MergeObstacle::Reviews => format!("The rules of {base} require reviews on GitHub that are missing."),
-        MergeObstacle::RequiredFailed(names) => format!("Required checks fail: {}.", listed(names)),
-        MergeObstacle::Rules => {
+        Obstacle::Reviews => format!("The rules of {base} require reviews on GitHub that are missing."),
+        Obstacle::RequiredFailed(names) => format!("Required checks fail: {}.", listed(names)),
+        Obstacle::Rules => {
             format!("The rules of {base} do not allow it yet, and GitHub does not say which.")
         }
-        MergeObstacle::Method(method, allowed) => {
+        Obstacle::Method(method, allowed) => {
             let allowed: Vec<String> = allowed.iter().map(|method| method.as_str().to_owned()).collect();
             format!(
                 "`upgrade.merge.method` says {}, which the repository does not allow; it allows {}.",
@@ -146,11 +143,11 @@ pub fn obstacle_in_words(obstacle: &MergeObstacle, base: &str, prefix: &str) -> 
                 if allowed.is_empty() { "none".to_owned() } else { listed(&allowed) }
             )
         }
-        MergeObstacle::NoAutoMerge(pending) => format!(
+        Obstacle::NoAutoMerge(pending) => format!(
             "These required checks are not done: {}. The repository does not allow auto-merge, so repeat the command when they are done.",
             listed(pending)
         ),
-        MergeObstacle::NotRequired(pending) => format!(
+        Obstacle::NotRequired(pending) => format!(
             "These required checks are not done: {}. Capstan does not enable auto-merge, because the rules of {base} do not require the check `capstan`. GitHub would merge later pushes that Capstan has not judged. Repeat the command when the checks are done.",
             listed(pending)
         ),
@@ -204,7 +201,7 @@ pub fn merge_refused_in_words(reason: &str) -> String {
 }
 
 /// Which request to GitHub was withdrawn, and why: sentences.
-pub fn undo_in_words(undo: Undo, obstacles: &[MergeObstacle], base: &str, prefix: &str) -> String {
+pub fn undo_in_words(undo: Undo, obstacles: &[Obstacle], base: &str, prefix: &str) -> String {
     let what = match undo {
         Undo::AutoMerge => "Auto-merge is disabled again.",
         Undo::Queue => "It is no longer in the merge queue.",

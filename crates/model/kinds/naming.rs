@@ -11,7 +11,7 @@ use super::row::fits;
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldMeaning {
+pub enum Meaning {
     /// The name of an object of that kind, or a reference to one.
     Names(&'static str),
     /// The existing machine, instance or disk that the object represents.
@@ -29,13 +29,13 @@ struct NamingField {
     kinds: &'static [&'static str],
     /// The last keys on the way to the field.
     keys: &'static [&'static str],
-    meaning: FieldMeaning,
+    meaning: Meaning,
 }
 
 const fn field(
     kinds: &'static [&'static str],
     keys: &'static [&'static str],
-    meaning: FieldMeaning,
+    meaning: Meaning,
 ) -> NamingField {
     NamingField { kinds, keys, meaning }
 }
@@ -47,106 +47,82 @@ const KAMAJI: &[&str] = &["KamajiControlPlane*"];
 /// The first that fits counts.
 const FIELDS: &[NamingField] = &[
     // A namespace in the workload cluster.
-    field(&["HelmChartProxy", "HelmReleaseProxy"], &["spec", "namespace"], FieldMeaning::Elsewhere),
-    field(&["AWSFargateProfile"], &["spec", "selectors"], FieldMeaning::Elsewhere),
-    field(&["App"], &["spec", "namespace"], FieldMeaning::Elsewhere),
-    field(&["AWSManagedControlPlane*"], &["podIdentityAssociations"], FieldMeaning::Elsewhere),
-    field(&["Profile", "ClusterProfile"], &["spec", "driftExclusions"], FieldMeaning::Elsewhere),
-    field(&["Profile", "ClusterProfile"], &["spec", "patches"], FieldMeaning::Elsewhere),
-    field(&["Profile", "ClusterProfile"], &["spec", "validateHealths"], FieldMeaning::Elsewhere),
+    field(&["HelmChartProxy", "HelmReleaseProxy"], &["spec", "namespace"], Meaning::Elsewhere),
+    field(&["AWSFargateProfile"], &["spec", "selectors"], Meaning::Elsewhere),
+    field(&["App"], &["spec", "namespace"], Meaning::Elsewhere),
+    field(&["AWSManagedControlPlane*"], &["podIdentityAssociations"], Meaning::Elsewhere),
+    field(&["Profile", "ClusterProfile"], &["spec", "driftExclusions"], Meaning::Elsewhere),
+    field(&["Profile", "ClusterProfile"], &["spec", "patches"], Meaning::Elsewhere),
+    field(&["Profile", "ClusterProfile"], &["spec", "validateHealths"], Meaning::Elsewhere),
     // What a machine is given of its own configuration.
-    field(&["K0s*"], &["k0sConfigSpec", "k0s"], FieldMeaning::Elsewhere),
-    field(&["K0smotron*"], &["k0sConfig"], FieldMeaning::Elsewhere),
-    field(&["Talos*"], &["configPatches"], FieldMeaning::Elsewhere),
+    field(&["K0s*"], &["k0sConfigSpec", "k0s"], Meaning::Elsewhere),
+    field(&["K0smotron*"], &["k0sConfig"], Meaning::Elsewhere),
+    field(&["Talos*"], &["configPatches"], Meaning::Elsewhere),
     // Files of the machine itself, which kubeadm mounts into its static pods.
-    field(ANY, &["clusterConfiguration", "apiServer", "extraVolumes", "hostPath"], FieldMeaning::Elsewhere),
+    field(ANY, &["clusterConfiguration", "apiServer", "extraVolumes", "hostPath"], Meaning::Elsewhere),
     field(
         ANY,
         &["clusterConfiguration", "controllerManager", "extraVolumes", "hostPath"],
-        FieldMeaning::Elsewhere,
+        Meaning::Elsewhere,
     ),
-    field(ANY, &["clusterConfiguration", "scheduler", "extraVolumes", "hostPath"], FieldMeaning::Elsewhere),
-    field(ANY, &["hostPath"], FieldMeaning::HostPath),
-    field(ANY, &["hostDisk"], FieldMeaning::HostPath),
-    field(&["VSphere*", "Harvester*"], &["spec", "server"], FieldMeaning::Server),
-    field(&["Nutanix*"], &["prismCentral", "address"], FieldMeaning::Server),
-    field(ANY, &["prismCentralEndpoint", "url"], FieldMeaning::Server),
-    field(ANY, &["providerID"], FieldMeaning::Exists),
-    field(ANY, &["providerIDList"], FieldMeaning::Exists),
-    field(ANY, &["instanceID"], FieldMeaning::Exists),
-    field(ANY, &["instanceId"], FieldMeaning::Exists),
-    field(ANY, &["virtualMachineID"], FieldMeaning::Exists),
-    field(ANY, &["biosUUID"], FieldMeaning::Exists),
-    field(ANY, &["instanceUUID"], FieldMeaning::Exists),
+    field(ANY, &["clusterConfiguration", "scheduler", "extraVolumes", "hostPath"], Meaning::Elsewhere),
+    field(ANY, &["hostPath"], Meaning::HostPath),
+    field(ANY, &["hostDisk"], Meaning::HostPath),
+    field(&["VSphere*", "Harvester*"], &["spec", "server"], Meaning::Server),
+    field(&["Nutanix*"], &["prismCentral", "address"], Meaning::Server),
+    field(ANY, &["prismCentralEndpoint", "url"], Meaning::Server),
+    field(ANY, &["providerID"], Meaning::Exists),
+    field(ANY, &["providerIDList"], Meaning::Exists),
+    field(ANY, &["instanceID"], Meaning::Exists),
+    field(ANY, &["instanceId"], Meaning::Exists),
+    field(ANY, &["virtualMachineID"], Meaning::Exists),
+    field(ANY, &["biosUUID"], Meaning::Exists),
+    field(ANY, &["instanceUUID"], Meaning::Exists),
     // Only the order of what a controller does.
-    field(ANY, &["spec", "dependsOn"], FieldMeaning::Elsewhere),
-    field(ANY, &["customHAProxyConfigTemplateRef"], FieldMeaning::Names("ConfigMap")),
-    field(ANY, &["kubeconfigRef"], FieldMeaning::Names("Secret")),
-    field(ANY, &["sshKeyRef"], FieldMeaning::Names("Secret")),
-    field(ANY, &["userDataRef"], FieldMeaning::Names("Secret")),
-    field(&["CloudStack*"], &["acsEndpoint"], FieldMeaning::Names("Secret")),
-    field(METAL3, &["userData"], FieldMeaning::Names("Secret")),
-    field(METAL3, &["metaData"], FieldMeaning::Names("Secret")),
-    field(METAL3, &["networkData"], FieldMeaning::Names("Secret")),
-    field(METAL3, &["dataTemplate"], FieldMeaning::Names("Metal3DataTemplate")),
-    field(
-        &["Metal3Data", "Metal3DataClaim"],
-        &["spec", "template"],
-        FieldMeaning::Names("Metal3DataTemplate"),
-    ),
-    field(&["Metal3Data"], &["spec", "claim"], FieldMeaning::Names("Metal3DataClaim")),
-    field(METAL3, &["ipAddressesFromIPPool"], FieldMeaning::Names("IPPool")),
-    field(METAL3, &["prefixesFromIPPool"], FieldMeaning::Names("IPPool")),
-    field(METAL3, &["gatewaysFromIPPool"], FieldMeaning::Names("IPPool")),
-    field(METAL3, &["dnsServersFromIPPool"], FieldMeaning::Names("IPPool")),
-    field(METAL3, &["ipAddressFromIPPool"], FieldMeaning::Names("IPPool")),
-    field(METAL3, &["dnsFromIPPool"], FieldMeaning::Names("IPPool")),
-    field(METAL3, &["fromIPPool"], FieldMeaning::Names("IPPool")),
-    field(&["Tinkerbell*"], &["hardwareName"], FieldMeaning::Names("Hardware")),
-    field(&["RKE2*"], &["resolvConf"], FieldMeaning::Names("ConfigMap")),
+    field(ANY, &["spec", "dependsOn"], Meaning::Elsewhere),
+    field(ANY, &["customHAProxyConfigTemplateRef"], Meaning::Names("ConfigMap")),
+    field(ANY, &["kubeconfigRef"], Meaning::Names("Secret")),
+    field(ANY, &["sshKeyRef"], Meaning::Names("Secret")),
+    field(ANY, &["userDataRef"], Meaning::Names("Secret")),
+    field(&["CloudStack*"], &["acsEndpoint"], Meaning::Names("Secret")),
+    field(METAL3, &["userData"], Meaning::Names("Secret")),
+    field(METAL3, &["metaData"], Meaning::Names("Secret")),
+    field(METAL3, &["networkData"], Meaning::Names("Secret")),
+    field(METAL3, &["dataTemplate"], Meaning::Names("Metal3DataTemplate")),
+    field(&["Metal3Data", "Metal3DataClaim"], &["spec", "template"], Meaning::Names("Metal3DataTemplate")),
+    field(&["Metal3Data"], &["spec", "claim"], Meaning::Names("Metal3DataClaim")),
+    field(METAL3, &["ipAddressesFromIPPool"], Meaning::Names("IPPool")),
+    field(METAL3, &["prefixesFromIPPool"], Meaning::Names("IPPool")),
+    field(METAL3, &["gatewaysFromIPPool"], Meaning::Names("IPPool")),
+    field(METAL3, &["dnsServersFromIPPool"], Meaning::Names("IPPool")),
+    field(METAL3, &["ipAddressFromIPPool"], Meaning::Names("IPPool")),
+    field(METAL3, &["dnsFromIPPool"], Meaning::Names("IPPool")),
+    field(METAL3, &["fromIPPool"], Meaning::Names("IPPool")),
+    field(&["Tinkerbell*"], &["hardwareName"], Meaning::Names("Hardware")),
+    field(&["RKE2*"], &["resolvConf"], Meaning::Names("ConfigMap")),
     // One store of many tenants' control planes, and what of it is whose.
-    field(KAMAJI, &["dataStoreName"], FieldMeaning::Names("DataStore")),
-    field(KAMAJI, &["dataStoreSchema"], FieldMeaning::Exists),
-    field(KAMAJI, &["dataStoreUsername"], FieldMeaning::Exists),
+    field(KAMAJI, &["dataStoreName"], Meaning::Names("DataStore")),
+    field(KAMAJI, &["dataStoreSchema"], Meaning::Exists),
+    field(KAMAJI, &["dataStoreUsername"], Meaning::Exists),
     // Pods on the management cluster.
-    field(
-        &["Kamaji*", "K0smotron*", "Kubevirt*"],
-        &["serviceAccountName"],
-        FieldMeaning::Names("ServiceAccount"),
-    ),
-    field(&["Kubevirt*"], &["claimName"], FieldMeaning::Names("PersistentVolumeClaim")),
-    field(&["Cluster"], &["spec", "topology", "class"], FieldMeaning::Names("ClusterClass")),
-    field(
-        &["ClusterResourceSetBinding"],
-        &["clusterResourceSetName"],
-        FieldMeaning::Names("ClusterResourceSet"),
-    ),
-    field(&["ClusterClass"], &["external", "generateExtension"], FieldMeaning::Names("ExtensionConfig")),
-    field(
-        &["ClusterClass"],
-        &["external", "generatePatchesExtension"],
-        FieldMeaning::Names("ExtensionConfig"),
-    ),
-    field(&["ClusterClass"], &["external", "validateExtension"], FieldMeaning::Names("ExtensionConfig")),
-    field(
-        &["ClusterClass"],
-        &["external", "validateTopologyExtension"],
-        FieldMeaning::Names("ExtensionConfig"),
-    ),
-    field(
-        &["ClusterClass"],
-        &["external", "discoverVariablesExtension"],
-        FieldMeaning::Names("ExtensionConfig"),
-    ),
+    field(&["Kamaji*", "K0smotron*", "Kubevirt*"], &["serviceAccountName"], Meaning::Names("ServiceAccount")),
+    field(&["Kubevirt*"], &["claimName"], Meaning::Names("PersistentVolumeClaim")),
+    field(&["Cluster"], &["spec", "topology", "class"], Meaning::Names("ClusterClass")),
+    field(&["ClusterResourceSetBinding"], &["clusterResourceSetName"], Meaning::Names("ClusterResourceSet")),
+    field(&["ClusterClass"], &["external", "generateExtension"], Meaning::Names("ExtensionConfig")),
+    field(&["ClusterClass"], &["external", "generatePatchesExtension"], Meaning::Names("ExtensionConfig")),
+    field(&["ClusterClass"], &["external", "validateExtension"], Meaning::Names("ExtensionConfig")),
+    field(&["ClusterClass"], &["external", "validateTopologyExtension"], Meaning::Names("ExtensionConfig")),
+    field(&["ClusterClass"], &["external", "discoverVariablesExtension"], Meaning::Names("ExtensionConfig")),
     // Annotations that name what another controller hands on.
-    field(ANY, &["annotations", "serviceoperator.azure.com/credential-from"], FieldMeaning::Names("Secret")),
-    field(ANY, &["annotations", "metal3.io/BareMetalHost"], FieldMeaning::Names("BareMetalHost")),
-    field(ANY, &["annotations", "replicator.v1.mittwald.de/replicate-from"], FieldMeaning::Exists),
-    field(ANY, &["annotations", "reflector.v1.k8s.emberstack.com/reflects"], FieldMeaning::Exists),
+    field(ANY, &["annotations", "serviceoperator.azure.com/credential-from"], Meaning::Names("Secret")),
+    field(ANY, &["annotations", "metal3.io/BareMetalHost"], Meaning::Names("BareMetalHost")),
+    field(ANY, &["annotations", "replicator.v1.mittwald.de/replicate-from"], Meaning::Exists),
+    field(ANY, &["annotations", "reflector.v1.k8s.emberstack.com/reflects"], Meaning::Exists),
 ];
 
 /// What a field of that kind holds, where the table knows it.
-pub fn meaning(kind: &str, keys: &[&str]) -> Option<FieldMeaning> {
+pub fn meaning(kind: &str, keys: &[&str]) -> Option<Meaning> {
     let fits_kind = |pattern: &&str| match pattern.strip_suffix('*') {
         Some(beginning) if !beginning.is_empty() => kind.starts_with(beginning),
         _ => fits(pattern, kind),
@@ -251,20 +227,20 @@ mod tests {
             (
                 "CloudStackCluster",
                 &["spec", "failureDomains", "acsEndpoint"][..],
-                Some(FieldMeaning::Names("Secret")),
+                Some(Meaning::Names("Secret")),
             ),
             (
                 "Metal3MachineTemplate",
                 &["spec", "template", "spec", "userData"],
-                Some(FieldMeaning::Names("Secret")),
+                Some(Meaning::Names("Secret")),
             ),
             ("AWSMachine", &["spec", "userData"], None),
-            ("AWSMachine", &["spec", "instanceID"], Some(FieldMeaning::Exists)),
-            ("HelmChartProxy", &["spec", "namespace"], Some(FieldMeaning::Elsewhere)),
+            ("AWSMachine", &["spec", "instanceID"], Some(Meaning::Exists)),
+            ("HelmChartProxy", &["spec", "namespace"], Some(Meaning::Elsewhere)),
             (
                 "DockerMachineTemplate",
                 &["spec", "template", "spec", "extraMounts", "hostPath"],
-                Some(FieldMeaning::HostPath),
+                Some(Meaning::HostPath),
             ),
             (
                 "KubeadmControlPlane",
@@ -276,7 +252,7 @@ mod tests {
                     "extraVolumes",
                     "hostPath",
                 ],
-                Some(FieldMeaning::Elsewhere),
+                Some(Meaning::Elsewhere),
             ),
         ] {
             assert_eq!(meaning(kind, keys), expected, "{kind} {keys:?}");

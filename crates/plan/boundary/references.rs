@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::controllers::is_installed_elsewhere;
 use super::text;
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::naming::{self, FieldMeaning};
+use capstan_model::kinds::naming::{self, Meaning};
 use capstan_model::kinds::{KindRole, role_of, role_of_fragment};
 use capstan_model::object::{FieldPath, api_group};
 
@@ -140,8 +140,8 @@ impl<'k> ReferenceWalk<'k> {
 
     fn mapping<'v>(&mut self, fields: &'v Map<String, Value>, keys: &mut Vec<&'v str>, path: &FieldPath) {
         match naming::meaning(self.kind, keys) {
-            Some(FieldMeaning::Elsewhere) => return,
-            Some(FieldMeaning::HostPath) => {
+            Some(Meaning::Elsewhere) => return,
+            Some(Meaning::HostPath) => {
                 return self.tell(ReferenceTarget::HostPath, String::new(), keys, path);
             }
             _ => {}
@@ -192,7 +192,7 @@ impl<'k> ReferenceWalk<'k> {
         // Some have kinds for what is no object: `kind: String`.
         let kind = stated(fields, "kind").filter(|kind| *kind != "String");
         let of_table = match naming::meaning(self.kind, keys) {
-            Some(FieldMeaning::Names(kind)) => Some(kind),
+            Some(Meaning::Names(kind)) => Some(kind),
             _ => None,
         };
         let is_reference =
@@ -239,11 +239,11 @@ impl<'k> ReferenceWalk<'k> {
             return;
         }
         let what = match naming::meaning(self.kind, keys) {
-            Some(FieldMeaning::Elsewhere) => return,
-            Some(FieldMeaning::HostPath) => ReferenceTarget::HostPath,
-            Some(FieldMeaning::Exists) => ReferenceTarget::Exists,
-            Some(FieldMeaning::Server) => ReferenceTarget::Server,
-            Some(FieldMeaning::Names(kind)) => of_kind(Some(kind)),
+            Some(Meaning::Elsewhere) => return,
+            Some(Meaning::HostPath) => ReferenceTarget::HostPath,
+            Some(Meaning::Exists) => ReferenceTarget::Exists,
+            Some(Meaning::Server) => ReferenceTarget::Server,
+            Some(Meaning::Names(kind)) => of_kind(Some(kind)),
             None if called == "namespace" => return self.tell(ReferenceTarget::Namespace, said, keys, path),
             None if naming::is_name(called) => of_kind(naming::kind_of_reference(called)),
             None if called.to_ascii_lowercase().contains("identity") && said.contains('/') => {
@@ -297,8 +297,7 @@ impl<'k> ReferenceWalk<'k> {
             let filled = (1..=parts.len()).any(|end| {
                 let parts = &parts[..end];
                 parts.last().is_some_and(|part| naming::is_reference(part) || naming::is_name(part))
-                    || naming::meaning(self.kind, parts)
-                        .is_some_and(|meaning| meaning != FieldMeaning::Elsewhere)
+                    || naming::meaning(self.kind, parts).is_some_and(|meaning| meaning != Meaning::Elsewhere)
             });
             if filled || text(from, "/template").is_some_and(|template| names_something(self.kind, template))
             {
@@ -348,7 +347,7 @@ fn names_something(kind: &str, template: &str) -> bool {
         key == "namespace"
             || naming::is_reference(key)
             || naming::is_name(key)
-            || meaning.is_some_and(|meaning| meaning != FieldMeaning::Elsewhere)
+            || meaning.is_some_and(|meaning| meaning != Meaning::Elsewhere)
     })
 }
 

@@ -124,7 +124,7 @@ pub struct MergeFacts<'a> {
 
 /// What stands against a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MergeObstacle {
+pub enum Obstacle {
     /// The head is another one now.
     HeadMoved(CommitId),
     /// Somebody paused Capstan in the repository.
@@ -173,7 +173,7 @@ pub enum MergeObstacle {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeStep {
     /// Nothing: these stand against it.
-    Refuse(Vec<MergeObstacle>),
+    Refuse(Vec<Obstacle>),
     /// Nothing: GitHub will merge it without that.
     Stands(Standstill),
     /// Merge it.
@@ -210,32 +210,32 @@ pub enum Undo {
 }
 
 /// What stands against it for Capstan itself.
-fn own_obstacles(facts: &MergeFacts<'_>) -> Vec<MergeObstacle> {
+fn own_obstacles(facts: &MergeFacts<'_>) -> Vec<Obstacle> {
     let mut found = Vec::new();
-    found.extend(facts.pause.cloned().map(MergeObstacle::Paused));
-    found.extend(facts.hold.cloned().map(MergeObstacle::Held));
+    found.extend(facts.pause.cloned().map(Obstacle::Paused));
+    found.extend(facts.hold.cloned().map(Obstacle::Held));
     match facts.way {
         Way::Straight => {}
-        Way::Above(below) => found.push(MergeObstacle::Below(below.clone())),
-        Way::Aside(_) | Way::Unknown(_) => found.push(MergeObstacle::WayUnknown),
+        Way::Above(below) => found.push(Obstacle::Below(below.clone())),
+        Way::Aside(_) | Way::Unknown(_) => found.push(Obstacle::WayUnknown),
     }
     if facts.view.draft == Draft::Draft {
-        found.push(MergeObstacle::Draft);
+        found.push(Obstacle::Draft);
     }
     let approved = facts.approved;
-    let approvals = MergeObstacle::Approvals { missing: approved.missing, needed: approved.needed };
+    let approvals = Obstacle::Approvals { missing: approved.missing, needed: approved.needed };
     match facts.check {
         CheckVerdict::Passes => {}
-        CheckVerdict::Pending => found.push(MergeObstacle::CheckPending),
+        CheckVerdict::Pending => found.push(Obstacle::CheckPending),
         // The check says the same of approvals, and in fewer words.
         CheckVerdict::Against(_) if approved.missing > 0 => {}
-        CheckVerdict::Against(title) => found.push(MergeObstacle::Check(title.clone())),
+        CheckVerdict::Against(title) => found.push(Obstacle::Check(title.clone())),
     }
     if approved.missing > 0 {
         found.push(approvals);
     }
     if !approved.objections.is_empty() {
-        found.push(MergeObstacle::ChangesRequested(approved.objections.clone()));
+        found.push(Obstacle::ChangesRequested(approved.objections.clone()));
     }
     found
 }
@@ -244,16 +244,16 @@ fn own_obstacles(facts: &MergeFacts<'_>) -> Vec<MergeObstacle> {
 pub fn decide_merge(facts: &MergeFacts<'_>) -> MergeStep {
     let view = facts.view;
     if view.head != *facts.meant {
-        return MergeStep::Refuse(vec![MergeObstacle::HeadMoved(view.head.clone())]);
+        return MergeStep::Refuse(vec![Obstacle::HeadMoved(view.head.clone())]);
     }
     let mut obstacles = own_obstacles(facts);
     match view.status {
-        MergeStatus::Conflicts => obstacles.push(MergeObstacle::Conflicts),
-        MergeStatus::Behind => obstacles.push(MergeObstacle::Behind),
+        MergeStatus::Conflicts => obstacles.push(Obstacle::Conflicts),
+        MergeStatus::Behind => obstacles.push(Obstacle::Behind),
         MergeStatus::Ready | MergeStatus::Blocked | MergeStatus::Unknown => {}
     }
     if view.reviews_missing && view.status != MergeStatus::Ready {
-        obstacles.push(MergeObstacle::Reviews);
+        obstacles.push(Obstacle::Reviews);
     }
     let named = |state| {
         let found = view.required.iter().filter(move |check| check.state == state);
@@ -263,7 +263,7 @@ pub fn decide_merge(facts: &MergeFacts<'_>) -> MergeStep {
     let mut failed = named(RequiredState::Failed);
     failed.retain(|name| name != facts.check_name);
     if !failed.is_empty() {
-        obstacles.push(MergeObstacle::RequiredFailed(failed));
+        obstacles.push(Obstacle::RequiredFailed(failed));
     }
     if !obstacles.is_empty() {
         return MergeStep::Refuse(obstacles);
@@ -277,7 +277,7 @@ pub fn decide_merge(facts: &MergeFacts<'_>) -> MergeStep {
         // The queue merges as its own settings say.
         (_, Queue::Outside | Queue::Entered(_)) => None,
         (Some(wanted), Queue::None) if !view.methods.contains(&wanted) => {
-            return MergeStep::Refuse(vec![MergeObstacle::Method(wanted, view.methods.clone())]);
+            return MergeStep::Refuse(vec![Obstacle::Method(wanted, view.methods.clone())]);
         }
         (Some(wanted), Queue::None) => Some(wanted),
         (None, Queue::None) => {
@@ -301,11 +301,11 @@ fn when_ready(facts: &MergeFacts<'_>, method: Option<MergeMethod>, pending: Vec<
         return MergeStep::LookAgain;
     }
     let obstacle = if pending.is_empty() {
-        MergeObstacle::Rules
+        Obstacle::Rules
     } else if !facts.view.auto_merge_allowed {
-        MergeObstacle::NoAutoMerge(pending)
+        Obstacle::NoAutoMerge(pending)
     } else if own.is_none() {
-        MergeObstacle::NotRequired(pending)
+        Obstacle::NotRequired(pending)
     } else {
         return MergeStep::WhenReady { method, pending };
     };
@@ -314,7 +314,7 @@ fn when_ready(facts: &MergeFacts<'_>, method: Option<MergeMethod>, pending: Vec<
 
 /// What Capstan takes back of what it asked of GitHub, with what stands against the merge now. What a person asked for
 /// is theirs.
-pub fn decide_undo(facts: &MergeFacts<'_>) -> Option<(Undo, Vec<MergeObstacle>)> {
+pub fn decide_undo(facts: &MergeFacts<'_>) -> Option<(Undo, Vec<Obstacle>)> {
     let undo = match (&facts.view.queue, &facts.view.auto_merge) {
         (Queue::Entered(By::Capstan), _) => Undo::Queue,
         (_, Some(By::Capstan)) => Undo::AutoMerge,
@@ -322,7 +322,7 @@ pub fn decide_undo(facts: &MergeFacts<'_>) -> Option<(Undo, Vec<MergeObstacle>)>
     };
     let mut obstacles = own_obstacles(facts);
     // For a check that is not done GitHub waits by itself.
-    obstacles.retain(|obstacle| *obstacle != MergeObstacle::CheckPending);
+    obstacles.retain(|obstacle| *obstacle != Obstacle::CheckPending);
     (!obstacles.is_empty()).then_some((undo, obstacles))
 }
 

@@ -54,7 +54,7 @@ pub use group::{
     GroupContent, GroupMember, LeftOut, MOST_IN_A_GROUP, OpenPullState, WhyLeftOut, carrier_of, gather,
 };
 pub use merge::{
-    By, CheckVerdict, MergeFacts, MergeObstacle, MergeStatus, MergeStep, MergeView, Queue, Required,
+    By, CheckVerdict, MergeFacts, MergeStatus, MergeStep, MergeView, Obstacle, Queue, Required,
     RequiredState, Standstill, Undo, decide_merge, decide_undo,
 };
 pub use offer_name::offer_name;
