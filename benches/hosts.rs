@@ -17,7 +17,7 @@ use std::time::Instant;
 use capstan_k8s::{self, KubeCluster};
 use capstan_ports::SystemClock;
 use capstan_reconciler::gate::Gate;
-use capstan_reconciler::hosts::{Memory, Ports, turn};
+use capstan_reconciler::hosts::{HostMemory, HostPorts, turn};
 use capstan_test_parts::plane::{Parts, Plane, metal, reconciler};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -60,7 +60,7 @@ fn main() {
 async fn measure(plane: &Plane, hosts: usize, clusters: usize) {
     let kubeconfig = plane.kubeconfig_of(reconciler::HOME, "capstan");
     let connection = capstan_k8s::connect(Some(&kubeconfig)).await.unwrap();
-    let ports = Ports {
+    let ports = HostPorts {
         live: Arc::new(Gate::new(Arc::new(KubeCluster::new(&connection)), 32)),
         clock: Arc::new(SystemClock),
         node_ports_at: Some("192.0.2.1".to_owned()),
@@ -69,12 +69,12 @@ async fn measure(plane: &Plane, hosts: usize, clusters: usize) {
     };
     println!("{hosts} hosts, {clusters} SIPClusters in {TENANTS} namespaces");
     println!("{:<40}  {:>8}  {:>8}  {:>8}", "", "wall s", "aim s", "writes");
-    let mut memory = Memory::default();
+    let mut memory = HostMemory::default();
     for (what, aim) in
         [("first turn", 10), ("nothing to be done", 1), ("nothing to be done, by a new process", 1)]
     {
         if what.ends_with("process") {
-            memory = Memory::default();
+            memory = HostMemory::default();
         }
         let begun = Instant::now();
         let outcome = turn(&ports, &mut memory, &|| false).await.unwrap();

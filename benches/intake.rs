@@ -19,7 +19,7 @@ use aws_lc_rs::hmac;
 use capstan_bot::worker::Heartbeats;
 use capstan_database::Database;
 use capstan_ports::SystemClock;
-use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{self as server, Listeners, Probe, ServerParts};
 use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use serde_json::{Map, Value, json};
@@ -57,7 +57,7 @@ fn main() {
     let (stop, stopped) = oneshot::channel::<()>();
     let (address, serving) = runtime.block_on(async {
         let database = Arc::new(Database::open(&url, Arc::new(SystemClock)).await.unwrap());
-        let parts = Parts {
+        let parts = ServerParts {
             deliveries: database.clone(),
             fleet: database.clone(),
             pages: database,

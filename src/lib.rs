@@ -37,7 +37,7 @@
 //!
 //! | package | owns |
 //! |---|---|
-//! | `crates/outbound` | HTTP to others: whom it may reach, what an answer may cost, what is said of a failure |
+//! | `crates/outbound` | HTTP to other services: which hosts it may reach, what an answer may cost, what its errors say |
 //! | `crates/listener` | one listener of HTTP: its limits, and which requests it refuses |
 //! | `crates/git` | a mirror of a repository and snapshots of its trees |
 //! | `crates/github` | App authentication, GitHub's calls |
@@ -114,7 +114,7 @@
 //! | what a pass over the providers does next | `live/installing/pass` decides, `reconciler/providers` acts, `controllers/providers.rs` says when |
 //! | a check, a comment, a branch, a pull request, as it is written | `bot-core/effects` says what is wanted, `bot/performing` writes what differs |
 //! | a call to GitHub | `ports/code_host.rs`, then `github`, and `dry-run` where it writes |
-//! | whom Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
+//! | which hosts Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `budget` decides; a call's cost, `github/call.rs` |
 //! | deliveries that did not arrive | `bot/intake/missed.rs` |
 //! | a page for people, who sees it, its buttons, how it renews itself | `server/pages`; what it reads, `ports/pages.rs` and `database/pages`; what a run leaves for it, `bot-core/campaigns/fleet_facts.rs` and `report/target_detail.rs` |
@@ -181,9 +181,10 @@
 //!
 //! # Where tests stand
 //!
-//! A folder's tests stand in its `tests.rs`, or in `tests/` where they are several; a file's at its end, in
-//! `#[cfg(test)] mod tests`, or beside it in `<file>_tests.rs` where they are long. Tests of several rooms stand in the
-//! package's `tests/suite`, those of the programs in `tests/bot`, `tests/cluster` and `tests/cli`. A module that is a folder begins in its `mod.rs`.
+//! A folder's tests are in its `tests.rs`, or in `tests/` if there are several files. A file's tests are at
+//! its end, in `#[cfg(test)] mod tests`, or in `<file>_tests.rs` if they are long. Tests of several rooms are
+//! in the package's `tests/suite`, those of the programs in `tests/bot`, `tests/cluster` and `tests/cli`. A
+//! module that is a folder begins in its `mod.rs`.
 //!
 //! # The rule
 //!

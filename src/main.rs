@@ -4,7 +4,7 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use capstan::cli::{self, AnyCommand, Arguments, Failure, Offline, Outside};
+use capstan::cli::{self, AnyCommand, Arguments, CliOutside, Failure, Offline};
 
 /// A plan makes and drops a hundred thousand small values: the C library's allocator takes a third of
 /// its time, this one a tenth.
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     };
     match command {
         AnyCommand::Offline(command) => {
-            let outside = Outside { open: &wiring::open_checkout, connect: &wiring::connect_to_sources };
+            let outside = CliOutside { open: &wiring::open_checkout, connect: &wiring::connect_to_sources };
             cli::run(&Offline { repo, at, releases, command }, outside)
         }
         AnyCommand::Service(service) => wiring::run(&service),

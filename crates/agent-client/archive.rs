@@ -38,7 +38,7 @@ struct Current {
 }
 
 /// The last good archive on disk.
-pub(super) struct Shelf {
+pub(super) struct ArchiveFile {
     folder: PathBuf,
     /// What was read from there last: the same archive is not read twice.
     open: tokio::sync::Mutex<Option<(Current, Fetched)>>,
@@ -74,7 +74,7 @@ fn check(signed: &Signed, enrolment: &Enrolment, repository: &RepositoryName) ->
         .map_err(|_| "its signature is not the bot's".to_owned())
 }
 
-impl Shelf {
+impl ArchiveFile {
     pub(super) fn open(folder: &Path) -> Result<Self, AgentError> {
         files::make_private_folder(folder)?;
         Ok(Self { folder: folder.to_path_buf(), open: tokio::sync::Mutex::new(None) })

@@ -10,8 +10,8 @@ use http::StatusCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
-use super::http::{Answer, Call};
-use super::key::Key;
+use super::http::{BotAnswer, BotCall};
+use super::key::SigningKey;
 use super::{AgentClient, AgentError, files};
 
 /// The file in the agent's folder.
@@ -31,7 +31,7 @@ pub(super) struct Enrolment {
 
 impl Enrolment {
     /// The enrolment of the folder; none where the key is another one now.
-    pub(super) fn kept(folder: &Path, key: &Key) -> Result<Option<Self>, AgentError> {
+    pub(super) fn kept(folder: &Path, key: &SigningKey) -> Result<Option<Self>, AgentError> {
         let Some(bytes) = files::read(&folder.join(FILE))? else { return Ok(None) };
         let kept: Option<Self> = serde_json::from_slice(&bytes).ok();
         Ok(kept.filter(|kept| kept.public_key == *key.public()))
@@ -50,7 +50,7 @@ impl AgentClient {
         Ok(made)
     }
 
-    /// Enrols anew where the bot knows this agent no longer and there is a code that was not used for it.
+    /// Enrols again where the bot no longer knows this agent and there is a code that was not used for it.
     async fn enrolled_anew(&self, refused: &Enrolment) -> Result<Option<Enrolment>, AgentError> {
         let mut enrolment = self.enrolment.lock().await;
         if let Some(known) = enrolment.as_ref().filter(|known| *known != refused) {
@@ -87,8 +87,8 @@ impl AgentClient {
         };
         let call = self.http.post("enrol", &request, "enrolling")?;
         let answer = match self.http.send(&call, None).await? {
-            Answer::Given(response) => self.http.json::<EnrolAnswer>(&response)?,
-            Answer::Unauthorised(why) => {
+            BotAnswer::Given(response) => self.http.json::<EnrolAnswer>(&response)?,
+            BotAnswer::Unauthorised(why) => {
                 return Err(AgentError::Refused {
                     url: self.url().to_string(),
                     doing: "enrolling",
@@ -127,15 +127,15 @@ impl AgentClient {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Sends a call with a token of its own, and once more after enrolling anew.
-    pub(super) async fn authorised(&self, call: Call) -> Result<outbound::Answer, AgentError> {
+    /// Sends a call with a token of its own, and repeats it after a new enrolment.
+    pub(super) async fn authorised(&self, call: BotCall) -> Result<outbound::HttpAnswer, AgentError> {
         let enrolment = self.enrolled().await?;
         let why = match self.http.send(&call, Some(self.token(&enrolment)?)).await? {
-            Answer::Given(response) => return Ok(response),
-            Answer::Unauthorised(why) => why,
+            BotAnswer::Given(response) => return Ok(response),
+            BotAnswer::Unauthorised(why) => why,
         };
         if let Some(anew) = self.enrolled_anew(&enrolment).await?
-            && let Answer::Given(response) = self.http.send(&call, Some(self.token(&anew)?)).await?
+            && let BotAnswer::Given(response) = self.http.send(&call, Some(self.token(&anew)?)).await?
         {
             return Ok(response);
         }

@@ -24,13 +24,13 @@ const SHOWN: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The bot's API.
-pub(super) struct Http {
+pub(super) struct BotHttp {
     client: Client,
     url: Url,
 }
 
 /// One request, which may be sent again.
-pub(super) struct Call {
+pub(super) struct BotCall {
     method: Method,
     url: Url,
     body: Option<Vec<u8>>,
@@ -40,7 +40,7 @@ pub(super) struct Call {
     most: usize,
 }
 
-impl Call {
+impl BotCall {
     /// Lets the bot take that long, and a little more.
     pub(super) fn within(mut self, patience: Duration) -> Self {
         self.timeout = patience + PATIENCE;
@@ -59,13 +59,13 @@ impl Call {
 }
 
 /// What came back, where anything did.
-pub(super) enum Answer {
-    Given(outbound::Answer),
+pub(super) enum BotAnswer {
+    Given(outbound::HttpAnswer),
     /// 401, in the bot's words.
     Unauthorised(String),
 }
 
-impl Http {
+impl BotHttp {
     pub(super) fn new(mut url: Url) -> Result<Self, AgentError> {
         let private = url.host_str().is_some_and(plain_http::is_private);
         if !(url.scheme() == "https" || (url.scheme() == "http" && private)) {
@@ -85,7 +85,7 @@ impl Http {
         let setup = Setup {
             agent: concat!("capstan-reconciler/", env!("CARGO_PKG_VERSION")),
             connect: Duration::from_secs(10),
-            // Whoever runs Capstan names the bot, which may lie in the same network.
+            // The operator names the bot, which may be in the same network.
             reach: Reach::Network,
             authorities: None,
         };
@@ -104,10 +104,10 @@ impl Http {
         url
     }
 
-    pub(super) fn get(&self, path: &str, query: &[(&str, &str)], doing: &'static str) -> Call {
+    pub(super) fn get(&self, path: &str, query: &[(&str, &str)], doing: &'static str) -> BotCall {
         let mut url = self.at(path);
         url.query_pairs_mut().extend_pairs(query);
-        Call { method: Method::GET, url, body: None, doing, timeout: PATIENCE, most: ANSWER_BYTES }
+        BotCall { method: Method::GET, url, body: None, doing, timeout: PATIENCE, most: ANSWER_BYTES }
     }
 
     pub(super) fn post(
@@ -115,11 +115,11 @@ impl Http {
         path: &str,
         body: &impl Serialize,
         doing: &'static str,
-    ) -> Result<Call, AgentError> {
+    ) -> Result<BotCall, AgentError> {
         let body = serde_json::to_vec(body).map_err(|error| {
             AgentError::Settings(format!("{doing}: it cannot be written as JSON: {error}"))
         })?;
-        Ok(Call {
+        Ok(BotCall {
             method: Method::POST,
             url: self.at(path),
             body: Some(body),
@@ -133,8 +133,12 @@ impl Http {
         AgentError::Away { url: self.url.to_string(), doing, reason: why.to_string() }
     }
 
-    /// Sends a call; statuses that are no answer become errors.
-    pub(super) async fn send(&self, call: &Call, token: Option<SecretString>) -> Result<Answer, AgentError> {
+    /// Sends a call; an error status becomes an error.
+    pub(super) async fn send(
+        &self,
+        call: &BotCall,
+        token: Option<SecretString>,
+    ) -> Result<BotAnswer, AgentError> {
         let mut question = Question::new(call.method.clone(), call.url.clone());
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
@@ -163,12 +167,12 @@ impl Http {
         })?;
         let status = response.status;
         if status.is_success() {
-            return Ok(Answer::Given(response));
+            return Ok(BotAnswer::Given(response));
         }
         let says = in_one_line(&response.body);
         let (url, doing) = (self.url.to_string(), call.doing);
         match status {
-            StatusCode::UNAUTHORIZED => Ok(Answer::Unauthorised(says)),
+            StatusCode::UNAUTHORIZED => Ok(BotAnswer::Unauthorised(says)),
             StatusCode::NOT_FOUND => Err(AgentError::NotThere {
                 url,
                 doing,
@@ -187,12 +191,12 @@ impl Http {
     }
 
     /// An answer in JSON.
-    pub(super) fn json<T: DeserializeOwned>(&self, answer: &outbound::Answer) -> Result<T, AgentError> {
+    pub(super) fn json<T: DeserializeOwned>(&self, answer: &outbound::HttpAnswer) -> Result<T, AgentError> {
         serde_json::from_slice(&answer.body).map_err(|error| self.away("reading its answer", error))
     }
 
     /// An archive with its signature, not checked yet.
-    pub(super) fn archive(answer: outbound::Answer, commit: CommitId) -> Signed {
+    pub(super) fn archive(answer: outbound::HttpAnswer, commit: CommitId) -> Signed {
         let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
         let text = |name: &str| header(name).map(str::to_owned).unwrap_or_default();
         let (sha256, signature) = (text(DIGEST_HEADER), text(SIGNATURE_HEADER));
@@ -229,7 +233,7 @@ mod tests {
             ("ftp://127.0.0.1", false),
             ("https://user:secret@capstan.example", false),
         ] {
-            let opened = Http::new(url.parse().unwrap());
+            let opened = BotHttp::new(url.parse().unwrap());
             assert_eq!(opened.is_ok(), taken, "{url}");
             if let Err(error) = opened {
                 assert!(!error.to_string().contains("secret"), "{error}");
@@ -251,9 +255,9 @@ mod tests {
             ("no answer in time", None, None, moment, Some("it does not answer within 0.001 s")),
         ] {
             let url = format!("http://{}/", serve(body));
-            let http = Http::new(url.parse().unwrap()).unwrap();
-            let call = Call { timeout: within, ..http.get("work", &[], "asking for work") };
-            let call = Call { most: most.unwrap_or(call.most), ..call };
+            let http = BotHttp::new(url.parse().unwrap()).unwrap();
+            let call = BotCall { timeout: within, ..http.get("work", &[], "asking for work") };
+            let call = BotCall { most: most.unwrap_or(call.most), ..call };
             let told = http.send(&call, None).await.err().map(|error| error.to_string());
             match (told, refused) {
                 (None, None) => {}
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_call_has_its_patience_beyond_what_was_asked_for() {
-        let http = Http::new("https://capstan.example".parse().unwrap()).unwrap();
+        let http = BotHttp::new("https://capstan.example".parse().unwrap()).unwrap();
         let call = http.get("work", &[], "asking for work");
         assert_eq!(call.timeout, Duration::from_secs(20));
         assert_eq!(call.within(Duration::from_secs(50)).timeout, Duration::from_secs(70));
@@ -275,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_bot_may_stand_below_a_path() {
-        let http = Http::new("https://proxy.example/capstan/".parse().unwrap()).unwrap();
+        let http = BotHttp::new("https://proxy.example/capstan/".parse().unwrap()).unwrap();
         let call = http.get("work", &[("repository", "a/b")], "x");
         assert_eq!(call.url.as_str(), "https://proxy.example/capstan/agent/v1/work?repository=a%2Fb");
     }

@@ -15,12 +15,12 @@ use super::{AgentError, files};
 const FILE: &str = "key";
 
 /// An Ed25519 key that signs tokens.
-pub(super) struct Key {
+pub(super) struct SigningKey {
     signing: EncodingKey,
     public: PublicKey,
 }
 
-impl Key {
+impl SigningKey {
     /// The key of the folder, which is made where there is none.
     pub(super) fn kept_or_made(folder: &Path) -> Result<Self, AgentError> {
         let path = folder.join(FILE);

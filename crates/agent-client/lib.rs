@@ -42,12 +42,12 @@ use secrecy::SecretString;
 use tokio::sync::Notify;
 use url::Url;
 
-use self::archive::Shelf;
+use self::archive::ArchiveFile;
 use self::enrolment::Enrolment;
-use self::http::Http;
-use self::key::Key;
+use self::http::BotHttp;
+use self::key::SigningKey;
 use self::outbox::Outbox;
-use self::published::Published;
+use self::published::PublishedCache;
 use self::signed_archive::Signed;
 
 pub use self::archive::Fetched;
@@ -129,21 +129,21 @@ pub enum AgentError {
 
 /// A reconciler as the bot's agent.
 pub struct AgentClient {
-    http: Http,
-    key: Key,
+    http: BotHttp,
+    key: SigningKey,
     repository: RepositoryName,
     management_cluster: ManagementClusterIdentity,
     join_code: Option<SecretString>,
     folder: PathBuf,
     enrolment: tokio::sync::Mutex<Option<Enrolment>>,
-    /// An enrolment that nobody was told of yet.
+    /// An enrolment that was not reported yet.
     untold: Mutex<Option<Enrolment>>,
-    shelf: Shelf,
+    shelf: ArchiveFile,
     /// What was fetched last, where it is not on the shelf.
     newest: tokio::sync::Mutex<Option<(Signed, Fetched)>>,
     outbox: Mutex<Outbox>,
     /// Which files for owners the bot has.
-    published: Mutex<Published>,
+    published: Mutex<PublishedCache>,
     /// Notified when a report was stored.
     stored: Arc<Notify>,
     /// Ends the sender with the last of us.
@@ -165,14 +165,14 @@ impl AgentClient {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_with(options: AgentOptions, limits: OutboxLimits) -> Result<Arc<Self>, AgentError> {
-        let http = Http::new(options.url)?;
+        let http = BotHttp::new(options.url)?;
         let repository = options.repository.as_str().to_ascii_lowercase();
         let name = digest(&[http.url().as_str(), &repository, options.management_cluster.uid.as_str()]);
         let folder = options.state_dir.join("agents").join(name);
         files::make_private_folder(&folder)?;
         let key = match &options.key {
-            Some(given) => Key::from_secret(given)?,
-            None => Key::kept_or_made(&folder)?,
+            Some(given) => SigningKey::from_secret(given)?,
+            None => SigningKey::kept_or_made(&folder)?,
         };
         let enrolment = Enrolment::kept(&folder, &key)?;
         let outbox = Outbox::open(&folder.join("reports"), limits)?;
@@ -183,9 +183,9 @@ impl AgentClient {
             repository: options.repository,
             management_cluster: options.management_cluster,
             join_code: options.join_code,
-            shelf: Shelf::open(&folder.join("source"))?,
+            shelf: ArchiveFile::open(&folder.join("source"))?,
             newest: tokio::sync::Mutex::default(),
-            published: Mutex::new(Published::open(&folder)?),
+            published: Mutex::new(PublishedCache::open(&folder)?),
             folder,
             enrolment: tokio::sync::Mutex::new(enrolment),
             untold: Mutex::default(),
@@ -257,7 +257,7 @@ impl AgentClient {
             }),
         };
         let after = known.as_ref().map(|known| &known.commit);
-        // Questions wait for whoever answers them.
+        // Questions wait for a request that answers them.
         let work = self.ask_for_work(after, Duration::ZERO, "true").await?;
         let Some(commit) = work.commit else {
             return Err(AgentError::NotThere {
@@ -308,7 +308,7 @@ impl AgentClient {
         let query = [("repository", self.repository.as_str()), ("commit", commit.as_str())];
         let call = self.http.get("archive", &query, "fetching an archive").within(Duration::from_secs(300));
         let call = call.of_bytes(usize::try_from(ARCHIVE_BYTES).unwrap_or(usize::MAX));
-        let signed = Http::archive(self.authorised(call).await?, commit.clone());
+        let signed = BotHttp::archive(self.authorised(call).await?, commit.clone());
         Ok((signed, self.enrolled().await?))
     }
 

@@ -96,7 +96,7 @@ impl Outbox {
         }
         let fresh = Ulid::generate();
         let id = match self.last {
-            // The clock stands still, or went back.
+            // The clock stopped, or went back.
             Some(last) if fresh <= last => last.increment().unwrap_or(fresh),
             _ => fresh,
         };
@@ -180,7 +180,7 @@ fn read(bytes: &[u8]) -> Option<RolloutReport> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// A commit that was tried and changed nothing is no news of a cluster.
+/// A commit that was tried and changed nothing is not a change of a cluster.
 fn says_the_same(said: &RolloutReport, report: &RolloutReport) -> bool {
     let attempted = match report.state {
         RolloutState::Refused => &report.attempted,

@@ -15,7 +15,7 @@ use super::{AgentClient, AgentError, files};
 
 /// The file in the agent's folder.
 const FILE: &str = "kubeconfigs.json";
-/// What stands there of a cluster of which the bot has none.
+/// The entry of a cluster for which the bot has nothing.
 const NONE: &str = "";
 /// How long it is believed that the bot has what it took: so long at least, and for each cluster up to twice that, so that
 /// not all of them are sent at once.
@@ -24,21 +24,21 @@ const BELIEVED: SignedDuration = SignedDuration::from_hours(2);
 const PAUSE: SignedDuration = SignedDuration::from_mins(10);
 
 /// What the bot has, by cluster.
-pub(super) struct Published {
+pub(super) struct PublishedCache {
     path: PathBuf,
-    known: BTreeMap<String, Taken>,
+    known: BTreeMap<String, SentFile>,
 }
 
 /// What the bot took.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Taken {
+struct SentFile {
     /// Digest of what was sent.
     digest: String,
     /// When.
     at: Timestamp,
 }
 
-impl Published {
+impl PublishedCache {
     /// As it was kept; what cannot be read is not known, and is sent once more.
     pub(super) fn open(folder: &Path) -> Result<Self, AgentError> {
         let path = folder.join(FILE);
@@ -47,7 +47,7 @@ impl Published {
     }
 
     /// Whether the bot took it last.
-    fn took(&self, cluster: &ClusterId, print: &str) -> Option<&Taken> {
+    fn took(&self, cluster: &ClusterId, print: &str) -> Option<&SentFile> {
         self.known.get(cluster.as_str()).filter(|taken| taken.digest == print)
     }
 
@@ -65,7 +65,7 @@ impl Published {
     }
 
     fn note(&mut self, cluster: &ClusterId, digest: String, at: Timestamp) -> Result<(), AgentError> {
-        self.known.insert(cluster.to_string(), Taken { digest, at });
+        self.known.insert(cluster.to_string(), SentFile { digest, at });
         let text = serde_json::to_vec(&self.known).unwrap_or_default();
         files::write(&self.path, &text)
     }

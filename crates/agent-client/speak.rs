@@ -9,11 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_live::agent::limits::{MACHINES, NAMES, OWNERS, POST_BYTES, REASONS};
 use capstan_live::agent::{
     ClusterAnswer, Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient, Machine,
-    MachineAge, PreflightAnswer as WireAnswer, PreflightId, PreflightVerdict as WireVerdict,
-    Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
+    MachineAge, PreflightAnswer as WireAnswer, PreflightId, PreflightVerdict as WireVerdict, ReportId,
+    RolloutReport, RolloutState, WireReason, Words,
 };
-use capstan_live::owners::Form;
-use capstan_live::rollout::observed::{self, State, Verdict};
+use capstan_live::owners::OwnersForm;
+use capstan_live::rollout::observed::{self, RolloutProgress, RolloutVerdict};
 use capstan_live::services::SummaryState;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::ids::ClusterId;
@@ -22,11 +22,11 @@ use capstan_plan::settings::{PublishedAt, RepositoryName};
 
 use super::{AgentClient, AgentError};
 use capstan_reconciler::reconcile::ports::{
-    Bot, BotError, ClusterReport, NewAgent, Outcome, OwnersFile, Preflight, PreflightAnswer,
-    PreflightVerdict, SourceError, SourceTree, TreeSource, Work,
+    Bot, BotError, ClusterReport, NewAgent, OwnersFile, PendingWork, Preflight, PreflightAnswer,
+    PreflightVerdict, ReportOutcome, SourceError, SourceTree, TreeSource,
 };
 use capstan_reconciler::reconcile::reason::Reason;
-use capstan_reconciler::reconcile::resources::{KeyRecipient, Phase};
+use capstan_reconciler::reconcile::resources::{ClusterPhase, KeyRecipient};
 
 /// An agent for the rest of the reconciler: its source of trees, and its bot.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ impl TreeSource for BotSource {
 
 #[async_trait]
 impl Bot for BotSource {
-    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError> {
+    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<PendingWork, BotError> {
         let work = self.0.work(after, patience).await.map_err(|error| self.bot_error(error))?;
         let questions = work.preflights.into_iter().map(|question| Preflight {
             id: question.id.to_string(),
@@ -69,7 +69,7 @@ impl Bot for BotSource {
             clusters: question.clusters,
         });
         let standing = work.standing.map(|all| all.iter().map(ToString::to_string).collect());
-        Ok(Work { commit: work.commit, preflights: questions.collect(), standing })
+        Ok(PendingWork { commit: work.commit, preflights: questions.collect(), standing })
     }
 
     async fn answer(
@@ -198,7 +198,7 @@ fn state(report: &ClusterReport) -> RolloutState {
     let services = report.services.as_ref().map(|services| services.state);
     match (state_of_machines(report), services) {
         (RolloutState::Done | RolloutState::Rolling | RolloutState::Waiting, Some(SummaryState::Stuck))
-            if report.outcome == Outcome::Applied =>
+            if report.outcome == ReportOutcome::Applied =>
         {
             RolloutState::Stuck
         }
@@ -212,41 +212,42 @@ fn state(report: &ClusterReport) -> RolloutState {
 /// Nothing is done before everything is applied: what is withheld has not even begun.
 fn state_of_machines(report: &ClusterReport) -> RolloutState {
     match report.outcome {
-        Outcome::Refused => return RolloutState::Refused,
-        Outcome::Failed => return RolloutState::Stuck,
-        Outcome::Removed => return RolloutState::Done,
-        Outcome::Applied | Outcome::Waiting => {}
+        ReportOutcome::Refused => return RolloutState::Refused,
+        ReportOutcome::Failed => return RolloutState::Stuck,
+        ReportOutcome::Removed => return RolloutState::Done,
+        ReportOutcome::Applied | ReportOutcome::Waiting => {}
     }
     let Some(verdict) = &report.verdict else { return RolloutState::Waiting };
     match verdict.state {
-        State::Done if report.outcome == Outcome::Waiting => RolloutState::Waiting,
-        State::Done if report.phase == Some(Phase::Done) => RolloutState::Done,
-        State::Done | State::Rolling => RolloutState::Rolling,
-        State::Unknown => RolloutState::Unknown,
-        State::Waiting => RolloutState::Waiting,
-        State::Stuck => RolloutState::Stuck,
+        RolloutProgress::Done if report.outcome == ReportOutcome::Waiting => RolloutState::Waiting,
+        RolloutProgress::Done if report.phase == Some(ClusterPhase::Done) => RolloutState::Done,
+        RolloutProgress::Done | RolloutProgress::Rolling => RolloutState::Rolling,
+        RolloutProgress::Unknown => RolloutState::Unknown,
+        RolloutProgress::Waiting => RolloutState::Waiting,
+        RolloutProgress::Stuck => RolloutState::Stuck,
     }
 }
 
-/// How a cluster stands, in the words of the wire, under an id that only a place holder is; `None` never, but for that.
+/// The state of a cluster in the protocol's form, with a placeholder as its id; `None` only for an invalid
+/// placeholder.
 pub fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option<RolloutReport> {
     let verdict = report.verdict.as_ref();
-    let counts = verdict.map(Verdict::counts).unwrap_or_default();
-    let decisive = verdict.and_then(Verdict::decisive);
+    let counts = verdict.map(RolloutVerdict::counts).unwrap_or_default();
+    let decisive = verdict.and_then(RolloutVerdict::decisive);
     let state = state(report);
-    let says = |verdict: &Verdict| Words::new(&verdict.sentence());
-    // What no machine counts for is told in words alone.
-    let has_words = |verdict: &&Verdict| match verdict.state {
-        State::Stuck | State::Waiting => true,
-        State::Rolling => verdict.counts().wanted == 0,
-        State::Done | State::Unknown => false,
+    let says = |verdict: &RolloutVerdict| Words::new(&verdict.sentence());
+    // A state without a machine count is reported in words only.
+    let has_words = |verdict: &&RolloutVerdict| match verdict.state {
+        RolloutProgress::Stuck | RolloutProgress::Waiting => true,
+        RolloutProgress::Rolling => verdict.counts().wanted == 0,
+        RolloutProgress::Done | RolloutProgress::Unknown => false,
     };
     let services = report.services.as_ref().filter(|services| services.state != SummaryState::Done);
-    let machines_are_done = verdict.is_none_or(|verdict| verdict.state == State::Done);
+    let machines_are_done = verdict.is_none_or(|verdict| verdict.state == RolloutProgress::Done);
     let of_services = services.filter(|_| machines_are_done).map(|services| Words::new(&services.words));
     let mut reasons = reasons(&report.refused, REASONS);
-    if report.outcome == Outcome::Waiting {
-        // What passes by itself is nobody's error.
+    if report.outcome == ReportOutcome::Waiting {
+        // A temporary problem is not an error.
         reasons.iter_mut().for_each(|reason| reason.severity = Severity::Warning);
     }
     let (machines, machines_left_out) = machines(verdict);
@@ -279,8 +280,8 @@ fn kubeconfig(file: &OwnersFile) -> Kubeconfig {
     };
     Kubeconfig {
         form: match file.form {
-            Form::Certificate | Form::Admin => KubeconfigForm::Age,
-            Form::Login => KubeconfigForm::Plain,
+            OwnersForm::Certificate | OwnersForm::Admin => KubeconfigForm::Age,
+            OwnersForm::Login => KubeconfigForm::Plain,
         },
         sha256: file.sha256.clone(),
         recipients: file.recipients.iter().take(OWNERS).map(recipient).collect(),
@@ -293,7 +294,7 @@ fn kubeconfig(file: &OwnersFile) -> Kubeconfig {
 }
 
 /// Those that are yet to be replaced first.
-fn machines(verdict: Option<&Verdict>) -> (Vec<Machine>, u32) {
+fn machines(verdict: Option<&RolloutVerdict>) -> (Vec<Machine>, u32) {
     let all = verdict.map(|verdict| verdict.machines.as_slice()).unwrap_or_default();
     let mut old_first: Vec<&observed::MachineState> = all.iter().collect();
     old_first.sort_by_key(|machine| machine.age != observed::MachineAge::Old);
@@ -340,7 +341,11 @@ mod tests {
         }
     }
 
-    fn said(state: Option<State>, phase: Option<Phase>, outcome: Outcome) -> ClusterReport {
+    fn said(
+        state: Option<RolloutProgress>,
+        phase: Option<ClusterPhase>,
+        outcome: ReportOutcome,
+    ) -> ClusterReport {
         ClusterReport {
             cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
             attempted: CommitId::parse(&"a".repeat(40)).unwrap(),
@@ -350,7 +355,7 @@ mod tests {
             refused: vec![],
             phase,
             services: None,
-            verdict: state.map(|state| Verdict { state, owners: vec![], machines: vec![] }),
+            verdict: state.map(|state| RolloutVerdict { state, owners: vec![], machines: vec![] }),
             owners_file: None,
             names: TemplateNames::default(),
             at: jiff::Timestamp::UNIX_EPOCH,
@@ -359,19 +364,28 @@ mod tests {
 
     #[test]
     fn nothing_is_done_before_everything_is_applied() {
-        use Outcome::{Applied, Failed, Refused, Removed, Waiting};
+        use ReportOutcome::{Applied, Failed, Refused, Removed, Waiting};
         for (report, wanted) in [
             (said(None, None, Applied), RolloutState::Waiting),
             (said(None, None, Removed), RolloutState::Done),
-            (said(Some(State::Done), Some(Phase::Done), Applied), RolloutState::Done),
-            (said(Some(State::Done), Some(Phase::ControlPlane), Applied), RolloutState::Rolling),
-            (said(Some(State::Done), Some(Phase::Workers), Applied), RolloutState::Rolling),
-            (said(Some(State::Stuck), Some(Phase::Workers), Applied), RolloutState::Stuck),
-            (said(Some(State::Unknown), Some(Phase::Workers), Applied), RolloutState::Unknown),
-            (said(Some(State::Done), Some(Phase::Done), Waiting), RolloutState::Waiting),
-            (said(Some(State::Rolling), Some(Phase::Workers), Waiting), RolloutState::Rolling),
-            (said(Some(State::Done), Some(Phase::Done), Refused), RolloutState::Refused),
-            (said(Some(State::Done), Some(Phase::Done), Failed), RolloutState::Stuck),
+            (said(Some(RolloutProgress::Done), Some(ClusterPhase::Done), Applied), RolloutState::Done),
+            (
+                said(Some(RolloutProgress::Done), Some(ClusterPhase::ControlPlane), Applied),
+                RolloutState::Rolling,
+            ),
+            (said(Some(RolloutProgress::Done), Some(ClusterPhase::Workers), Applied), RolloutState::Rolling),
+            (said(Some(RolloutProgress::Stuck), Some(ClusterPhase::Workers), Applied), RolloutState::Stuck),
+            (
+                said(Some(RolloutProgress::Unknown), Some(ClusterPhase::Workers), Applied),
+                RolloutState::Unknown,
+            ),
+            (said(Some(RolloutProgress::Done), Some(ClusterPhase::Done), Waiting), RolloutState::Waiting),
+            (
+                said(Some(RolloutProgress::Rolling), Some(ClusterPhase::Workers), Waiting),
+                RolloutState::Rolling,
+            ),
+            (said(Some(RolloutProgress::Done), Some(ClusterPhase::Done), Refused), RolloutState::Refused),
+            (said(Some(RolloutProgress::Done), Some(ClusterPhase::Done), Failed), RolloutState::Stuck),
         ] {
             assert_eq!(state(&report), wanted, "{report:?}");
         }
@@ -382,7 +396,7 @@ mod tests {
         let waits = observed::OwnerVerdict {
             object: object("md"),
             kind: observed::OwnerKind::Workers,
-            state: State::Waiting,
+            state: RolloutProgress::Waiting,
             since: None,
             until: Some(jiff::Timestamp::UNIX_EPOCH),
             on: None,
@@ -392,16 +406,16 @@ mod tests {
         };
         let after = "rollout.after: its machines are replaced later";
         for (state, wanted, words) in [
-            (State::Waiting, 3, Some(format!("waiting: {after}"))),
-            (State::Stuck, 3, Some(format!("stuck, 0 of 3 machines up to date: {after}"))),
-            (State::Rolling, 3, None),
-            (State::Rolling, 0, Some(format!("rolling: {after}"))),
-            (State::Done, 3, None),
+            (RolloutProgress::Waiting, 3, Some(format!("waiting: {after}"))),
+            (RolloutProgress::Stuck, 3, Some(format!("stuck, 0 of 3 machines up to date: {after}"))),
+            (RolloutProgress::Rolling, 3, None),
+            (RolloutProgress::Rolling, 0, Some(format!("rolling: {after}"))),
+            (RolloutProgress::Done, 3, None),
         ] {
-            let mut report = said(Some(state), Some(Phase::Done), Outcome::Applied);
+            let mut report = said(Some(state), Some(ClusterPhase::Done), ReportOutcome::Applied);
             let counts = observed::Counts { wanted, ..observed::Counts::default() };
             let owners = vec![observed::OwnerVerdict { state, counts, ..waits.clone() }];
-            report.verdict = Some(Verdict { state, owners, machines: vec![] });
+            report.verdict = Some(RolloutVerdict { state, owners, machines: vec![] });
             let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
             let wanted = words.map(|words| format!("{}: {words}", object("md")));
             assert_eq!(wire.words.map(|words| words.to_string()), wanted);
@@ -427,12 +441,13 @@ mod tests {
 
     #[test]
     fn a_report_stays_within_what_the_bot_takes() {
-        let mut report = said(Some(State::Rolling), Some(Phase::Workers), Outcome::Applied);
+        let mut report =
+            said(Some(RolloutProgress::Rolling), Some(ClusterPhase::Workers), ReportOutcome::Applied);
         report.refused = (0..50).map(|_| Reason::plain("X", "x".repeat(5_000))).collect();
         let mut machines: Vec<_> =
             (0..700).map(|number| machine(number, observed::MachineAge::New)).collect();
         machines.push(machine(900, observed::MachineAge::Old));
-        report.verdict = Some(Verdict { state: State::Rolling, owners: vec![], machines });
+        report.verdict = Some(RolloutVerdict { state: RolloutProgress::Rolling, owners: vec![], machines });
         let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
         assert_eq!((wire.machines.len(), wire.machines_left_out), (500, 201));
         assert_eq!(wire.machines[0].name.as_str(), "md-900", "what is yet to be replaced comes first");

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use capstan_live::agent::archive::{FILES, INDEX, Index};
+use capstan_live::agent::archive::{ArchiveIndex, FILES, INDEX};
 use capstan_live::agent::limits::UNPACKED_BYTES;
 use capstan_model::digest::hex;
 use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
@@ -52,7 +52,7 @@ impl ArchiveTree {
             Ok(content)
         };
         let mut left = most;
-        let index: Index = serde_json::from_slice(&next(INDEX, &mut left)?)
+        let index: ArchiveIndex = serde_json::from_slice(&next(INDEX, &mut left)?)
             .map_err(|error| format!("its index cannot be read: {error}"))?;
         index.check(repository, commit).map_err(|error| format!("its index is wrong: {error}"))?;
         let mut contents = HashMap::new();
@@ -74,7 +74,7 @@ impl ArchiveTree {
     }
 }
 
-fn folder_ids(index: &Index) -> BTreeMap<RepoPath, TreeId> {
+fn folder_ids(index: &ArchiveIndex) -> BTreeMap<RepoPath, TreeId> {
     let mut folders: BTreeMap<RepoPath, Context> = BTreeMap::new();
     for entry in &index.entries {
         let mut folder = entry.path.parent();
@@ -128,7 +128,7 @@ mod tests {
             kind: IndexKind::File,
             blob: capstan_model::tree::BlobId::parse(&"b".repeat(40)).unwrap(),
         };
-        let index = Index {
+        let index = ArchiveIndex {
             repository: repository.clone(),
             commit: commit.clone(),
             clusters: Vec::new(),

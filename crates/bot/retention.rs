@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_asked_for_is_not_absent() {
+    fn an_unreadable_repository_is_not_absent() {
         let kept =
             [(1, 7), (2, 7), (3, 8), (4, 9)].map(|(id, installation)| KeptRepository { id, installation });
         let installed = Installed { repositories: BTreeSet::from([1]), unreadable: BTreeSet::from([8]) };

@@ -78,7 +78,7 @@ impl Person {
 
 /// A sign-in that has begun.
 #[derive(Debug)]
-pub struct Begun {
+pub struct SignInStart {
     /// The address to go to.
     pub url: Url,
     /// The sealed cookie of the sign-in.
@@ -122,7 +122,7 @@ struct Beginning {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Session {
+struct VisitorSession {
     id: String,
     login: String,
     token: String,
@@ -130,7 +130,7 @@ struct Session {
     until: Timestamp,
 }
 
-struct Known {
+struct VisitorCache {
     person: Arc<Person>,
     asked_at: Timestamp,
 }
@@ -142,7 +142,7 @@ pub struct Visitors {
     clock: Arc<dyn Clock>,
     origin: String,
     exchanges: Mutex<Exchanges>,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, VisitorCache>>,
     ended: Mutex<EndedSessions>,
 }
 
@@ -166,17 +166,17 @@ impl Visitors {
     ///
     /// # Errors
     /// Without randomness there is no unguessable state.
-    pub fn begin(&self, next: &str) -> Result<Begun, NotSignedIn> {
+    pub fn begin(&self, next: &str) -> Result<SignInStart, NotSignedIn> {
         let (state, proof_key) = (random_text()?, random_text()?);
         let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, proof_key.as_bytes()));
         let url = self.sign_in.authorize_url(&state, &challenge);
         let until = self.clock.now() + BEGINNING;
         let beginning = Beginning { state, proof_key, next: next.to_owned(), until };
-        Ok(Begun { url, cookie: self.seal(BEGUN, &beginning)? })
+        Ok(SignInStart { url, cookie: self.seal(BEGUN, &beginning)? })
     }
 
     /// Finishes the sign-in of a person who returns from GitHub; `from` is their address. GitHub is asked
-    /// only once for each sign-in: whoever guesses codes has to begin a new one for each.
+    /// only once for each sign-in: guessing codes takes a new sign-in for each.
     ///
     /// # Errors
     /// They did not begin here, too many return at once, or GitHub does not know the code.
@@ -202,7 +202,7 @@ impl Visitors {
             }
         };
         let login = self.sign_in.login_of(&token).await?;
-        let session = Session {
+        let session = VisitorSession {
             id: random_text()?,
             login: login.clone(),
             token: token.expose_secret().to_owned(),
@@ -212,7 +212,7 @@ impl Visitors {
         Ok(Finished { cookie: self.seal(HELD, &session)?, next: beginning.next, login })
     }
 
-    fn place(&self, from: IpAddr, state: &str, until: Timestamp) -> Result<Place<'_>, NotSignedIn> {
+    fn place(&self, from: IpAddr, state: &str, until: Timestamp) -> Result<ExchangeSlot<'_>, NotSignedIn> {
         let now = self.clock.now();
         let from = network_of(from);
         let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
@@ -226,7 +226,7 @@ impl Visitors {
             return Err(NotSignedIn::Crowded);
         }
         exchanges.going_on.insert(state.to_owned(), from);
-        Ok(Place { exchanges: &self.exchanges, state: state.to_owned(), until, is_spent: false })
+        Ok(ExchangeSlot { exchanges: &self.exchanges, state: state.to_owned(), until, is_spent: false })
     }
 
     /// The person of a session's cookie; `None` where they have to sign in.
@@ -244,7 +244,7 @@ impl Visitors {
             Err(error) if error.is_over() => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Session { id, login, form_token, .. } = session;
+        let VisitorSession { id, login, form_token, .. } = session;
         let person = Arc::new(Person { login, rights, form_token, session: id });
         self.remember(&person, now);
         Ok(Some(person))
@@ -253,7 +253,7 @@ impl Visitors {
     /// The person of a session's cookie, without asking GitHub. What they may see is unknown, but they can
     /// always end their session.
     pub fn holder(&self, cookie: &str) -> Option<Person> {
-        let Session { id, login, form_token, .. } = self.held(cookie, self.clock.now())?;
+        let VisitorSession { id, login, form_token, .. } = self.held(cookie, self.clock.now())?;
         Some(Person { login, rights: BTreeMap::new(), form_token, session: id })
     }
 
@@ -265,12 +265,12 @@ impl Visitors {
     }
 
     /// A session that has not ended.
-    fn held(&self, cookie: &str, now: Timestamp) -> Option<Session> {
-        let session: Session = self.open(HELD, cookie)?;
+    fn held(&self, cookie: &str, now: Timestamp) -> Option<VisitorSession> {
+        let session: VisitorSession = self.open(HELD, cookie)?;
         (session.until >= now && !self.has_ended(&session, now)).then_some(session)
     }
 
-    fn has_ended(&self, session: &Session, now: Timestamp) -> bool {
+    fn has_ended(&self, session: &VisitorSession, now: Timestamp) -> bool {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.forget_before(now);
         ended.has(session)
@@ -288,7 +288,7 @@ impl Visitors {
             known.retain(|_, one| now.duration_since(one.asked_at) < BELIEVED);
         }
         if known.len() < REMEMBERED {
-            known.insert(person.session.clone(), Known { person: Arc::clone(person), asked_at: now });
+            known.insert(person.session.clone(), VisitorCache { person: Arc::clone(person), asked_at: now });
         }
     }
 
@@ -331,7 +331,7 @@ impl EndedSessions {
         self.sessions.retain(|(until, _)| *until >= now);
     }
 
-    fn has(&self, session: &Session) -> bool {
+    fn has(&self, session: &VisitorSession) -> bool {
         self.all_until.is_some_and(|until| session.until <= until)
             || self.sessions.iter().any(|(_, id)| *id == session.id)
     }
@@ -346,14 +346,14 @@ struct Exchanges {
 }
 
 /// A code that is exchanged now.
-struct Place<'a> {
+struct ExchangeSlot<'a> {
     exchanges: &'a Mutex<Exchanges>,
     state: String,
     until: Timestamp,
     is_spent: bool,
 }
 
-impl Drop for Place<'_> {
+impl Drop for ExchangeSlot<'_> {
     fn drop(&mut self) {
         let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
         exchanges.going_on.remove(&self.state);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn made_up_codes_hold_up_nobody_elsewhere() {
+    async fn guessed_codes_do_not_block_other_addresses() {
         let visitors = visitors(Silent);
         let begun: Vec<(String, String)> = (0..6).map(|_| begin(&visitors)).collect();
         let come_back = |from: &str, (cookie, state): &(String, String)| {
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_begun_once_is_good_for_one_code() {
+    async fn a_sign_in_exchanges_one_code() {
         let visitors = visitors(Refusing);
         let (cookie, state) = begin(&visitors);
         let from = address("2001:db8::1");
@@ -496,7 +496,7 @@ mod tests {
     /// Repeated sign-ins and sign-outs neither revive an ended session nor take more memory.
     #[test]
     fn sessions_that_ended_are_remembered_up_to_a_bound_and_none_of_them_comes_back() {
-        let session = |until: i64| Session {
+        let session = |until: i64| VisitorSession {
             id: format!("until {until}"),
             login: "ada".to_owned(),
             token: String::new(),
@@ -512,7 +512,8 @@ mod tests {
         ended.note(Timestamp::from_second(9_000).unwrap(), session(0).id);
         assert_eq!(ended.sessions.len(), 1, "one session takes one place");
         (0..10_000).for_each(|until| end(&mut ended, until));
-        let others = [3_600, 20_000].map(|until| Session { id: "another".to_owned(), ..session(until) });
+        let others =
+            [3_600, 20_000].map(|until| VisitorSession { id: "another".to_owned(), ..session(until) });
         assert_eq!(others.each_ref().map(|other| ended.has(other)), [false, false]);
         end(&mut ended, 10_000);
         assert_eq!(ended.sessions.len(), 10_000);

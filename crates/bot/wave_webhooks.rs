@@ -65,12 +65,12 @@ pub struct WebhookParts {
 
 /// Asks webhooks. Cheap to clone.
 #[derive(Clone)]
-pub struct WaveWebhooks(Arc<Shared>);
+pub struct WaveWebhooks(Arc<WebhookState>);
 
-struct Shared {
+struct WebhookState {
     parts: WebhookParts,
     slots: Semaphore,
-    entries: Mutex<HashMap<Wave, Entry>>,
+    entries: Mutex<HashMap<Wave, WebhookEntry>>,
 }
 
 /// The state of a wave: a wave with another state is asked about again.
@@ -90,7 +90,7 @@ pub struct Wave {
 
 /// The question: the JSON that webhooks get, besides the id and the time of each call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct WebhookQuestion {
     /// Identifies the question; the same as long as the wave's state is the same.
     pub question: String,
     /// `owner/name`
@@ -102,12 +102,12 @@ pub struct Question {
     /// `aws/v22.0.0`
     pub release: String,
     /// The clusters of the wave.
-    pub clusters: Vec<AskedCluster>,
+    pub clusters: Vec<WaveCluster>,
 }
 
 /// A cluster of the wave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedCluster {
+pub struct WaveCluster {
     /// Its folder.
     pub cluster: String,
     /// The pull request of Capstan's that upgraded it; `null` where there is none.
@@ -117,18 +117,18 @@ pub struct AskedCluster {
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct PendingCall<'a> {
     delivery: &'a str,
     sent_at: String,
     #[serde(flatten)]
-    question: &'a Question,
+    question: &'a WebhookQuestion,
 }
 
 /// What is known of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum WebhookAnswerState {
     /// No answer: ask now. With the question, if it was asked before.
-    Due(Option<Arc<Question>>),
+    Due(Option<Arc<WebhookQuestion>>),
     /// It answered.
     Said(WebhookWord),
     /// It gave no answer that counts.
@@ -140,15 +140,15 @@ pub enum Heard {
     },
 }
 
-struct Entry {
-    question: Arc<Question>,
+struct WebhookEntry {
+    question: Arc<WebhookQuestion>,
     under_way: bool,
     tries: u32,
-    last: Option<Last>,
+    last: Option<LastAnswer>,
     touched: Timestamp,
 }
 
-enum Last {
+enum LastAnswer {
     Said(WebhookWord),
     Silent { why: String, next: Timestamp },
 }
@@ -159,7 +159,7 @@ impl WaveWebhooks {
         for result in ["pass", "fail", "pending", "none"] {
             count(result, 0);
         }
-        Self(Arc::new(Shared { parts, slots: Semaphore::new(AT_ONCE), entries: Mutex::default() }))
+        Self(Arc::new(WebhookState { parts, slots: Semaphore::new(AT_ONCE), entries: Mutex::default() }))
     }
 
     /// Whether a repository may ask that webhook; the secret that signs its questions.
@@ -180,26 +180,26 @@ impl WaveWebhooks {
     }
 
     /// What is known of a wave's webhook; an answer is returned once.
-    pub fn heard(&self, wave: &Wave, url: &WebhookUrl) -> Heard {
+    pub fn heard(&self, wave: &Wave, url: &WebhookUrl) -> WebhookAnswerState {
         let now = self.0.parts.clock.now();
         let mut entries = self.0.lock();
-        let Some(entry) = entries.get_mut(wave) else { return Heard::Due(None) };
+        let Some(entry) = entries.get_mut(wave) else { return WebhookAnswerState::Due(None) };
         entry.touched = now;
         let host = url.host();
         match &entry.last {
-            Some(Last::Said(word)) => {
+            Some(LastAnswer::Said(word)) => {
                 let word = word.clone();
                 entries.remove(wave);
-                Heard::Said(word)
+                WebhookAnswerState::Said(word)
             }
-            Some(Last::Silent { next, .. }) if !entry.under_way && *next <= now => {
-                Heard::Due(Some(Arc::clone(&entry.question)))
+            Some(LastAnswer::Silent { next, .. }) if !entry.under_way && *next <= now => {
+                WebhookAnswerState::Due(Some(Arc::clone(&entry.question)))
             }
-            Some(Last::Silent { why, next }) => Heard::Silent {
+            Some(LastAnswer::Silent { why, next }) => WebhookAnswerState::Silent {
                 why: format!("the webhook at `{host}` {why}"),
                 again: (!entry.under_way).then_some(*next),
             },
-            None => Heard::Silent { why: asking(&host), again: None },
+            None => WebhookAnswerState::Silent { why: asking(&host), again: None },
         }
     }
 
@@ -208,17 +208,17 @@ impl WaveWebhooks {
         &self,
         wave: Wave,
         webhook: &Webhook,
-        question: Arc<Question>,
+        question: Arc<WebhookQuestion>,
         repository: &Repository,
-    ) -> Heard {
+    ) -> WebhookAnswerState {
         let secret = match self.allows(&repository.name, &webhook.url) {
             Ok(secret) => secret.clone(),
-            Err(why) => return Heard::Silent { why, again: None },
+            Err(why) => return WebhookAnswerState::Silent { why, again: None },
         };
         let (now, host) = (self.0.parts.clock.now(), webhook.url.host());
         let mut entries = self.0.lock();
         entries.retain(|_, entry| entry.under_way || now.duration_since(entry.touched) < FORGOTTEN);
-        let entry = entries.entry(wave.clone()).or_insert_with(|| Entry {
+        let entry = entries.entry(wave.clone()).or_insert_with(|| WebhookEntry {
             question: Arc::clone(&question),
             under_way: false,
             tries: 0,
@@ -226,7 +226,7 @@ impl WaveWebhooks {
             touched: now,
         });
         let stands = match &entry.last {
-            Some(Last::Silent { why, .. }) => format!("the webhook at `{host}` {why}"),
+            Some(LastAnswer::Silent { why, .. }) => format!("the webhook at `{host}` {why}"),
             _ => asking(&host),
         };
         if !std::mem::replace(&mut entry.under_way, true) {
@@ -247,25 +247,25 @@ impl WaveWebhooks {
             };
             tokio::spawn(errand.run());
         }
-        Heard::Silent { why: stands, again: None }
+        WebhookAnswerState::Silent { why: stands, again: None }
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Wave, Entry>> {
+impl WebhookState {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Wave, WebhookEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One call.
 struct Errand {
-    shared: Arc<Shared>,
+    shared: Arc<WebhookState>,
     wave: Wave,
     host: String,
     url: url::Url,
     secret: SecretString,
     timeout: Duration,
-    question: Arc<Question>,
+    question: Arc<WebhookQuestion>,
     job: JobRequest,
 }
 
@@ -292,7 +292,7 @@ impl Errand {
         let Wave { campaign, wave, .. } = &self.wave;
         let delivery = Ulid::generate().to_string();
         let sent_at = self.shared.parts.clock.now().to_string();
-        let call = Call { delivery: &delivery, sent_at, question: &self.question };
+        let call = PendingCall { delivery: &delivery, sent_at, question: &self.question };
         let body = serde_json::to_vec(&call).map_err(|error| format!("cannot be asked: {error}"))?;
         let (url, secret) = (self.url.clone(), self.secret.clone());
         let call = WebhookCall { url, secret, timeout: self.timeout, delivery, body };
@@ -313,7 +313,7 @@ impl Errand {
 }
 
 /// The state after an answer.
-fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> Last {
+fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> LastAnswer {
     let said = |message: &str| match in_a_line(message) {
         message if message.is_empty() => String::new(),
         message => format!(" ({message})"),
@@ -325,13 +325,13 @@ fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> La
         Ok(WebhookAnswer { result, message }) => {
             let passed = result == WebhookResult::Pass;
             let why = if passed { String::new() } else { in_a_line(&message) };
-            return Last::Said(WebhookWord { at: now, passed, why });
+            return LastAnswer::Said(WebhookWord { at: now, passed, why });
         }
         Err(why) => (why, SILENCE),
     };
     let next = now.saturating_add(waits.after(tries)).unwrap_or(Timestamp::MAX);
     let shown = next.strftime("%Y-%m-%d %H:%M:%S UTC");
-    Last::Silent { why: format!("{why}; Capstan asks again at {shown}"), next }
+    LastAnswer::Silent { why: format!("{why}; Capstan asks again at {shown}"), next }
 }
 
 /// An untrusted text on one line, without characters that would end its code span or sentence.
@@ -381,7 +381,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_webhook_says_stands_on_one_line_and_has_an_end() {
+    fn a_message_of_a_webhook_is_one_short_line() {
         for (message, expected) in [
             ("error rate\n\r\t is `5 %`.", "error rate is '5 %'"),
             ("", ""),
@@ -393,11 +393,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_answer_is_asked_ever_more_seldom() {
+    fn a_silent_webhook_is_asked_at_growing_intervals() {
         let now: Timestamp = "2026-11-24T12:00:00Z".parse().unwrap();
         let next = |answer: Result<WebhookAnswer, String>, tries| match last(answer, tries, now) {
-            Last::Silent { why, next } => (why, next.duration_since(now).as_secs()),
-            Last::Said(word) => panic!("{word:?}"),
+            LastAnswer::Silent { why, next } => (why, next.duration_since(now).as_secs()),
+            LastAnswer::Said(word) => panic!("{word:?}"),
         };
         let silence = || Err("has not answered (it answers 500)".to_owned());
         let waits: Vec<i64> = (1..=8).map(|tries| next(silence(), tries).1).collect();

@@ -1,15 +1,15 @@
 //! The counts, and the decision: may this go now, else when?
 //!
-//! *Guarantees.* Of whatever span of a minute (an hour) is looked at, no more is granted to be used in it than GitHub
-//! allows: a grant counts from the moment it is given until a whole span after the last moment at which it may be used.
-//! A call steps aside for a more important one that waits for the same limit.
+//! *Guarantees.* In any span of a minute (an hour), no more calls are granted than GitHub allows: a grant
+//! counts from the moment it is given until a whole span after the last moment at which it may be used. A
+//! call lets a more important one go first that waits for the same limit.
 //!
 //! *Assumption.* The clocks of processes that share it differ by less than what a grant is good for.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::limits::{Cost, Limit, Limits};
+use super::limits::{Cost, RateLimit, RateLimits};
 use super::priority::Priority;
 
 const MINUTE_MS: i64 = 60_000;
@@ -34,14 +34,14 @@ pub struct Primary {
     pub limit: u32,
     /// How many are left.
     pub remaining: u32,
-    /// When it begins anew, in milliseconds since the epoch.
+    /// When it resets, in milliseconds since the epoch.
     pub reset_ms: i64,
 }
 
 /// What has a primary limit of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Resource {
+pub enum PrimaryLimit {
     /// The REST API.
     Core,
     /// GraphQL.
@@ -54,7 +54,7 @@ pub struct Ask<'a> {
     /// Whose call it is.
     pub priority: Priority,
     /// Against which primary limit it counts.
-    pub resource: Resource,
+    pub resource: PrimaryLimit,
     /// What is needed.
     pub cost: Cost,
     /// What is taken where there is plenty: at least what is needed.
@@ -82,48 +82,48 @@ pub struct Wait {
     /// Not before; to be asked again then.
     pub until: Timestamp,
     /// What is at its end.
-    pub limit: Limit,
+    pub limit: RateLimit,
 }
 
 /// What is granted and still counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Counted {
+struct CountedGrant {
     /// Until when it may be used.
     end_ms: i64,
     cost: Cost,
 }
 
-/// The counts of those whom GitHub counts together.
+/// The counts of the callers that GitHub counts together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
     /// By their ends.
-    counted: Vec<Counted>,
-    primaries: Vec<(Resource, Primary)>,
+    counted: Vec<CountedGrant>,
+    primaries: Vec<(PrimaryLimit, Primary)>,
     quiet_until_ms: i64,
     /// Who waits for a limit, and until when that is obeyed.
-    waiting: Vec<(Limit, Priority, i64)>,
+    waiting: Vec<(RateLimit, Priority, i64)>,
     /// When those who are spread over the time were last given something of a limit.
-    paced: Vec<(Limit, i64)>,
+    paced: Vec<(RateLimit, i64)>,
     /// Processes, with the requests that each makes at once, and until when it is counted.
     seats: Vec<(String, u32, i64)>,
 }
 
 /// A limit that counts over a span.
 struct Span {
-    limit: Limit,
+    limit: RateLimit,
     ms: i64,
     most: u32,
     of: fn(Cost) -> u32,
 }
 
-impl Limits {
+impl RateLimits {
     fn spans(&self) -> [Span; 3] {
         let span = |limit, ms, most, of| Span { limit, ms, most, of };
         [
-            span(Limit::PointsAMinute, MINUTE_MS, self.points_a_minute, |cost| cost.points),
-            span(Limit::ContentAMinute, MINUTE_MS, self.content_a_minute, |cost| cost.content),
-            span(Limit::ContentAnHour, HOUR_MS, self.content_an_hour, |cost| cost.content),
+            span(RateLimit::PointsAMinute, MINUTE_MS, self.points_a_minute, |cost| cost.points),
+            span(RateLimit::ContentAMinute, MINUTE_MS, self.content_a_minute, |cost| cost.content),
+            span(RateLimit::ContentAnHour, HOUR_MS, self.content_an_hour, |cost| cost.content),
         ]
     }
 }
@@ -134,16 +134,16 @@ impl Ledger {
     ///
     /// # Errors
     /// Until when to wait, and for what. Lesser calls step aside meanwhile.
-    pub fn ask(&mut self, limits: Option<&Limits>, now: Timestamp, ask: &Ask<'_>) -> Result<Grant, Wait> {
+    pub fn ask(&mut self, limits: Option<&RateLimits>, now: Timestamp, ask: &Ask<'_>) -> Result<Grant, Wait> {
         let now_ms = now.as_millisecond();
         self.forget(now_ms);
-        let mut refused: Option<(i64, Limit)> = None;
-        let mut refuse = |until_ms: i64, limit: Limit| {
+        let mut refused: Option<(i64, RateLimit)> = None;
+        let mut refuse = |until_ms: i64, limit: RateLimit| {
             if until_ms > now_ms && refused.is_none_or(|(known, _)| until_ms > known) {
                 refused = Some((until_ms, limit));
             }
         };
-        refuse(self.quiet_until_ms, Limit::AskedToWait);
+        refuse(self.quiet_until_ms, RateLimit::AskedToWait);
         let mut cost = ask.wish;
         if let Some(limits) = limits {
             for span in limits.spans() {
@@ -153,12 +153,12 @@ impl Ledger {
                 }
             }
             if let Some(until_ms) = self.crowded(limits, ask) {
-                refuse(until_ms, Limit::Concurrent);
+                refuse(until_ms, RateLimit::Concurrent);
             }
         }
         match self.primary_fits(now_ms, ask) {
             Ok(most) => cost.requests = cost.requests.min(most),
-            Err(until_ms) => refuse(until_ms, Limit::Primary),
+            Err(until_ms) => refuse(until_ms, RateLimit::Primary),
         }
         if let Some((until_ms, limit)) = refused {
             self.note_waiting(limit, ask.priority, until_ms.min(now_ms + PATIENCE_MS) + SLOT_MS);
@@ -176,11 +176,12 @@ impl Ledger {
     }
 
     /// What an answer's headers said. The lower count of the same hour is the later one.
-    pub fn note_primary(&mut self, resource: Resource, seen: Primary) {
+    pub fn note_primary(&mut self, resource: PrimaryLimit, seen: Primary) {
         match self.primaries.iter_mut().find(|(known, _)| *known == resource) {
             None => self.primaries.push((resource, seen)),
             Some((_, known)) => {
-                // GitHub's reset of one hour is told to the second, and may differ by one between its servers.
+                // GitHub gives the reset of an hour to the second, and it may differ by one between its
+                // servers.
                 let is_same_hour = (known.reset_ms - seen.reset_ms).abs() < MINUTE_MS;
                 if !is_same_hour && seen.reset_ms > known.reset_ms {
                     *known = seen;
@@ -198,14 +199,14 @@ impl Ledger {
     }
 
     /// How much of a limit is used at a moment, between 0 and 1.
-    pub fn used(&self, limits: &Limits, limit: Limit, now: Timestamp) -> f64 {
+    pub fn used(&self, limits: &RateLimits, limit: RateLimit, now: Timestamp) -> f64 {
         let spans = limits.spans();
         let Some(span) = spans.iter().find(|span| span.limit == limit) else { return 0.0 };
         f64::from(self.count(span, now.as_millisecond())) / f64::from(span.most.max(1))
     }
 
     /// What counts over a span of so many milliseconds that ends now.
-    fn within(&self, ms: i64, now_ms: i64) -> &[Counted] {
+    fn within(&self, ms: i64, now_ms: i64) -> &[CountedGrant] {
         let before = self.counted.partition_point(|counted| counted.end_ms + ms <= now_ms);
         self.counted.get(before..).unwrap_or_default()
     }
@@ -270,7 +271,7 @@ impl Ledger {
         let Some((_, primary)) = known.filter(|(_, primary)| primary.reset_ms > now_ms) else {
             return Ok(u32::MAX);
         };
-        if let Some(until_ms) = self.somebody_waits(Limit::Primary, ask.priority, now_ms) {
+        if let Some(until_ms) = self.somebody_waits(RateLimit::Primary, ask.priority, now_ms) {
             return Err(until_ms);
         }
         // What others may be using just now, headers do not tell yet.
@@ -290,26 +291,26 @@ impl Ledger {
     }
 
     /// More would be made at once than GitHub allows, were this process to join.
-    fn crowded(&self, limits: &Limits, ask: &Ask<'_>) -> Option<i64> {
+    fn crowded(&self, limits: &RateLimits, ask: &Ask<'_>) -> Option<i64> {
         let others = || self.seats.iter().filter(|(holder, ..)| holder != ask.holder);
         let taken: u32 = others().map(|(_, seats, _)| *seats).sum();
         let frees = || others().map(|(.., until_ms)| *until_ms).min();
         if taken + ask.seats > limits.concurrent { frees() } else { None }
     }
 
-    fn somebody_waits(&self, limit: Limit, priority: Priority, now_ms: i64) -> Option<i64> {
+    fn somebody_waits(&self, limit: RateLimit, priority: Priority, now_ms: i64) -> Option<i64> {
         let before = self.waiting.iter().filter(|(known, waiting, until_ms)| {
             *known == limit && *waiting < priority && *until_ms > now_ms
         });
         before.map(|(.., until_ms)| *until_ms).max()
     }
 
-    fn note_waiting(&mut self, limit: Limit, priority: Priority, until_ms: i64) {
+    fn note_waiting(&mut self, limit: RateLimit, priority: Priority, until_ms: i64) {
         self.waiting.retain(|(known, waiting, _)| (*known, *waiting) != (limit, priority));
         self.waiting.push((limit, priority, until_ms));
     }
 
-    fn grant(&mut self, limits: Option<&Limits>, now_ms: i64, ask: &Ask<'_>, cost: Cost) -> Grant {
+    fn grant(&mut self, limits: Option<&RateLimits>, now_ms: i64, ask: &Ask<'_>, cost: Cost) -> Grant {
         self.waiting.retain(|(_, waiting, _)| *waiting != ask.priority);
         if let Some(limits) = limits {
             for span in limits.spans().iter().filter(|span| (span.of)(cost) > 0 && ask.priority.is_spread()) {
@@ -325,7 +326,7 @@ impl Ledger {
             Some(counted) => counted.cost = counted.cost.plus(cost),
             None => {
                 let place = self.counted.partition_point(|counted| counted.end_ms < end_ms);
-                self.counted.insert(place, Counted { end_ms, cost });
+                self.counted.insert(place, CountedGrant { end_ms, cost });
             }
         }
         Grant { cost, until: at(until_ms) }
@@ -360,12 +361,12 @@ impl Ledger {
     /// Forgets what counts no more, and keeps of what only the hour counts a row every 20 s.
     fn forget(&mut self, now_ms: i64) {
         self.begin_anew_where_the_clock_was_set_back(now_ms);
-        let counts = |counted: &Counted| {
+        let counts = |counted: &CountedGrant| {
             let span = if counted.cost.content > 0 { HOUR_MS } else { MINUTE_MS };
             counted.end_ms + span > now_ms && !counted.cost.is_nothing()
         };
         self.counted.retain(counts);
-        let is_row = |counted: &Counted| {
+        let is_row = |counted: &CountedGrant| {
             counted.cost == counted.cost.content_alone()
                 && slot(counted.end_ms, OLD_SLOT_MS) == counted.end_ms
         };
@@ -373,14 +374,16 @@ impl Ledger {
         // The rows before are whole; the last of them may be that of what comes next.
         let rows = self.counted.iter().take(old).position(|counted| !is_row(counted)).unwrap_or(old);
         let from = rows.saturating_sub(1);
-        let mut kept: Vec<Counted> = Vec::new();
+        let mut kept: Vec<CountedGrant> = Vec::new();
         for counted in self.counted.drain(from..old) {
             let row_ms = slot(counted.end_ms, OLD_SLOT_MS);
             let end_ms = row_ms.min(now_ms - MINUTE_MS);
             let cost = counted.cost.content_alone();
             match kept.last_mut().filter(|last| slot(last.end_ms, OLD_SLOT_MS) == row_ms) {
-                Some(last) => *last = Counted { end_ms: end_ms.max(last.end_ms), cost: last.cost.plus(cost) },
-                None => kept.push(Counted { end_ms: end_ms.max(counted.end_ms), cost }),
+                Some(last) => {
+                    *last = CountedGrant { end_ms: end_ms.max(last.end_ms), cost: last.cost.plus(cost) }
+                }
+                None => kept.push(CountedGrant { end_ms: end_ms.max(counted.end_ms), cost }),
             }
         }
         drop(self.counted.splice(from..from, kept));
@@ -421,7 +424,7 @@ fn at(ms: i64) -> Timestamp {
 
 const fn cut_to(cost: &mut Cost, span: &Span, most: u32) {
     match span.limit {
-        Limit::PointsAMinute => {
+        RateLimit::PointsAMinute => {
             if cost.points > most {
                 cost.points = most;
             }

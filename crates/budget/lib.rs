@@ -1,11 +1,12 @@
 //! What may be asked of GitHub, and when: one budget for all that GitHub counts together, shared by all processes.
 //!
-//! GitHub limits an installation twice: by requests an hour (the primary limit, told in headers) and by what it calls
-//! secondary limits, which are published and told nowhere
-//! (<https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api>). Whoever breaks them is shut out for
-//! minutes. So each call asks before: [`Ledger::ask`] says "now" or until when to wait, and is pure; [`Meter`] keeps the
-//! ledger in the database, and takes from it for a second ahead, so that not each call is a row that is written.
-//! [`Rehearsal`] lets the ledger decide under a virtual clock: what a release to a fleet would take.
+//! GitHub limits an installation twice: by requests an hour (the primary limit, in headers) and by what it
+//! calls secondary limits, which are in no header
+//! (<https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api>). Exceeding them blocks
+//! the installation for minutes. So each call asks before: [`Ledger::ask`] says "now" or until when to wait,
+//! and is pure; [`Meter`] keeps the ledger in the database, and takes from it for a second ahead, so that not
+//! each call writes a row. [`Rehearsal`] lets the ledger decide under a virtual clock: what a release to a
+//! fleet would take.
 //!
 //! Not here: what a call costs (the adapter knows its routes), and what becomes of the work that waits
 //! (the worker says).
@@ -28,8 +29,8 @@ mod rehearsal;
 #[cfg(test)]
 mod tests;
 
-pub use ledger::{Ask, Grant, Ledger, Primary, Resource, Wait};
-pub use limits::{Cost, Limit, Limits};
+pub use ledger::{Ask, Grant, Ledger, Primary, PrimaryLimit, Wait};
+pub use limits::{Cost, RateLimit, RateLimits};
 pub use meter::Meter;
 pub use priority::{Priority, at_priority, present_priority};
 pub use rehearsal::{Figures, Rehearsal};

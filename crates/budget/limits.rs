@@ -51,9 +51,9 @@ impl Cost {
     }
 }
 
-/// The secondary limits of those whom GitHub counts together, REST and GraphQL as one.
+/// The secondary limits of the callers that GitHub counts together, REST and GraphQL as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RateLimits {
     /// Points a minute.
     pub points_a_minute: u32,
     /// Requests a minute that create content.
@@ -64,7 +64,7 @@ pub struct Limits {
     pub concurrent: u32,
 }
 
-impl Limits {
+impl RateLimits {
     /// As GitHub publishes them for github.com
     /// (<https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>).
     pub const PUBLISHED: Self =
@@ -74,7 +74,7 @@ impl Limits {
 /// What a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
+pub enum RateLimit {
     /// Requests an hour, as headers tell.
     Primary,
     /// Points a minute.
@@ -89,7 +89,7 @@ pub enum Limit {
     AskedToWait,
 }
 
-impl Limit {
+impl RateLimit {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Primary,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use jiff::{SignedDuration, Timestamp};
 
-use super::ledger::{Ask, Grant, Ledger, Primary, Resource, Wait};
-use super::limits::{Cost, Limits};
+use super::ledger::{Ask, Grant, Ledger, Primary, PrimaryLimit, Wait};
+use super::limits::{Cost, RateLimits};
 use super::priority::Priority;
 use capstan_ports::{Budgets, Clock, Kept, RecordsError};
 
@@ -16,8 +16,8 @@ use capstan_ports::{Budgets, Clock, Kept, RecordsError};
 const GOOD_FOR: Duration = Duration::from_secs(1);
 /// What is taken ahead: what a busy process uses in a second.
 const AHEAD: Cost = Cost { requests: 15, points: 15, content: 0 };
-/// How often a ledger is read again that others write at the same time, and after which pauses: whoever is as quick again
-/// meets the same others again.
+/// How often a ledger is read again that others write at the same time, and after which pauses: without them
+/// the same processes would collide again.
 const RETRIES: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(1))
     .with_max_delay(Duration::from_millis(25))
@@ -30,7 +30,7 @@ pub struct Meter {
     budgets: Arc<dyn Budgets>,
     clock: Arc<dyn Clock>,
     /// `None` where GitHub's published limits do not hold.
-    limits: Option<Limits>,
+    limits: Option<RateLimits>,
     /// The process's name.
     holder: String,
     /// Requests that it makes at once.
@@ -38,12 +38,12 @@ pub struct Meter {
     accounts: Mutex<HashMap<String, Arc<Account>>>,
 }
 
-/// Those whom GitHub counts together, as this process knows them.
+/// The callers that GitHub counts together, as this process knows them.
 #[derive(Default)]
 struct Account {
     inner: tokio::sync::Mutex<Inner>,
     /// What was heard since the ledger was written last.
-    heard: Mutex<Heard>,
+    heard: Mutex<MeteredAnswer>,
 }
 
 #[derive(Default)]
@@ -51,29 +51,29 @@ struct Inner {
     /// As it was read last: what counts where the database does not answer.
     ledger: Ledger,
     /// For each resource by itself: work goes to and fro between REST and GraphQL.
-    ahead: BTreeMap<Resource, Ahead>,
+    ahead: BTreeMap<PrimaryLimit, UnusedGrant>,
 }
 
 /// What was granted and is not used yet.
 #[derive(Debug, Clone, Copy)]
-struct Ahead {
+struct UnusedGrant {
     grant: Grant,
     left: Cost,
     priority: Priority,
 }
 
 #[derive(Default)]
-struct Heard {
-    primaries: Vec<(Resource, Primary)>,
+struct MeteredAnswer {
+    primaries: Vec<(PrimaryLimit, Primary)>,
     quiet_until: Option<Timestamp>,
 }
 
 impl Meter {
-    /// A process's meter. `seats` is how many requests it makes at once for each of those whom GitHub counts together.
+    /// A process's meter. `seats` is its number of simultaneous requests for each of those callers.
     pub fn new(
         budgets: Arc<dyn Budgets>,
         clock: Arc<dyn Clock>,
-        limits: Option<Limits>,
+        limits: Option<RateLimits>,
         holder: String,
         seats: u32,
     ) -> Self {
@@ -88,7 +88,7 @@ impl Meter {
         &self,
         counted_for: &str,
         priority: Priority,
-        resource: Resource,
+        resource: PrimaryLimit,
         cost: Cost,
     ) -> Result<(), Wait> {
         // Where there are no secondary limits only requests count.
@@ -101,12 +101,12 @@ impl Meter {
         let wish = larger(cost, AHEAD);
         let grant = self.ask(counted_for, &account, &mut inner, (priority, resource), (cost, wish)).await?;
         let left = grant.cost.less(cost);
-        inner.ahead.insert(resource, Ahead { grant, left, priority });
+        inner.ahead.insert(resource, UnusedGrant { grant, left, priority });
         Ok(())
     }
 
     /// What the headers of an answer said.
-    pub fn heard_primary(&self, counted_for: &str, resource: Resource, seen: Primary) {
+    pub fn heard_primary(&self, counted_for: &str, resource: PrimaryLimit, seen: Primary) {
         let account = self.account(counted_for);
         let mut heard = account.heard.lock().unwrap_or_else(PoisonError::into_inner);
         heard.primaries.retain(|(known, _)| *known != resource);
@@ -138,7 +138,7 @@ impl Meter {
         account: &Account,
         inner: &mut Inner,
         priority: Priority,
-        resource: Resource,
+        resource: PrimaryLimit,
         cost: Cost,
     ) -> bool {
         if account.heard.lock().unwrap_or_else(PoisonError::into_inner).quiet_until.is_some() {
@@ -153,20 +153,20 @@ impl Meter {
         is_good
     }
 
-    /// Reads, decides, writes; once more where somebody else wrote meanwhile. A database that does not answer stops no
-    /// call: this process goes on with what it knew.
+    /// Reads, decides, writes; once more where another process wrote meanwhile. A database that does not
+    /// answer stops no call: this process uses what it knows.
     async fn ask(
         &self,
         counted_for: &str,
         account: &Account,
         inner: &mut Inner,
-        (priority, resource): (Priority, Resource),
+        (priority, resource): (Priority, PrimaryLimit),
         (cost, wish): (Cost, Cost),
     ) -> Result<Grant, Wait> {
         let heard = std::mem::take(&mut *account.heard.lock().unwrap_or_else(PoisonError::into_inner));
         let now = self.clock.now();
-        let is_over = |of: &Resource, ahead: &Ahead| *of == resource || ahead.grant.until <= now;
-        let before: Vec<Ahead> =
+        let is_over = |of: &PrimaryLimit, ahead: &UnusedGrant| *of == resource || ahead.grant.until <= now;
+        let before: Vec<UnusedGrant> =
             inner.ahead.extract_if(.., |of, ahead| is_over(of, ahead)).map(|(_, ahead)| ahead).collect();
         let ask = Ask {
             priority,
@@ -210,7 +210,7 @@ impl Meter {
         decide(&mut inner.ledger)
     }
 
-    /// `None` where somebody else wrote meanwhile.
+    /// `None` where another process wrote meanwhile.
     async fn exchange(
         &self,
         counted_for: &str,
@@ -218,7 +218,7 @@ impl Meter {
         decide: &(dyn Fn(&mut Ledger) -> Result<Grant, Wait> + Send + Sync),
     ) -> Result<Option<Result<Grant, Wait>>, RecordsError> {
         let read = self.budgets.budget(counted_for).await?;
-        // A ledger of another version of Capstan begins anew: GitHub still tells what it refuses.
+        // A ledger of another version of Capstan is replaced: GitHub's answers still show what it refuses.
         let known = read.as_ref().and_then(|kept| serde_json::from_str(&kept.ledger).ok());
         let mut ledger: Ledger = known.unwrap_or_default();
         let asked = decide(&mut ledger);

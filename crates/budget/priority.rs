@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Priority {
     /// A person asked, and waits for the answer.
     Command,
-    /// How a rollout goes, on the pull request that began it.
+    /// Progress of a rollout, on the pull request that began it.
     Rollout,
     /// Keeping what there is up to date: checks, bodies, the dashboard, looking.
     Refresh,

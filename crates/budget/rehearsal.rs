@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::ledger::{Ask, Ledger, Primary, Resource};
-use super::limits::{Cost, Limit, Limits};
+use super::ledger::{Ask, Ledger, Primary, PrimaryLimit};
+use super::limits::{Cost, RateLimit, RateLimits};
 use super::priority::Priority;
 
 const MINUTE_MS: i64 = 60_000;
@@ -45,16 +45,16 @@ const fn calls(priority: Priority) -> &'static [Cost] {
     }
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
     /// Pull requests that were opened.
     pub opened: usize,
     /// Of the whole hours in which pull requests waited for their turn, the one in which least was used of the limit that
     /// bound: which limit, and how much of it, in thousandths. `None` = none of them waited for an hour.
-    pub least_used: Option<(Limit, u32)>,
+    pub least_used: Option<(RateLimit, u32)>,
     /// The most that GitHub counted together of each limit, and what it allows.
-    pub most: Vec<(Limit, u32, u32)>,
+    pub most: Vec<(RateLimit, u32, u32)>,
     /// Commands that were carried out meanwhile.
     pub commands: usize,
     /// From a command to the last call of its answer, of the one that took longest.
@@ -63,31 +63,31 @@ pub struct Figures {
 
 impl Figures {
     /// The limits that were exceeded: none of them.
-    pub fn exceeded(&self) -> Vec<Limit> {
+    pub fn exceeded(&self) -> Vec<RateLimit> {
         let over = self.most.iter().filter(|(_, most, allowed)| most > allowed);
         over.map(|(limit, ..)| *limit).collect()
     }
 }
 
 /// Something that takes several calls.
-struct Work {
+struct RehearsedWork {
     priority: Priority,
     began_ms: i64,
     /// Of its calls, which comes next.
     next: usize,
-    /// What the call before was told of the hour.
+    /// What the previous call knew of the hour.
     heard: Option<Primary>,
 }
 
 /// An installation under a virtual clock.
 pub struct Rehearsal {
-    limits: Limits,
+    limits: RateLimits,
     ledger: Ledger,
     github: GitHub,
     random: StdRng,
     now_ms: i64,
-    works: Vec<Work>,
-    /// What goes on, and when.
+    works: Vec<RehearsedWork>,
+    /// The next steps, and when.
     due: BinaryHeap<Reverse<(i64, usize)>>,
     /// When each of the others comes next.
     others: [i64; OTHERS.len()],
@@ -99,7 +99,7 @@ pub struct Rehearsal {
 
 impl Rehearsal {
     /// An installation that may make so many requests an hour, at that moment.
-    pub fn new(limits: Limits, requests_an_hour: u32, begins: Timestamp, seed: u64) -> Self {
+    pub fn new(limits: RateLimits, requests_an_hour: u32, begins: Timestamp, seed: u64) -> Self {
         let now_ms = begins.as_millisecond();
         Self {
             limits,
@@ -143,12 +143,12 @@ impl Rehearsal {
         self.opened.get(first..).unwrap_or_default().to_vec()
     }
 
-    /// What came of it so far.
+    /// The result so far.
     pub fn figures(&self) -> Figures {
         let hours = self.waited.iter().flat_map(|(from, until)| self.github.whole_hours(*from, *until));
         let bound = |hour: Hour| {
-            let content = (Limit::ContentAnHour, thousandths(hour.content, self.limits.content_an_hour));
-            let primary = (Limit::Primary, thousandths(hour.requests, self.github.requests_an_hour));
+            let content = (RateLimit::ContentAnHour, thousandths(hour.content, self.limits.content_an_hour));
+            let primary = (RateLimit::Primary, thousandths(hour.requests, self.github.requests_an_hour));
             if primary.1 > content.1 { primary } else { content }
         };
         let GitHub { content_an_hour, content_a_minute, points_a_minute, .. } = &self.github;
@@ -156,11 +156,11 @@ impl Rehearsal {
             opened: self.opened.len(),
             least_used: hours.map(bound).min_by_key(|(_, used)| *used),
             most: vec![
-                (Limit::Primary, self.github.most_requests, self.github.requests_an_hour),
-                (Limit::PointsAMinute, points_a_minute.most, self.limits.points_a_minute),
-                (Limit::ContentAMinute, content_a_minute.most, self.limits.content_a_minute),
-                (Limit::ContentAnHour, content_an_hour.most, self.limits.content_an_hour),
-                (Limit::Concurrent, self.github.most_at_once, self.limits.concurrent),
+                (RateLimit::Primary, self.github.most_requests, self.github.requests_an_hour),
+                (RateLimit::PointsAMinute, points_a_minute.most, self.limits.points_a_minute),
+                (RateLimit::ContentAMinute, content_a_minute.most, self.limits.content_a_minute),
+                (RateLimit::ContentAnHour, content_an_hour.most, self.limits.content_an_hour),
+                (RateLimit::Concurrent, self.github.most_at_once, self.limits.concurrent),
             ],
             commands: self.answers.len(),
             longest_answer: SignedDuration::from_millis(
@@ -169,7 +169,7 @@ impl Rehearsal {
         }
     }
 
-    /// Everybody else goes on until then. Of what was longer ago than an hour nothing counts, so that is passed over.
+    /// Others continue until then. Calls older than an hour do not count, so they are skipped.
     fn pass_until(&mut self, until_ms: i64) {
         let from_ms = until_ms - HOUR_MS;
         if self.now_ms < from_ms && self.due.is_empty() {
@@ -189,7 +189,7 @@ impl Rehearsal {
 
     fn begin(&mut self, priority: Priority, at_ms: i64) {
         self.due.push(Reverse((at_ms, self.works.len())));
-        self.works.push(Work { priority, began_ms: at_ms, next: 0, heard: None });
+        self.works.push(RehearsedWork { priority, began_ms: at_ms, next: 0, heard: None });
     }
 
     /// The next thing happens.
@@ -215,7 +215,7 @@ impl Rehearsal {
         let now_ms = self.now_ms;
         let Some(work) = self.works.get_mut(index) else { return };
         if let Some(heard) = work.heard.take() {
-            self.ledger.note_primary(Resource::Core, heard);
+            self.ledger.note_primary(PrimaryLimit::Core, heard);
         }
         let Some(cost) = calls(work.priority).get(work.next).copied() else {
             match work.priority {
@@ -228,7 +228,7 @@ impl Rehearsal {
         let holder = HOLDERS.get(index % HOLDERS.len()).copied().unwrap_or_default();
         let ask = Ask {
             priority: work.priority,
-            resource: Resource::Core,
+            resource: PrimaryLimit::Core,
             cost,
             wish: cost,
             holder,
@@ -312,7 +312,7 @@ impl GitHub {
     }
 }
 
-/// The most that lies within a span of time, wherever it begins.
+/// The most within any span of time.
 struct Sliding {
     span_ms: i64,
     within: VecDeque<(i64, u32)>,

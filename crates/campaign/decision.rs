@@ -1,9 +1,9 @@
 //! Who may begin now, and why the others wait.
 //!
-//! A wave is entered when the one before it has ended: each of its clusters merged, rolled out, with its checks
-//! passed, the webhook's word had, and all of that for as long as the soak asks. Whoever has an open pull request may
-//! be merged at any moment: so it counts as rolling from the day it is opened, and no limit is ever exceeded,
-//! whoever merges what.
+//! A wave begins when the previous one has ended: each of its clusters merged, rolled out, with its checks
+//! passed and the webhook's word, for as long as the soak asks. An open pull request may be merged at any
+//! moment. So it counts as rolling from the day it is opened, and no limit is ever exceeded, in whatever
+//! order people merge.
 //!
 //! Deliberately absent: merging, and what a pull request says. This room decides who gets one.
 
@@ -14,11 +14,11 @@ use jiff::Timestamp;
 use super::facts::{Load, Member, Memory, Standing, Stop, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::tally::{Tally, WaveTally};
-use super::time::{Opening, opening};
+use super::time::{WindowOpening, opening};
 
 /// What is known when it is decided.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct CampaignFacts<'a> {
     /// The clusters, in the order in which they come within their wave. Those of no wave are not among them.
     pub members: &'a [Member],
     /// What people and webhooks said.
@@ -33,20 +33,20 @@ pub struct Facts<'a> {
     pub now: Timestamp,
 }
 
-/// What is to be done, and how the campaign stands.
+/// What to do, and the campaign's progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// These get a pull request now, in this order.
     pub open: Vec<ClusterId>,
-    /// How each wave stands, in their order.
+    /// The state of each wave, in their order.
     pub waves: Vec<WaveState>,
-    /// Why it stands still; `None` = it goes on. Whoever performs keeps it in the memory.
+    /// Why it stopped; `None` = it continues. The shell stores it in the memory.
     pub stopped: Option<Stop>,
     /// When time alone changes something; `None` = only events do.
     pub look_again: Option<Timestamp>,
     /// The wave whose webhook is to be asked now.
     pub ask_webhook: Option<usize>,
-    /// What is to be noted of each wave, by its place. Whoever performs keeps it in the memory.
+    /// What to record of each wave, by its index. The shell stores it in the memory.
     pub noted: Vec<WaveMemory>,
 }
 
@@ -97,7 +97,7 @@ impl Decision {
     }
 }
 
-/// How a wave stands.
+/// The state of a wave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaveState {
     /// It was not entered: "waits for …", "is shut until …".
@@ -123,12 +123,12 @@ pub enum WaveState {
 }
 
 /// Decides.
-pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
+pub fn decide(settings: &CampaignSettings, facts: &CampaignFacts<'_>) -> Decision {
     decide_by(settings, facts, &Tally::of(settings, facts.members, &facts.memory.skipped))
 }
 
 /// Decides by what was counted of the members already.
-pub(crate) fn decide_by(settings: &CampaignSettings, facts: &Facts<'_>, tally: &Tally) -> Decision {
+pub(crate) fn decide_by(settings: &CampaignSettings, facts: &CampaignFacts<'_>, tally: &Tally) -> Decision {
     let stopped = facts.memory.stopped.clone();
     let stopped = stopped.or_else(|| failure(settings, facts, tally)).or_else(|| refusal(settings, facts));
     let mut decision = Decision {
@@ -165,7 +165,7 @@ pub(crate) fn decide_by(settings: &CampaignSettings, facts: &Facts<'_>, tally: &
 }
 
 /// Whether failures stop the campaign, and which.
-fn failure<'f>(settings: &CampaignSettings, facts: &Facts<'f>, tally: &Tally) -> Option<Stop> {
+fn failure<'f>(settings: &CampaignSettings, facts: &CampaignFacts<'f>, tally: &Tally) -> Option<Stop> {
     let is_new = |at: Timestamp| facts.memory.resumed_at.is_none_or(|resumed| at > resumed);
     let ended = |member: &'f Member| match member.standing {
         Standing::Done { at } => Some((at, member)),
@@ -208,7 +208,7 @@ fn failure<'f>(settings: &CampaignSettings, facts: &Facts<'f>, tally: &Tally) ->
 }
 
 /// Whether a webhook said no, which stops the campaign as a rollout that failed does.
-fn refusal(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
+fn refusal(settings: &CampaignSettings, facts: &CampaignFacts<'_>) -> Option<Stop> {
     settings.waves.iter().filter(|wave| wave.verify.webhook.is_some()).find_map(|wave| {
         let word = facts.memory.waves.get(&wave.name)?.webhook.as_ref().filter(|word| !word.passed)?;
         let why = match word.why.as_str() {
@@ -224,7 +224,7 @@ struct Entered<'a, 'd> {
     settings: &'a CampaignSettings,
     wave: &'a WaveSettings,
     tally: &'a WaveTally,
-    facts: &'a Facts<'a>,
+    facts: &'a CampaignFacts<'a>,
     decision: &'d mut Decision,
     at: usize,
 }
@@ -242,7 +242,7 @@ impl Entered<'_, '_> {
         self.prove()
     }
 
-    /// What was noted of a wave stands while it waits for those before it, unless it was noted of another one.
+    /// A wave's record stays while it waits for the previous ones, unless it belongs to another wave.
     fn keep(&mut self) {
         let known = self.known();
         if self.tally.behind.is_empty() && (known.ended.is_some() || self.tally.waiting.is_empty()) {
@@ -280,7 +280,7 @@ impl Entered<'_, '_> {
                 })
             };
             if let Some(why) = full {
-                // Whoever comes after waits for the same.
+                // The following members wait for the same.
                 waits.get_or_insert(why);
                 break;
             }
@@ -299,7 +299,7 @@ impl Entered<'_, '_> {
         if self.facts.urgent && self.settings.allow_urgent {
             return None;
         }
-        let Opening::Shut { until, freeze } =
+        let WindowOpening::Shut { until, freeze } =
             opening(&self.wave.windows, &self.settings.freezes, &self.settings.time_zone, self.facts.now)
         else {
             return None;
@@ -331,7 +331,7 @@ impl Entered<'_, '_> {
                     return WaveState::Entered { waits: Some(format!("the webhook said no at {}", word.at)) };
                 }
                 None => {
-                    // Nobody is asked whether to go on where all stands still.
+                    // A stopped campaign does not ask its webhook.
                     self.decision.ask_webhook = self.decision.stopped.is_none().then_some(self.at);
                     let silence = self.facts.silence.unwrap_or("the webhook has not answered");
                     return WaveState::Entered { waits: Some(silence.to_owned()) };
@@ -383,7 +383,7 @@ struct NoRoom<'a> {
     most: u32,
 }
 
-/// `None` where they may. One of which nobody can tell how many they are goes alone.
+/// `None` where they may. A cluster with an unknown number of machines rolls alone.
 fn no_room(member: &Member, rolling: Option<u32>, most: u32) -> Option<NoRoom<'_>> {
     let has_room = match (member.machines, rolling) {
         (Some(own), Some(rolling)) => rolling.saturating_add(own) <= most,

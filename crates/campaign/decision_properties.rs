@@ -7,9 +7,9 @@ use capstan_model::ids::ClusterId;
 use capstan_test_support::random::{Random, seed};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decision::{Decision, Facts, decide};
+use crate::decision::{CampaignFacts, Decision, decide};
 use crate::decision_tests::{at, campaign, id, wave};
-use crate::facts::{Failure, Member, Memory, Standing, Stop, Verdict, WebhookWord};
+use crate::facts::{Failure, Member, Memory, Standing, Stop, WaveVerdict, WebhookWord};
 use crate::settings::{CampaignSettings, MaxRolling, StopOn, Timeout, Webhook, WebhookUrl};
 use crate::time::{Cron, Freeze, Moment, Period, Window};
 
@@ -33,7 +33,7 @@ struct World {
     /// Since when all of a wave is verified without a break, as it was seen; and whether it ended then.
     well: Vec<Option<Timestamp>>,
     ended: Vec<bool>,
-    /// What happened, for whoever has to find out.
+    /// What happened, for debugging.
     story: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl World {
 
     /// Decides, holds the decision against what happened, and performs it.
     fn decide(&mut self) -> Decision {
-        let facts = Facts {
+        let facts = CampaignFacts {
             members: &self.members,
             memory: &self.memory,
             besides: &[],
@@ -199,7 +199,7 @@ impl World {
         open && !frozen
     }
 
-    /// Whether so many of the last that ended failed, after what was forgiven.
+    /// Whether enough of the last rollouts failed, without forgiven ones.
     fn fails(&self) -> bool {
         let stop = &self.settings.stop_on;
         let mut ended: Vec<(Timestamp, &ClusterId, bool)> = Vec::new();
@@ -258,9 +258,9 @@ impl World {
         let since = |now| if dated { now } else { Timestamp::MIN };
         let how = FAILURES[self.random.below(3)];
         let verdict = match self.random.below(4) {
-            0 => Verdict::Failed { at: now },
-            1 => Verdict::Pending,
-            _ => Verdict::Passed { at: now },
+            0 => WaveVerdict::Failed { at: now },
+            1 => WaveVerdict::Pending,
+            _ => WaveVerdict::Passed { at: now },
         };
         let member = &self.members[which];
         let cluster = member.cluster.clone();
@@ -303,7 +303,7 @@ impl World {
         }
     }
 
-    /// What somebody does who has it go on, as the bot performs it.
+    /// A person's `resume`, as the bot performs it.
     fn resume(&mut self) {
         self.note("somebody resumes it");
         if self.memory.stopped.take().is_some() {
@@ -338,7 +338,7 @@ impl World {
             }
             let now = self.now;
             for member in &mut self.members {
-                member.checks.insert("e2e".to_owned(), Verdict::Passed { at: now });
+                member.checks.insert("e2e".to_owned(), WaveVerdict::Passed { at: now });
                 member.standing = match member.standing {
                     Standing::Open => Standing::Merged,
                     Standing::Merged | Standing::Failed { .. } => Standing::Done { at: now },
@@ -349,7 +349,7 @@ impl World {
             let next = self.now + SignedDuration::from_mins(30);
             self.now = decision.look_again.map_or(next, |at| at.max(next));
         }
-        // Only whoever alone has more machines than may ever roll stands in the way.
+        // Only a cluster that alone has more machines than may ever roll is in the way.
         let too_many = |member: &&Member| {
             let most = self.settings.waves[member.wave].max_rolling.machines;
             member.standing == Standing::Behind
@@ -384,7 +384,7 @@ fn random_wave(random: &mut Random, at: usize) -> crate::settings::WaveSettings 
 fn verified(member: &Member, checks: &BTreeSet<String>) -> Option<Timestamp> {
     let Standing::Done { at } = member.standing else { return None };
     checks.iter().try_fold(at, |latest, check| match member.checks.get(check) {
-        Some(Verdict::Passed { at }) => Some(latest.max(*at)),
+        Some(WaveVerdict::Passed { at }) => Some(latest.max(*at)),
         _ => None,
     })
 }

@@ -7,8 +7,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 
-use crate::decision::{Decision, Facts, WaveState, decide};
-use crate::facts::{Failure, Load, Member, Memory, Standing, Stop, Verdict, WaveMemory, WebhookWord};
+use crate::decision::{CampaignFacts, Decision, WaveState, decide};
+use crate::facts::{Failure, Load, Member, Memory, Standing, Stop, WaveMemory, WaveVerdict, WebhookWord};
 use crate::settings::{
     CampaignSettings, MaxRolling, Membership, StopOn, Timeout, Verify, WaveSettings, Webhook, WebhookUrl,
 };
@@ -66,7 +66,7 @@ fn two() -> CampaignSettings {
 }
 
 fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> Decision {
-    let facts = Facts { members, memory, besides: &[], silence: None, urgent: false, now: at(NOON) };
+    let facts = CampaignFacts { members, memory, besides: &[], silence: None, urgent: false, now: at(NOON) };
     decide(settings, &facts)
 }
 
@@ -122,16 +122,16 @@ fn it_soaks_from_the_moment_that_the_last_proof_came() {
         waits(&settings, &judged(&first), &second),
         "Wave `rest` of campaign `fleet` waits for wave `canary`: check `e2e` of the merge of `canary/1` has not passed."
     );
-    first.checks.insert("e2e".into(), Verdict::Failed { at: at("2026-11-23T10:30:00Z") });
+    first.checks.insert("e2e".into(), WaveVerdict::Failed { at: at("2026-11-23T10:30:00Z") });
     assert!(
         waits(&settings, &judged(&first), &second).contains("check `e2e` of the merge of `canary/1` failed")
     );
-    first.checks.insert("e2e".into(), Verdict::Passed { at: at("2026-11-23T12:30:00Z") });
+    first.checks.insert("e2e".into(), WaveVerdict::Passed { at: at("2026-11-23T12:30:00Z") });
     let soaking = judged(&first);
     let until = at("2026-11-24T12:30:00Z");
     assert_eq!(soaking.waves[0], WaveState::Soaking { until });
     assert_eq!((opens(&soaking), soaking.look_again), (vec![], Some(until)));
-    first.checks.insert("e2e".into(), Verdict::Passed { at: at("2026-11-23T12:00:00Z") });
+    first.checks.insert("e2e".into(), WaveVerdict::Passed { at: at("2026-11-23T12:00:00Z") });
     assert_eq!(opens(&judged(&first)), ["a/1"], "to the second");
 }
 
@@ -144,7 +144,7 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
         vec![Freeze { from: day("2026-11-20"), until: day("2026-11-30"), reason: "Black Friday".into() }];
     let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, Standing::Behind)];
     let memory = Memory::default();
-    let facts = Facts {
+    let facts = CampaignFacts {
         members: &members,
         memory: &memory,
         besides: &[],
@@ -156,11 +156,11 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
     settings.allow_urgent = true;
     assert_eq!(opens(&decide(&settings, &facts)), ["a/1"]);
     let failed = [member("canary/1", 0, stuck("2026-11-24T11:00:00Z")), members[1].clone()];
-    let facts = Facts { members: &failed, ..facts };
+    let facts = CampaignFacts { members: &failed, ..facts };
     assert_eq!(opens(&decide(&settings, &facts)), [""; 0]);
 
     settings.waves[0].soak = Period::default();
-    let quiet = Facts { members: &members, urgent: false, ..facts };
+    let quiet = CampaignFacts { members: &members, urgent: false, ..facts };
     let decision = decide(&settings, &quiet);
     assert_eq!(
         waits(&settings, &decision, &members[1]),
@@ -218,7 +218,7 @@ fn what_rolls_for_other_releases_takes_room_and_who_cannot_be_counted_goes_alone
     ];
     let memory = Memory::default();
     let judged = |settings: &CampaignSettings, members: &[Member], besides: Load| {
-        let facts = Facts {
+        let facts = CampaignFacts {
             members,
             memory: &memory,
             besides: &[besides],
@@ -261,7 +261,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
         waits(&settings, &stopped, &members[2]),
         "Campaign `fleet` is stopped since 2026-11-24T12:00:00Z: of `a/1` its rollout is stuck. `/capstan campaign resume` continues it."
     );
-    // It recovers by itself: whoever stopped it stays stopped until a person says so.
+    // It recovers by itself, but a stopped campaign stays stopped until a person resumes it.
     let well = [members[0].clone(), member("a/1", 1, done("2026-11-24T11:00:00Z")), members[2].clone()];
     let memory = Memory { stopped: Some(stop), ..Memory::default() };
     assert_eq!(opens(&judge(&settings, &well, &memory)), [""; 0]);
@@ -303,7 +303,8 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
     };
     let judged = |standing: Standing, memory: &Memory, silence| {
         let members = [member("canary/1", 0, standing), second.clone()];
-        let facts = Facts { members: &members, memory, besides: &[], silence, urgent: true, now: at(NOON) };
+        let facts =
+            CampaignFacts { members: &members, memory, besides: &[], silence, urgent: true, now: at(NOON) };
         let decision = decide(&settings, &facts);
         let after = decision.remembered(&settings, memory);
         (decision, after)
@@ -316,13 +317,13 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
         waits(&settings, &asked, &second),
         "Wave `rest` of campaign `fleet` waits for wave `canary`: judge.example did not answer."
     );
-    // A no stops it, and is asked about anew once somebody has it go on.
+    // A `no` stops it, and the webhook is asked again after a resume.
     let (refused, after) = judged(eleven.clone(), &said(Some(word(false, "p99 doubled"))), None);
     assert_eq!((refused.ask_webhook, opens(&refused)), (None, vec![]));
     let why = "the webhook of wave `canary` said no (p99 doubled).";
     assert_eq!(refused.stopped, Some(Stop { at: at(NOON), why: why.to_owned(), by_person: false }));
     assert_eq!(after.waves["canary"].webhook, Some(word(false, "p99 doubled")));
-    // Nobody is asked while it stands still.
+    // A stopped campaign asks no webhook.
     let stopped = Memory { stopped: refused.stopped, ..Memory::default() };
     assert_eq!(judged(eleven.clone(), &stopped, None).0.ask_webhook, None);
     let (passed, after) = judged(eleven, &said(Some(word(true, ""))), None);
@@ -340,7 +341,8 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     let unknown = Standing::Done { at: Timestamp::MIN };
     let mut members = [member("canary/1", 0, unknown), member("a/1", 1, Standing::Behind)];
     let judged = |members: &[Member], memory: &Memory, now: &str| {
-        let facts = Facts { members, memory, besides: &[], silence: None, urgent: false, now: at(now) };
+        let facts =
+            CampaignFacts { members, memory, besides: &[], silence: None, urgent: false, now: at(now) };
         let decision = decide(&settings, &facts);
         let open: Vec<String> = decision.open.iter().map(ToString::to_string).collect();
         (open.join(" "), decision.look_again, decision.remembered(&settings, memory))
@@ -380,7 +382,7 @@ fn a_proof_that_breaks_while_an_earlier_wave_is_waited_for_is_forgotten() {
     assert_eq!(noted(Standing::Behind), None);
 }
 
-/// All of a large fleet is rolled back: what is noted fits into an issue's body, and whoever is new is still seen.
+/// A whole fleet is rolled back: the record fits into an issue's body, and a new failure is still seen.
 #[test]
 fn what_is_noted_of_failures_stays_small_and_tells_new_ones_from_those_that_are_known() {
     let (first, later, now) =
@@ -397,7 +399,7 @@ fn what_is_noted_of_failures_stays_small_and_tells_new_ones_from_those_that_are_
     // Some healed: none of the others is new.
     assert_eq!(memory.failed_since(&many[5_000..], now), vec![first; 5_000]);
 
-    // One more, beside all those: of those that are not named nobody can tell which is the new one.
+    // One more, beside all those: among the unnamed ones the new one cannot be identified.
     let mut more = many.clone();
     more.push(id("z/new"));
     let since = memory.failed_since(&more, later);

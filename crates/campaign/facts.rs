@@ -17,7 +17,7 @@ pub struct Member {
     /// How far it is.
     pub standing: Standing,
     /// Of the checks that the wave wants, those that the merge's commit has.
-    pub checks: BTreeMap<String, Verdict>,
+    pub checks: BTreeMap<String, WaveVerdict>,
 }
 
 /// What may be rolling: its pull request is open, or it was merged and is not rolled out.
@@ -123,7 +123,7 @@ impl Failure {
 
 /// What a check or a webhook says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WaveVerdict {
     /// Nothing yet.
     Pending,
     /// It passed.
@@ -138,8 +138,9 @@ pub enum Verdict {
     },
 }
 
-/// What is noted of a campaign: what people said, that it was stopped, and since when waves have been well. Everything
-/// else is read anew; this is small enough for the folded block of an issue, whatever the size of the fleet.
+/// The record of a campaign: people's orders, that it was stopped, and since when waves have been healthy.
+/// Everything else is read again in each run; this is small enough for the folded block of an issue, whatever
+/// the size of the fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {
@@ -177,7 +178,7 @@ pub struct FailedBefore {
 const NAMED_FAILURES: usize = 100;
 
 impl Memory {
-    /// Notes what has failed, of which nobody says since when: the newest by name, and how many others there are.
+    /// Records failures without a known time: the newest by name, and how many others there are.
     pub fn note_failed(&mut self, failed: impl IntoIterator<Item = (ClusterId, Timestamp)>) {
         let mut failed: Vec<(ClusterId, Timestamp)> = failed.into_iter().collect();
         failed.sort_by(|(one, at), (other, since)| (since, one).cmp(&(at, other)));

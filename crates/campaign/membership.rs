@@ -9,7 +9,7 @@ use capstan_model::wording::count;
 use jiff::Timestamp;
 
 use super::settings::{CampaignSettings, Membership, WaveSettings};
-use super::time::{Opening, opening};
+use super::time::{WindowOpening, opening};
 
 /// What waves tell clusters apart by.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,7 +33,7 @@ impl Membership {
             && self.fields.iter().all(|field| has(&candidate.fields, field))
     }
 
-    /// Whether it takes whoever is left.
+    /// Whether it takes all remaining clusters.
     fn is_rest(&self) -> bool {
         let is_all = |glob: &Glob| matches!(glob.as_str(), "**" | "**/*");
         self.labels.is_empty()
@@ -59,12 +59,12 @@ pub struct Doubt {
     /// The wave, by its place; `None` = the campaign.
     pub wave: Option<usize>,
     /// What is doubtful.
-    pub what: What,
+    pub what: DoubtfulPart,
 }
 
 /// What is doubtful.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum DoubtfulPart {
     /// Clusters match this wave and an earlier one, in which they are.
     Overlaps {
         /// The first of them.
@@ -90,7 +90,7 @@ pub enum What {
     },
 }
 
-impl fmt::Display for What {
+impl fmt::Display for DoubtfulPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Overlaps { cluster, others: 0, .. } => write!(
@@ -176,11 +176,11 @@ fn doubts_of(
             for (pattern, glob) in wave.matches.clusters.iter().enumerate() {
                 let is_vain = || !fleet.iter().any(|candidate| glob.matches(candidate.cluster.as_str()));
                 if !glob.is_exclusion() && is_vain() {
-                    say(What::Empty { pattern: Some(pattern) });
+                    say(DoubtfulPart::Empty { pattern: Some(pattern) });
                 }
             }
         } else {
-            say(What::Empty { pattern: None });
+            say(DoubtfulPart::Empty { pattern: None });
         }
         if !wave.matches.is_rest() {
             let is_within: Vec<bool> = (0..at).map(|earlier| matches.is_within(earlier, at)).collect();
@@ -192,17 +192,17 @@ fn doubts_of(
             });
             if let Some((cluster, earlier)) = twice.next() {
                 let others = twice.count();
-                say(What::Overlaps { cluster: cluster.clone(), others, earlier });
+                say(DoubtfulPart::Overlaps { cluster: cluster.clone(), others, earlier });
             }
         }
         let opens = opening(&wave.windows, &settings.freezes, &settings.time_zone, now);
-        if matches!(opens, Opening::Shut { until: None, .. }) {
-            say(What::NeverOpen);
+        if matches!(opens, WindowOpening::Shut { until: None, .. }) {
+            say(DoubtfulPart::NeverOpen);
         }
     }
     let mut missed = fleet.iter().zip(&matches.first).filter(|(_, first)| first.is_none());
     if let Some((first, _)) = missed.next() {
-        let what = What::Missed { cluster: first.cluster.clone(), others: missed.count() };
+        let what = DoubtfulPart::Missed { cluster: first.cluster.clone(), others: missed.count() };
         doubts.push(Doubt { wave: None, what });
     }
     doubts
@@ -272,9 +272,9 @@ mod tests {
             });
             let overlaps = |wave, others, earlier, cluster| Doubt {
                 wave: Some(wave),
-                what: What::Overlaps { cluster: id(cluster), others, earlier },
+                what: DoubtfulPart::Overlaps { cluster: id(cluster), others, earlier },
             };
-            // The first ten are in the first wave, which lies within the third.
+            // The first ten are in the first wave, which is within the third.
             assert_eq!(told, [overlaps(2, clusters - 11, 1, "eu/c10")]);
             assert_eq!(asked.get(), 3 * clusters);
         }

@@ -9,7 +9,7 @@ use std::fmt;
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 
-use super::facts::{Load, Member, Standing, Verdict};
+use super::facts::{Load, Member, Standing, WaveVerdict};
 use super::settings::{CampaignSettings, WaveSettings};
 
 /// The clusters of all waves.
@@ -36,20 +36,20 @@ pub(crate) struct WaveTally {
     open: u32,
     rolling: u32,
     machines: u64,
-    /// Those of whose machines nobody can tell.
+    /// Clusters with an unknown number of machines.
     unknown: usize,
 }
 
 /// How far one cluster is on the way to the wave's end.
-enum Progress<'a> {
+enum WaveProgressOf<'a> {
     /// Not yet.
-    Waits(Waiting<'a>),
+    Waits(WaitingCluster<'a>),
     /// Since then.
     Verified(Timestamp),
 }
 
 /// What a cluster waits for.
-pub(crate) struct Waiting<'a> {
+pub(crate) struct WaitingCluster<'a> {
     member: &'a Member,
     /// The check that it waits for, and whether that failed; `None` = it is not rolled out.
     check: Option<(&'a str, bool)>,
@@ -106,8 +106,8 @@ impl WaveTally {
             Standing::Barred(_) | Standing::Open | Standing::Merged | Standing::Failed { .. } => {}
         }
         match progress(wave, member) {
-            Progress::Waits(_) => drop(self.waiting.insert(place)),
-            Progress::Verified(at) => *self.verified.entry(at).or_default() += 1,
+            WaveProgressOf::Waits(_) => drop(self.waiting.insert(place)),
+            WaveProgressOf::Verified(at) => *self.verified.entry(at).or_default() += 1,
         }
         let load = Load::of(member);
         self.open += load.open;
@@ -125,7 +125,7 @@ impl WaveTally {
         if matches!(member.standing, Standing::Done { .. }) {
             self.done -= 1;
         }
-        if let Progress::Verified(at) = progress(wave, member)
+        if let WaveProgressOf::Verified(at) = progress(wave, member)
             && let Some(since) = self.verified.get_mut(&at)
         {
             *since -= 1;
@@ -148,7 +148,7 @@ impl WaveTally {
         Load { open: self.open, clusters: self.rolling, machines: (self.unknown == 0).then_some(machines) }
     }
 
-    /// Since when all of those that are through are; of one of which nobody tells since when, that is now at the latest.
+    /// Since when all of the finished ones are verified; for one without a known time, now at the latest.
     pub(crate) fn verified(&self, now: Timestamp) -> Timestamp {
         let last = self.verified.last_key_value().map_or(Timestamp::MIN, |(at, _)| *at);
         if self.verified.contains_key(&Timestamp::MIN) { last.max(now) } else { last }
@@ -157,7 +157,7 @@ impl WaveTally {
     /// What the first cluster that is not through waits for, and how many others are not either.
     pub(crate) fn unproved(&self, wave: &WaveSettings, members: &[Member]) -> Option<String> {
         let first = members.get(*self.waiting.first()?)?;
-        let Progress::Waits(first) = progress(wave, first) else { return None };
+        let WaveProgressOf::Waits(first) = progress(wave, first) else { return None };
         Some(match self.waiting.len() - 1 {
             0 => first.to_string(),
             1 => format!("{first}, and 1 other cluster is not done"),
@@ -166,20 +166,20 @@ impl WaveTally {
     }
 }
 
-fn progress<'a>(wave: &'a WaveSettings, member: &'a Member) -> Progress<'a> {
-    let waits = |check| Progress::Waits(Waiting { member, check });
+fn progress<'a>(wave: &'a WaveSettings, member: &'a Member) -> WaveProgressOf<'a> {
+    let waits = |check| WaveProgressOf::Waits(WaitingCluster { member, check });
     let Standing::Done { at: mut verified } = member.standing else { return waits(None) };
     for check in &wave.verify.checks {
-        match member.checks.get(check).copied().unwrap_or(Verdict::Pending) {
-            Verdict::Passed { at } => verified = verified.max(at),
-            Verdict::Pending => return waits(Some((check, false))),
-            Verdict::Failed { .. } => return waits(Some((check, true))),
+        match member.checks.get(check).copied().unwrap_or(WaveVerdict::Pending) {
+            WaveVerdict::Passed { at } => verified = verified.max(at),
+            WaveVerdict::Pending => return waits(Some((check, false))),
+            WaveVerdict::Failed { .. } => return waits(Some((check, true))),
         }
     }
-    Progress::Verified(verified)
+    WaveProgressOf::Verified(verified)
 }
 
-impl fmt::Display for Waiting<'_> {
+impl fmt::Display for WaitingCluster<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cluster = &self.member.cluster;
         match (self.check, &self.member.standing) {
@@ -238,7 +238,7 @@ mod tests {
             tally.remove(&settings, place, member);
             member.standing = standings[random.below(standings.len())].clone();
             if random.percent(50) {
-                let passed = Verdict::Passed { at: at("2026-11-24T13:00:00Z") };
+                let passed = WaveVerdict::Passed { at: at("2026-11-24T13:00:00Z") };
                 member.checks.insert("e2e".to_owned(), passed);
             } else {
                 member.checks.clear();

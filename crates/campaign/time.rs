@@ -47,7 +47,7 @@ impl Period {
         self.0
     }
 
-    /// Whether it is no time at all.
+    /// Whether it is zero.
     pub const fn is_zero(self) -> bool {
         self.0.is_zero()
     }
@@ -98,7 +98,7 @@ impl ZoneName {
     /// Finds a zone.
     ///
     /// # Errors
-    /// That there is none of that name.
+    /// There is no such name.
     pub fn parse(name: &str) -> Result<Self, String> {
         let wrong = || format!("`{name}` is not a time zone (such as UTC or Europe/Berlin)");
         let zone = TimeZone::get(name).map_err(|_unknown| wrong())?;
@@ -269,23 +269,23 @@ pub struct WaveCalendar {
 
 /// Whether something may be begun now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opening {
+pub enum WindowOpening {
     /// It may, until then at least; `None` = without an end.
     Open(Option<Timestamp>),
     /// Not before then; `None` = never, as these settings stand.
     Shut {
         /// When it may.
         until: Option<Timestamp>,
-        /// The freeze's reason; `None` where it is no freeze but no window is open.
+        /// The freeze's reason; `None` where no window is open without a freeze.
         freeze: Option<String>,
     },
 }
 
-/// How many freezes and windows are looked at in a row before it is said that there is no opening.
+/// Freezes and windows examined in a row before the answer is that there is no opening.
 const PATIENCE: usize = 1_000;
 
 /// Whether something may be begun now: within one of the windows (always, where there are none) and no freeze.
-pub fn opening(windows: &[Window], freezes: &[Freeze], zone: &ZoneName, now: Timestamp) -> Opening {
+pub fn opening(windows: &[Window], freezes: &[Freeze], zone: &ZoneName, now: Timestamp) -> WindowOpening {
     let frozen = |at: Timestamp| {
         freezes.iter().find(|freeze| freeze.from.within(zone) <= at && at < freeze.until.within(zone))
     };
@@ -297,20 +297,20 @@ pub fn opening(windows: &[Window], freezes: &[Freeze], zone: &ZoneName, now: Tim
             continue;
         }
         match window(windows, zone, at) {
-            Opening::Open(until) if at == now => {
+            WindowOpening::Open(until) if at == now => {
                 let frozen_at =
                     freezes.iter().map(|freeze| freeze.from.within(zone)).filter(|from| *from > now);
-                return Opening::Open(frozen_at.chain(until).min());
+                return WindowOpening::Open(frozen_at.chain(until).min());
             }
-            Opening::Open(_) => return Opening::Shut { until: Some(at), freeze: why },
-            Opening::Shut { until: Some(next), .. } => at = next,
-            Opening::Shut { until: None, .. } => break,
+            WindowOpening::Open(_) => return WindowOpening::Shut { until: Some(at), freeze: why },
+            WindowOpening::Shut { until: Some(next), .. } => at = next,
+            WindowOpening::Shut { until: None, .. } => break,
         }
     }
-    Opening::Shut { until: None, freeze: why }
+    WindowOpening::Shut { until: None, freeze: why }
 }
 
-/// How many openings of windows are looked at for the times within a span.
+/// Openings of windows examined for the times within a span.
 const OPENINGS: usize = 5_000;
 
 /// When windows are open within a span, the first `most` times; windows that meet count as one.
@@ -340,9 +340,9 @@ pub fn open_times(
     times
 }
 
-fn window(windows: &[Window], zone: &ZoneName, now: Timestamp) -> Opening {
+fn window(windows: &[Window], zone: &ZoneName, now: Timestamp) -> WindowOpening {
     if windows.is_empty() {
-        return Opening::Open(None);
+        return WindowOpening::Open(None);
     }
     let ends = windows.iter().filter_map(|window| {
         // The last beginning whose window can still be open is the first one after that.
@@ -350,9 +350,9 @@ fn window(windows: &[Window], zone: &ZoneName, now: Timestamp) -> Opening {
         (begins <= now).then(|| window.duration.after(begins))
     });
     if let Some(end) = ends.max() {
-        return Opening::Open(Some(end));
+        return WindowOpening::Open(Some(end));
     }
-    Opening::Shut {
+    WindowOpening::Shut {
         until: windows.iter().filter_map(|window| window.cron.next(zone, now)).min(),
         freeze: None,
     }
@@ -433,28 +433,28 @@ mod tests {
     fn a_window_follows_the_zones_clock_through_the_change_of_time() {
         // 2026-10-23 is a Friday in summer time (UTC+2), 2026-10-26 a Monday in winter time (UTC+1).
         let open = |now: &str| opening(&[office()], &[], &berlin(), at(now));
-        assert_eq!(open("2026-10-23T07:00:00Z"), Opening::Open(Some(at("2026-10-23T15:00:00Z"))));
-        assert_eq!(open("2026-10-23T14:59:59Z"), Opening::Open(Some(at("2026-10-23T15:00:00Z"))));
-        let monday = Opening::Shut { until: Some(at("2026-10-26T08:00:00Z")), freeze: None };
+        assert_eq!(open("2026-10-23T07:00:00Z"), WindowOpening::Open(Some(at("2026-10-23T15:00:00Z"))));
+        assert_eq!(open("2026-10-23T14:59:59Z"), WindowOpening::Open(Some(at("2026-10-23T15:00:00Z"))));
+        let monday = WindowOpening::Shut { until: Some(at("2026-10-26T08:00:00Z")), freeze: None };
         assert_eq!(open("2026-10-23T15:00:00Z"), monday);
         assert_eq!(open("2026-10-25T12:00:00Z"), monday);
         assert_eq!(open("2026-10-26T07:59:59Z"), monday);
-        assert_eq!(open("2026-10-26T08:00:00Z"), Opening::Open(Some(at("2026-10-26T16:00:00Z"))));
+        assert_eq!(open("2026-10-26T08:00:00Z"), WindowOpening::Open(Some(at("2026-10-26T16:00:00Z"))));
     }
 
     #[test]
     fn a_freeze_shuts_windows_and_says_why_and_until_when() {
         let freezes = [freeze("2026-12-21", "2027-01-04")];
         let open = |now: &str| opening(&[office()], &freezes, &berlin(), at(now));
-        // Friday: open as ever. Saturday: the next window lies in the freeze, so it is the one after.
-        assert_eq!(open("2026-12-18T10:00:00Z"), Opening::Open(Some(at("2026-12-18T16:00:00Z"))));
+        // Friday: open as usual. Saturday: the next window is in the freeze, so it is the one after.
+        assert_eq!(open("2026-12-18T10:00:00Z"), WindowOpening::Open(Some(at("2026-12-18T16:00:00Z"))));
         let january = Some(at("2027-01-04T08:00:00Z"));
-        assert_eq!(open("2026-12-19T10:00:00Z"), Opening::Shut { until: january, freeze: None });
+        assert_eq!(open("2026-12-19T10:00:00Z"), WindowOpening::Shut { until: january, freeze: None });
         let freeze = Some("end of the year".to_owned());
-        assert_eq!(open("2026-12-22T10:00:00Z"), Opening::Shut { until: january, freeze });
+        assert_eq!(open("2026-12-22T10:00:00Z"), WindowOpening::Shut { until: january, freeze });
         assert_eq!(
             opening(&[], &freezes, &berlin(), at("2026-12-20T10:00:00Z")),
-            Opening::Open(Some(at("2026-12-20T23:00:00Z"))),
+            WindowOpening::Open(Some(at("2026-12-20T23:00:00Z"))),
             "until the freeze begins, midnight in Berlin"
         );
     }
@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn what_never_comes_is_said() {
         let leap = Window { cron: Cron::parse("0 0 30 2 *").unwrap(), duration: Period::minutes(60) };
-        let never = Opening::Shut { until: None, freeze: None };
+        let never = WindowOpening::Shut { until: None, freeze: None };
         assert_eq!(opening(&[leap], &[], &berlin(), at("2026-10-23T07:00:00Z")), never);
         for wrong in ["", "* * * *", "61 * * * *", "0 9 * * MON-XXX", "0 9 * * MON UTC"] {
             assert!(Cron::parse(wrong).is_err(), "{wrong}");

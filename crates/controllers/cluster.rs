@@ -10,9 +10,9 @@ use capstan_ports::LiveError;
 use capstan_reconciler::reconcile::ports::ClusterKey;
 use capstan_reconciler::reconcile::rename_migration::{Migrated, migrate};
 use capstan_reconciler::reconcile::{
-    Begun, ReconcileOutcome, ReconcileRequest, Subject, pass_over, reconcile,
+    FolderAtCommit, FolderStart, ReconcileOutcome, ReconcileRequest, pass_over, reconcile,
 };
-use capstan_reconciler_core::requeue::Turn;
+use capstan_reconciler_core::requeue::ReconcileTurn;
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
 const PANICKED: &str = "it failed with an internal error of Capstan, which the log shows";
@@ -42,11 +42,11 @@ pub(super) async fn reconcile_one(
     if matches!(room, Some(None)) {
         return Ok(Ran::NotYet(ROOM));
     }
-    let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
+    let subject = FolderAtCommit::applied(&request.fleet.key, request.id, request.revision);
     let _turn = match request.ports.underway.begin(&subject) {
-        Begun::Turn(turn) => turn,
-        Begun::Wait(pause) => return Ok(Ran::NotYet(pause)),
-        Begun::PassedOver(reason, until) => {
+        FolderStart::Turn(turn) => turn,
+        FolderStart::Wait(pause) => return Ok(Ran::NotYet(pause)),
+        FolderStart::PassedOver(reason, until) => {
             return pass_over(request, key, reason, until).await.map(Box::new).map(Ran::Reconciled);
         }
     };
@@ -77,8 +77,8 @@ async fn reconcile_noted(
 }
 
 /// What it came to, as far as the next turn depends on it.
-pub(super) fn turn_of(outcome: &ReconcileOutcome) -> Turn<'_> {
-    Turn {
+pub(super) fn turn_of(outcome: &ReconcileOutcome) -> ReconcileTurn<'_> {
+    ReconcileTurn {
         ended: &outcome.ended,
         rollout: outcome.status.rollout.as_ref().map(|rollout| rollout.state),
         put_off_until: outcome.put_off_until,

@@ -1,5 +1,5 @@
-//! Which cluster a live object belongs to, so that a change of one gives the other a reconciliation; and what has to be
-//! watched for that: kinds, and as whom objects of them are applied in which namespace.
+//! Maps a live object to its cluster, so that a change of one reconciles the other; and says what to watch
+//! for that: kinds, and for each namespace the account that applies objects there.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,31 +14,31 @@ use capstan_reconciler::reconcile::resources::ServiceAccountSpec;
 
 /// Live objects of all Fleets, and where they are watched.
 pub(super) struct Drift {
-    index: Mutex<Index>,
+    index: Mutex<DriftIndex>,
     watched: watch::Sender<Watched>,
 }
 
-type Key = (FleetKey, ClusterId);
+type DriftKey = (FleetKey, ClusterId);
 /// A namespace, and who applies there; `None` for objects that have none.
-type Place = Option<(String, ServiceAccount)>;
+type ApplierNamespace = Option<(String, ServiceAccount)>;
 
 #[derive(Default)]
-struct Index {
-    owners: BTreeMap<ObjectId, Key>,
-    clusters: BTreeMap<Key, Applied>,
+struct DriftIndex {
+    owners: BTreeMap<ObjectId, DriftKey>,
+    clusters: BTreeMap<DriftKey, AppliedCluster>,
     /// How many objects of a kind are applied in a place.
-    counts: BTreeMap<ApiKind, BTreeMap<Place, usize>>,
+    counts: BTreeMap<ApiKind, BTreeMap<ApplierNamespace, usize>>,
 }
 
 /// What is applied for a cluster, and by which rule for the account.
 #[derive(PartialEq)]
-struct Applied {
+struct AppliedCluster {
     account: ServiceAccountSpec,
     objects: Vec<ObjectId>,
 }
 
-impl Applied {
-    fn places(&self) -> impl Iterator<Item = (ApiKind, Place)> {
+impl AppliedCluster {
+    fn places(&self) -> impl Iterator<Item = (ApiKind, ApplierNamespace)> {
         self.objects.iter().map(|object| {
             let place =
                 object.namespace.as_ref().map(|namespace| (namespace.clone(), self.account.of(namespace)));
@@ -70,13 +70,13 @@ impl Drift {
         account: &ServiceAccountSpec,
         objects: Vec<ObjectId>,
     ) {
-        let now = Applied { account: account.clone(), objects };
+        let now = AppliedCluster { account: account.clone(), objects };
         self.replace((fleet.clone(), cluster.clone()), now);
     }
 
     /// The Fleet has these clusters and no others: nobody applies what others had.
     pub(super) fn keep(&self, fleet: &FleetKey, keeps: impl Fn(&ClusterId) -> bool) {
-        let gone: Vec<(Key, ServiceAccountSpec)> = {
+        let gone: Vec<(DriftKey, ServiceAccountSpec)> = {
             let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
             let clusters = index.clusters.iter();
             clusters
@@ -85,11 +85,11 @@ impl Drift {
                 .collect()
         };
         for (key, account) in gone {
-            self.replace(key, Applied { account, objects: Vec::new() });
+            self.replace(key, AppliedCluster { account, objects: Vec::new() });
         }
     }
 
-    fn replace(&self, key: Key, now: Applied) {
+    fn replace(&self, key: DriftKey, now: AppliedCluster) {
         let mut guard = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let index = &mut *guard;
         if index.clusters.get(&key) == Some(&now) {
@@ -104,7 +104,7 @@ impl Drift {
         for object in &now.objects {
             index.owners.insert(object.clone(), key.clone());
         }
-        // What is there before and after is never gone in between: its watch goes on.
+        // An entry before and after is never removed in between: its watch continues.
         let (mut appeared, mut gone) = (Vec::new(), Vec::new());
         for (kind, place) in now.places() {
             let count = index.counts.entry(kind.clone()).or_default().entry(place.clone()).or_default();
@@ -113,7 +113,7 @@ impl Drift {
                 appeared.push((kind, place));
             }
         }
-        for (kind, place) in before.iter().flat_map(Applied::places) {
+        for (kind, place) in before.iter().flat_map(AppliedCluster::places) {
             let Some(places) = index.counts.get_mut(&kind) else { continue };
             let Some(count) = places.get_mut(&place) else { continue };
             *count -= 1;
@@ -130,7 +130,7 @@ impl Drift {
         if !now.objects.is_empty() {
             index.clusters.insert(key, now);
         }
-        // Under the lock: what is told last is what holds last.
+        // Under the lock: the last message is the last state.
         if !appeared.is_empty() || !gone.is_empty() {
             self.watched.send_modify(|watched| {
                 appeared.into_iter().for_each(|(kind, place)| add(watched, kind, place));
@@ -141,7 +141,7 @@ impl Drift {
     }
 }
 
-fn add(watched: &mut Watched, kind: ApiKind, place: Place) {
+fn add(watched: &mut Watched, kind: ApiKind, place: ApplierNamespace) {
     let places = watched.entry(kind).or_default();
     if let Some((namespace, account)) = place {
         places.entry(namespace).or_default().insert(account);
@@ -240,7 +240,7 @@ mod tests {
         let unchanged = drift.watched();
         drift.set(&fleet, &id("b"), &account(None), vec![map("org", "b"), map("org", "more")]);
         assert!(!unchanged.has_changed().unwrap());
-        // The Fleet names another account: the same objects, watched as somebody else.
+        // The Fleet names another account: the same objects, watched by that account.
         drift.set(&fleet, &id("b"), &account(Some("all")), vec![map("org", "b")]);
         assert_eq!(told(&drift)[1], "ConfigMap in org as capstan-applier of all");
         drift.keep(&fleet, |cluster| *cluster == id("c"));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::kept_tree::Standing;
+use capstan_live::kept_tree::TreeOrigin;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use tokio::sync::{Mutex, Notify, mpsc, watch};
@@ -15,13 +15,13 @@ use tokio_util::sync::CancellationToken;
 use super::cluster::{Ran, reconcile_one, turn_of};
 use super::drift::Drift;
 use super::follow::{Followed, Follower, Problem};
-use super::gauges::Counted;
+use super::gauges::FleetCounts;
 use super::preflight_worker::PreflightWorker;
 use super::sleep_until;
 use capstan_ports::{Change, LiveChange, LiveError};
 use capstan_reconciler::reconcile::names::resource_names;
 use capstan_reconciler::reconcile::ports::{
-    ClusterKey, ClusterRecord, FleetRecord, NewAgent, Note, OpenSource, SourceError, Sources, Tone,
+    ClusterKey, ClusterRecord, FleetRecord, NewAgent, Note, OpenSource, SourceError, SourceOpener, Tone,
 };
 use capstan_reconciler::reconcile::rename_migration::migration_sources;
 use capstan_reconciler::reconcile::resources::FleetStatus;
@@ -59,7 +59,7 @@ pub(super) enum Wake {
 /// What a loop needs.
 pub(super) struct FleetLoop {
     pub(super) ports: Ports,
-    pub(super) sources: Arc<dyn Sources>,
+    pub(super) sources: Arc<dyn SourceOpener>,
     pub(super) drift: Arc<Drift>,
     pub(super) uid: String,
     pub(super) fleet: FleetRecord,
@@ -78,24 +78,24 @@ struct EndedTurn {
 }
 
 /// What the loop knows while it runs.
-struct State {
+struct FleetLoopState {
     schedule: Schedule<Instant>,
-    counted: Counted,
+    counted: FleetCounts,
     names: BTreeMap<ClusterId, String>,
     revision: Option<Arc<Revision>>,
     /// How that came to be the one that is applied from.
-    standing: Standing,
+    standing: TreeOrigin,
     problem: Option<Problem>,
     status: FleetStatus,
     /// The Fleet as it was written last.
     record: FleetRecord,
-    /// What each cluster's last reconciliation wrote: the echo of it is no news.
+    /// What each cluster's last reconciliation wrote: its own echo is not a change.
     echoes: BTreeMap<ClusterId, BTreeMap<ObjectId, String>>,
     /// What happened to live objects of clusters while they were reconciled.
     heard: BTreeMap<ClusterId, Vec<LiveChange>>,
     /// Clusters whose ManagedCluster was touched while they were reconciled.
     touched: BTreeSet<ClusterId>,
-    /// The generation of each ManagedCluster that was looked at last.
+    /// The last seen generation of each ManagedCluster.
     generations: BTreeMap<ClusterId, i64>,
     /// Clusters whose machines roll: news of their state are worth a reconciliation.
     rolling: BTreeMap<ClusterId, bool>,
@@ -111,12 +111,12 @@ struct State {
 impl FleetLoop {
     /// Runs until cancelled, then lets reconciliations in hand end.
     pub(super) async fn run(mut self) {
-        let mut state = State {
+        let mut state = FleetLoopState {
             schedule: Schedule::default(),
-            counted: Counted::default(),
+            counted: FleetCounts::default(),
             names: BTreeMap::new(),
             revision: None,
-            standing: Standing::Kept,
+            standing: TreeOrigin::Kept,
             problem: None,
             status: self.fleet.status.clone(),
             record: self.fleet.clone(),
@@ -177,7 +177,8 @@ impl FleetLoop {
         let _ended = tokio::join!(follows, preflights);
         state.counted.clear(&self.fleet.key);
         self.ports.rolling.forget(&self.fleet.key);
-        // A gauge cannot be taken back, and its last value would be told for ever: nothing compares with this one.
+        // A gauge cannot be removed, and its last value would be exported for ever: this value compares with
+        // nothing.
         metrics::gauge!("capstan_source_up", "fleet" => self.fleet.key.to_string()).set(f64::NAN);
     }
 
@@ -192,12 +193,12 @@ impl FleetLoop {
         self.ports.status_store.note_fleet(&self.fleet, &note).await;
     }
 
-    fn has_room(&self, state: &State) -> bool {
+    fn has_room(&self, state: &FleetLoopState) -> bool {
         state.running.len() < self.fleet.spec.concurrency.max(1)
     }
 
     /// Opens the source, as often as it takes.
-    async fn open_source(&mut self, state: &mut State) -> Option<OpenSource> {
+    async fn open_source(&mut self, state: &mut FleetLoopState) -> Option<OpenSource> {
         loop {
             let opened =
                 if self.fleet.spec.suspend { Err(None) } else { self.try_open().await.map_err(Some) };
@@ -241,8 +242,8 @@ impl FleetLoop {
         self.sources.open(&self.ports, &self.fleet, &self.uid, secret).await
     }
 
-    /// Goes on with what the source gives now.
-    async fn take_over(&self, state: &mut State, followed: Followed) {
+    /// Takes over what the source has now.
+    async fn take_over(&self, state: &mut FleetLoopState, followed: Followed) {
         state.problem = followed.problem;
         let is_confirmed_now = std::mem::replace(&mut state.standing, followed.standing) != followed.standing;
         let earlier = std::mem::replace(&mut state.revision, followed.revision);
@@ -256,7 +257,7 @@ impl FleetLoop {
                 let migrating = Arc::clone(&state.migrating);
                 let _nobody_hands_over = migrating.lock().await;
                 let Some(records) = self.list_records().await else { return };
-                // What could not be done on the word of a kept tree is looked at again.
+                // What a kept tree did not allow is tried again.
                 let earlier = earlier.filter(|_| !is_confirmed_now);
                 self.adopt_revision(state, &revision, earlier.as_deref(), &records);
                 self.note_commit(state).await;
@@ -264,16 +265,16 @@ impl FleetLoop {
                 return;
             }
             Some(_) => {}
-            // Of a commit whose settings cannot be read nothing is applied, and nothing of an earlier one:
-            // nobody knows whose the clusters are now.
+            // Nothing is applied from a commit with unreadable settings, nor from an earlier one: the owners
+            // of the clusters are unknown now.
             None => state.schedule.keep([], Instant::now()),
         }
         let _said = self.say(state).await;
     }
 
-    /// Says from which commit is applied, before anything is: whoever finds another one kept on its disk knows by this
-    /// that it may be older. Tried until it is written, or the loop ends.
-    async fn note_commit(&self, state: &mut State) {
+    /// Records which commit is applied, before anything is: a process with another one on its disk sees that
+    /// it may be older. Tried until it is written, or the loop ends.
+    async fn note_commit(&self, state: &mut FleetLoopState) {
         while !self.say(state).await {
             tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -300,7 +301,7 @@ impl FleetLoop {
 
     fn adopt_revision(
         &self,
-        state: &mut State,
+        state: &mut FleetLoopState,
         revision: &Arc<Revision>,
         earlier: Option<&Revision>,
         records: &[ClusterRecord],
@@ -336,7 +337,12 @@ impl FleetLoop {
     }
 
     /// Finds out which folder takes over what of folders that are gone, and says so of those of which none does.
-    async fn hand_over(&self, state: &mut State, revision: &Arc<Revision>, records: &[ClusterRecord]) {
+    async fn hand_over(
+        &self,
+        state: &mut FleetLoopState,
+        revision: &Arc<Revision>,
+        records: &[ClusterRecord],
+    ) {
         let now = Instant::now();
         if !state.standing.may_delete() {
             // Whose folder is gone or renamed says a tree that is the newest.
@@ -354,7 +360,7 @@ impl FleetLoop {
         }
     }
 
-    async fn wake(&mut self, state: &mut State, wake: Wake, poke: &Notify) {
+    async fn wake(&mut self, state: &mut FleetLoopState, wake: Wake, poke: &Notify) {
         match wake {
             Wake::Fleet(record) => {
                 let asked = record.reconcile_requested || self.fleet.spec != record.spec;
@@ -394,13 +400,13 @@ impl FleetLoop {
         }
     }
 
-    /// A ManagedCluster was touched: that it was made, by this loop most likely, is no news.
-    async fn enqueue_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
+    /// A ManagedCluster was changed: its creation, most likely by this loop, is not a change.
+    async fn enqueue_resource(&self, state: &mut FleetLoopState, id: &ClusterId, key: &ClusterKey) {
         let is_news = match self.ports.status_store.cluster(key).await {
             Ok(Some(record)) => {
                 record.reconcile_requested || state.generations.get(id) != Some(&record.generation)
             }
-            // It is made anew with the next reconciliation.
+            // The next reconciliation makes it again.
             Ok(None) => true,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read");
@@ -413,7 +419,7 @@ impl FleetLoop {
         }
     }
 
-    fn begin(&self, state: &mut State, source: &OpenSource, followed: &watch::Receiver<Followed>) {
+    fn begin(&self, state: &mut FleetLoopState, source: &OpenSource, followed: &watch::Receiver<Followed>) {
         let Some(revision) = state.revision.clone() else { return };
         while self.has_room(state) {
             let Some(id) = state.schedule.begin(Instant::now()) else { return };
@@ -452,7 +458,7 @@ impl FleetLoop {
         }
     }
 
-    async fn end(&self, state: &mut State, ended: EndedTurn) {
+    async fn end(&self, state: &mut FleetLoopState, ended: EndedTurn) {
         let EndedTurn { id, took, migration_sources, result } = ended;
         let most = self.fleet.spec.guards.max_rolling_clusters;
         let need = match &result {
@@ -499,7 +505,7 @@ impl FleetLoop {
             state.schedule.ask(&id, Instant::now() + pause);
         }
         for change in state.heard.remove(&id).unwrap_or_default() {
-            // What the reconciliation itself has deleted, say, is nobody's any more.
+            // An object that the reconciliation itself deleted, for example, has no owner any more.
             let is_its = self.drift.owner(&change.object).is_some_and(|(_, owner)| owner == id);
             if is_its {
                 hear(state, &id, &change);
@@ -523,8 +529,8 @@ impl FleetLoop {
         Some(Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or_default())
     }
 
-    /// Writes the Fleet's status, where it says something new; whether it stands there.
-    async fn say(&self, state: &mut State) -> bool {
+    /// Writes the Fleet's status, if it changed; returns whether it is written.
+    async fn say(&self, state: &mut FleetLoopState) -> bool {
         state.unsaid = None;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let facts = FleetState {
@@ -571,7 +577,7 @@ impl FleetLoop {
 }
 
 /// Has a cluster reconciled for a change of a live object that is worth one.
-fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
+fn hear(state: &mut FleetLoopState, id: &ClusterId, change: &LiveChange) {
     let echo = state.echoes.get(id).and_then(|written| written.get(&change.object));
     if echo.is_some_and(|version| *version == change.resource_version && !version.is_empty()) {
         return;

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::applying::Inventory;
-use capstan_live::kept_tree::{Standing, is_newest};
+use capstan_live::applying::AppliedInventory;
+use capstan_live::kept_tree::{TreeOrigin, is_newest};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use tokio::sync::{Notify, watch};
@@ -23,7 +23,7 @@ use super::sleep_until;
 use capstan_ports::LiveError;
 use capstan_reconciler::reconcile::Ports;
 use capstan_reconciler::reconcile::ports::{ClusterRecord, FleetRecord, SourceError, SourceTree, TreeSource};
-use capstan_reconciler::reconcile::revision::{Opened, Revision, Unusable, Viewpoint};
+use capstan_reconciler::reconcile::revision::{OpenedRevision, Revision, Unusable, Viewpoint};
 
 /// A source is asked at least that often for a newer commit.
 const LOOK: Duration = Duration::from_secs(30);
@@ -40,14 +40,14 @@ pub(super) struct Followed {
     /// The newest commit that can be applied from.
     pub(super) revision: Option<Arc<Revision>>,
     /// How it came to be that.
-    pub(super) standing: Standing,
+    pub(super) standing: TreeOrigin,
     /// Why there is no newer one.
     pub(super) problem: Option<Problem>,
 }
 
 impl Default for Followed {
     fn default() -> Self {
-        Self { revision: None, standing: Standing::Kept, problem: None }
+        Self { revision: None, standing: TreeOrigin::Kept, problem: None }
     }
 }
 
@@ -81,13 +81,13 @@ pub(super) struct Follower {
 
 /// How far a follower is.
 #[derive(Default)]
-struct Progress {
+struct FollowProgress {
     /// What is applied from, or found unusable.
-    opened: Option<Tried>,
+    opened: Option<TriedCommit>,
     /// A tip that could not be opened within the limits.
-    unopened: Option<Tried>,
+    unopened: Option<TriedCommit>,
     /// The same of what was kept.
-    unopened_kept: Option<Tried>,
+    unopened_kept: Option<TriedCommit>,
     /// The commit that is on disk.
     kept: Option<CommitId>,
     /// Whether the source was asked.
@@ -95,7 +95,7 @@ struct Progress {
 }
 
 /// A commit that was tried to be opened.
-struct Tried {
+struct TriedCommit {
     tree: SourceTree,
     /// What is wrong with it.
     problem: Option<Problem>,
@@ -103,14 +103,14 @@ struct Tried {
     again: Option<Instant>,
 }
 
-impl Tried {
+impl TriedCommit {
     fn is_of(tried: Option<&Self>, commit: &CommitId) -> bool {
         tried.is_some_and(|tried| tried.tree.commit == *commit)
     }
 }
 
-impl Progress {
-    fn tried(&mut self) -> impl Iterator<Item = &mut Tried> {
+impl FollowProgress {
+    fn tried(&mut self) -> impl Iterator<Item = &mut TriedCommit> {
         [&mut self.opened, &mut self.unopened, &mut self.unopened_kept].into_iter().flatten()
     }
 
@@ -134,7 +134,7 @@ impl Progress {
 impl Follower {
     /// Follows until cancelled.
     pub(super) async fn run(self, tell: watch::Sender<Followed>, stop: CancellationToken) {
-        let mut progress = Progress::default();
+        let mut progress = FollowProgress::default();
         while !stop.is_cancelled() {
             self.look(&mut progress, &tell).await;
             let patience = LOOK.min(self.fleet.spec.interval);
@@ -150,7 +150,7 @@ impl Follower {
     }
 
     /// Asks the source for its tip, and opens it where it is new or due.
-    async fn look(&self, progress: &mut Progress, tell: &watch::Sender<Followed>) {
+    async fn look(&self, progress: &mut FollowProgress, tell: &watch::Sender<Followed>) {
         let due = progress.take_due();
         let patience = if progress.has_looked { Duration::MAX } else { FIRST_LOOK };
         let fetched = timeout(patience, self.source.fetch()).await.unwrap_or_else(|_| {
@@ -181,22 +181,22 @@ impl Follower {
         report_problem(tell, problem);
     }
 
-    /// Goes on with what the source has just named as its tip. Gives what is wrong with that.
+    /// Continues with the source's new tip. Returns what is wrong with it.
     async fn go_on_with(
         &self,
         tip: SourceTree,
         due: &BTreeSet<CommitId>,
-        progress: &mut Progress,
+        progress: &mut FollowProgress,
         tell: &watch::Sender<Followed>,
     ) -> Option<Problem> {
-        let is_opened = Tried::is_of(progress.opened.as_ref(), &tip.commit);
+        let is_opened = TriedCommit::is_of(progress.opened.as_ref(), &tip.commit);
         if is_opened {
             // The branch may have gone back to it from one that could not be opened.
             progress.unopened = None;
         }
         let unopened = progress.unopened.as_ref().filter(|unopened| unopened.tree.commit == tip.commit);
         match unopened {
-            _ if due.contains(&tip.commit) => self.open(&tip, Standing::Confirmed, progress, tell).await,
+            _ if due.contains(&tip.commit) => self.open(&tip, TreeOrigin::Confirmed, progress, tell).await,
             Some(unopened) => unopened.problem.clone(),
             None if is_opened => {
                 confirm(tell);
@@ -206,7 +206,7 @@ impl Follower {
                     problem => problem,
                 }
             }
-            None => self.open(&tip, Standing::Confirmed, progress, tell).await,
+            None => self.open(&tip, TreeOrigin::Confirmed, progress, tell).await,
         }
     }
 
@@ -216,7 +216,7 @@ impl Follower {
         tip: Option<&CommitId>,
         problem: &mut Option<Problem>,
         due: &BTreeSet<CommitId>,
-        progress: &mut Progress,
+        progress: &mut FollowProgress,
         tell: &watch::Sender<Followed>,
     ) {
         match self.source.kept().await {
@@ -225,7 +225,7 @@ impl Follower {
             Ok(Some(kept)) if is_newest(&kept.commit, self.fleet.status.commit.as_deref()) => {
                 let known = progress.tried().any(|tried| tried.tree.commit == kept.commit);
                 if !known || due.contains(&kept.commit) {
-                    let found = self.open(&kept, Standing::Kept, progress, tell).await;
+                    let found = self.open(&kept, TreeOrigin::Kept, progress, tell).await;
                     *problem = problem.take().or(found);
                 }
             }
@@ -249,18 +249,18 @@ impl Follower {
     async fn open(
         &self,
         tree: &SourceTree,
-        standing: Standing,
-        progress: &mut Progress,
+        standing: TreeOrigin,
+        progress: &mut FollowProgress,
         tell: &watch::Sender<Followed>,
     ) -> Option<Problem> {
         let opened = self.open_revision(tree).await;
         let tried = |problem: Option<&Problem>, again: Option<Duration>| {
             let again = again.map(|pause| Instant::now() + pause);
-            Some(Tried { tree: tree.clone(), problem: problem.cloned(), again })
+            Some(TriedCommit { tree: tree.clone(), problem: problem.cloned(), again })
         };
         let unopened = match standing {
-            Standing::Confirmed => &mut progress.unopened,
-            Standing::Kept => &mut progress.unopened_kept,
+            TreeOrigin::Confirmed => &mut progress.unopened,
+            TreeOrigin::Kept => &mut progress.unopened_kept,
         };
         let problem = match opened {
             Ok(revision) => {
@@ -273,12 +273,12 @@ impl Follower {
                 tell.send_modify(|followed| {
                     followed.revision = Some(Arc::new(revision));
                     followed.standing = standing;
-                    // Whoever goes on with what was kept does so because of a problem.
-                    followed.problem = followed.problem.take().filter(|_| standing == Standing::Kept);
+                    // A loop that continues with a kept tree has a problem as its reason.
+                    followed.problem = followed.problem.take().filter(|_| standing == TreeOrigin::Kept);
                 });
                 return match standing {
-                    Standing::Confirmed => self.keep(&tree.commit, progress).await,
-                    Standing::Kept => None,
+                    TreeOrigin::Confirmed => self.keep(&tree.commit, progress).await,
+                    TreeOrigin::Kept => None,
                 };
             }
             Err(NotOpened::Unusable(Unusable::Untried(failed))) => {
@@ -294,8 +294,8 @@ impl Follower {
                 problem
             }
             Err(NotOpened::Unusable(unusable)) => {
-                // Not opened again: only another commit, or another Fleet, makes it better. Nothing of it is applied,
-                // and nothing of an earlier one: nobody knows whose the clusters are now.
+                // Not opened again: only another commit, or another Fleet, helps. Nothing of it is applied,
+                // and nothing of an earlier one: the owners of the clusters are unknown now.
                 let problem = of_commit(&unusable, tree);
                 progress.opened = tried(Some(&problem), None);
                 tell.send_replace(Followed { revision: None, standing, problem: Some(problem.clone()) });
@@ -310,7 +310,7 @@ impl Follower {
     }
 
     /// Keeps a commit that was opened, once. Gives why that is not done.
-    async fn keep(&self, commit: &CommitId, progress: &mut Progress) -> Option<Problem> {
+    async fn keep(&self, commit: &CommitId, progress: &mut FollowProgress) -> Option<Problem> {
         if progress.kept.as_ref() == Some(commit) {
             return None;
         }
@@ -333,24 +333,24 @@ impl Follower {
             let id = folder_of(&record)?;
             Some((id, record.status.inventory))
         });
-        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
+        let opening = CommitOpening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
         open_revision(&opening, tree, recorded.collect(), None).await
     }
 }
 
-/// The folder that a ManagedCluster stands for.
+/// The folder of a ManagedCluster.
 fn folder_of(record: &ClusterRecord) -> Option<ClusterId> {
     RepoPath::parse(&record.spec.cluster).ok().map(ClusterId::new)
 }
 
 /// What each folder has applied.
-pub(super) fn inventories(records: &[ClusterRecord]) -> BTreeMap<ClusterId, Inventory> {
+pub(super) fn inventories(records: &[ClusterRecord]) -> BTreeMap<ClusterId, AppliedInventory> {
     records.iter().filter_map(|record| Some((folder_of(record)?, record.status.inventory.clone()))).collect()
 }
 
-/// Who opens a commit, and for whom.
+/// Who opens a commit, and for which Fleet.
 #[derive(Clone, Copy)]
-pub(super) struct Opening<'a> {
+pub(super) struct CommitOpening<'a> {
     pub(super) ports: &'a Ports,
     pub(super) fleet: &'a FleetRecord,
     pub(super) uid: &'a str,
@@ -358,12 +358,12 @@ pub(super) struct Opening<'a> {
 
 /// Opens a commit, or a head under the settings of `base`.
 pub(super) async fn open_revision(
-    opening: &Opening<'_>,
+    opening: &CommitOpening<'_>,
     tree: &SourceTree,
-    recorded: BTreeMap<ClusterId, Inventory>,
+    recorded: BTreeMap<ClusterId, AppliedInventory>,
     base: Option<Arc<Revision>>,
 ) -> Result<Revision, NotOpened> {
-    let Opening { ports, fleet, uid } = *opening;
+    let CommitOpening { ports, fleet, uid } = *opening;
     let recorded = Arc::new(recorded);
     let mut settled = false;
     loop {
@@ -386,8 +386,8 @@ pub(super) async fn open_revision(
             }
         });
         match opened.await {
-            Ok(Ok(Opened::Ready(revision))) => return Ok(*revision),
-            Ok(Ok(Opened::Unknown(kinds))) => {
+            Ok(Ok(OpenedRevision::Ready(revision))) => return Ok(*revision),
+            Ok(Ok(OpenedRevision::Unknown(kinds))) => {
                 ports.kinds.learn(ports.live.as_ref(), &kinds).await.map_err(NotOpened::Live)?;
                 settled = true;
             }
@@ -400,8 +400,8 @@ pub(super) async fn open_revision(
 /// The source names the commit that is applied from as its tip.
 fn confirm(tell: &watch::Sender<Followed>) {
     tell.send_if_modified(|followed| {
-        let earlier = std::mem::replace(&mut followed.standing, Standing::Confirmed);
-        earlier != Standing::Confirmed
+        let earlier = std::mem::replace(&mut followed.standing, TreeOrigin::Confirmed);
+        earlier != TreeOrigin::Confirmed
     });
 }
 

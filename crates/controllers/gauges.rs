@@ -7,8 +7,10 @@ use capstan_live::services::{SummaryState, summary};
 use capstan_model::ids::ClusterId;
 
 use capstan_reconciler::reconcile::ports::FleetKey;
-use capstan_reconciler::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};
-use capstan_reconciler::reconcile::{Ended, ReconcileOutcome};
+use capstan_reconciler::reconcile::resources::{
+    ClusterPhase, ConditionType, ManagedClusterStatus, RolloutState,
+};
+use capstan_reconciler::reconcile::{ReconcileEnd, ReconcileOutcome};
 
 /// What a cluster is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +58,11 @@ impl CountedAs {
 
 /// What clusters of one Fleet are counted as.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct FleetCounts {
     states: BTreeMap<ClusterId, CountedAs>,
 }
 
-impl Counted {
+impl FleetCounts {
     /// Notes how a reconciliation ended.
     pub(super) fn note(
         &mut self,
@@ -70,26 +72,26 @@ impl Counted {
         took: Duration,
     ) {
         let (result, cause) = match &outcome.ended {
-            Ended::Applied => ("applied", None),
-            Ended::Removed => ("removed", None),
-            Ended::Refused(reasons) => ("refused", reasons.first().map(|reason| reason.kind)),
-            Ended::Waiting(_) => ("waiting", None),
-            Ended::Suspended => ("suspended", None),
-            Ended::Interrupted(_) => ("over", None),
-            Ended::Failed(failure) => ("failed", Some(failure.kind)),
+            ReconcileEnd::Applied => ("applied", None),
+            ReconcileEnd::Removed => ("removed", None),
+            ReconcileEnd::Refused(reasons) => ("refused", reasons.first().map(|reason| reason.kind)),
+            ReconcileEnd::Waiting(_) => ("waiting", None),
+            ReconcileEnd::Suspended => ("suspended", None),
+            ReconcileEnd::Interrupted(_) => ("over", None),
+            ReconcileEnd::Failed(failure) => ("failed", Some(failure.kind)),
         };
         metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result)
             .record(took.as_secs_f64());
         if let Some(cause) = cause {
             metrics::counter!("capstan_reconciler_failures_total", "cause" => cause).increment(1);
         }
-        if !matches!(outcome.ended, Ended::Interrupted(_)) {
+        if !matches!(outcome.ended, ReconcileEnd::Interrupted(_)) {
             self.states.insert(id.clone(), state(&outcome.ended, &outcome.status));
             self.show(fleet);
         }
     }
 
-    /// Takes over how a cluster stood before this process began.
+    /// Takes over a cluster's state from before this process began.
     pub(super) fn seed(&mut self, id: &ClusterId, status: &ManagedClusterStatus) {
         if status.conditions.hold(ConditionType::Ready) {
             self.states.entry(id.clone()).or_insert(CountedAs::Done);
@@ -122,20 +124,20 @@ impl Counted {
     }
 }
 
-fn state(ended: &Ended, status: &ManagedClusterStatus) -> CountedAs {
+fn state(ended: &ReconcileEnd, status: &ManagedClusterStatus) -> CountedAs {
     match ended {
-        Ended::Refused(_) => CountedAs::Refused,
-        Ended::Waiting(_) => CountedAs::Waiting,
-        Ended::Suspended => CountedAs::Suspended,
-        Ended::Failed(_) => CountedAs::Failed,
-        Ended::Applied | Ended::Removed | Ended::Interrupted(_) => {
+        ReconcileEnd::Refused(_) => CountedAs::Refused,
+        ReconcileEnd::Waiting(_) => CountedAs::Waiting,
+        ReconcileEnd::Suspended => CountedAs::Suspended,
+        ReconcileEnd::Failed(_) => CountedAs::Failed,
+        ReconcileEnd::Applied | ReconcileEnd::Removed | ReconcileEnd::Interrupted(_) => {
             if status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Stuck) {
                 return CountedAs::Stuck;
             }
             match status.phase {
-                Some(Phase::ControlPlane) => CountedAs::ControlPlane,
-                Some(Phase::Workers) => CountedAs::Workers,
-                Some(Phase::Done) => match summary(&status.services).map(|services| services.state) {
+                Some(ClusterPhase::ControlPlane) => CountedAs::ControlPlane,
+                Some(ClusterPhase::Workers) => CountedAs::Workers,
+                Some(ClusterPhase::Done) => match summary(&status.services).map(|services| services.state) {
                     None | Some(SummaryState::Done) => CountedAs::Done,
                     Some(SummaryState::Progressing | SummaryState::Unknown) => CountedAs::Waiting,
                     Some(SummaryState::Stuck) => CountedAs::Stuck,

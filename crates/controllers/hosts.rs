@@ -9,22 +9,22 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::watching::{Opening, Watches};
+use super::watching::{SecondLook, Watches};
 use capstan_model::doubling::Doubling;
 use capstan_ports::{As, Post};
-use capstan_reconciler::hosts::{self, Memory, service_posts, tenant, turn};
+use capstan_reconciler::hosts::{self, HostMemory, service_posts, tenant, turn};
 use capstan_reconciler::reconcile::Ports;
 
-/// How long nothing is looked at where nothing changes; then all is read anew.
+/// How long nothing is read while nothing changes; then everything is read again.
 const INTERVAL: Duration = Duration::from_secs(600);
-/// How soon what is waited for is looked at, where nobody tells of it.
+/// How soon an awaited change is checked that has no event.
 const WAITING: Duration = Duration::from_secs(30);
 /// How often it is looked whether the kinds are served.
 const NOT_SERVED: Duration = Duration::from_secs(20);
 /// The pauses after turns that failed.
 const PAUSES: Doubling = Doubling::new(Duration::from_millis(500), Duration::from_secs(60));
-/// In more namespaces the objects of services are not watched: each takes four connections. There they are looked at at the
-/// interval.
+/// In more namespaces the objects of services are not watched: each takes four connections. There they are
+/// read at the interval.
 const MOST_TENANTS: usize = 50;
 
 /// Makes turns until cancelled. `node_ports_at` is where node ports of the management cluster are reached.
@@ -34,16 +34,16 @@ pub(super) async fn run(ports: Ports, node_ports_at: Option<String>, stop: Cance
     let mut watches = Watches::new(&ports.live, MOST_TENANTS);
     let mut news_of_all = watched.clone();
     watches.follow(As::Reconciler, watched);
-    let ports = hosts::Ports {
+    let ports = hosts::HostPorts {
         live: Arc::clone(&ports.live),
         clock: Arc::clone(&ports.clock),
         node_ports_at,
         watched: posts,
         tenants,
     };
-    let mut memory = Memory::default();
+    let mut memory = HostMemory::default();
     let mut failures: u32 = 0;
-    let mut opening = Opening::default();
+    let mut opening = SecondLook::default();
     let mut whole = Instant::now() + INTERVAL;
     while !stop.is_cancelled() {
         let due = match turn(&ports, &mut memory, &|| stop.is_cancelled()).await {

@@ -1,7 +1,8 @@
-//! The Leases of Cluster API operators, held while Capstan installs providers: one that is started meanwhile stands by.
+//! The Leases of Cluster API operators, held while Capstan installs providers: an operator that starts
+//! meanwhile waits.
 //!
-//! A Lease that is given up is not given away: whoever stands by takes it when it has run out, not while this process is
-//! started anew. It is held under one identity for every process of a namespace, of which one at a time leads.
+//! A released Lease is not handed over: a standby takes it when it has expired, not while this process
+//! restarts. It is held under one identity for every process of a namespace, of which one at a time leads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The Leases, by namespace.
 pub struct OperatorLeases {
     posts: Arc<dyn NamespacedLeadership>,
-    held: BTreeMap<String, Held>,
+    held: BTreeMap<String, HeldLease>,
 }
 
 /// One that is held, or tried to be.
-struct Held {
+struct HeldLease {
     is_held: watch::Receiver<bool>,
     stop: CancellationToken,
     keeping: JoinHandle<()>,
@@ -38,7 +39,7 @@ impl OperatorLeases {
     /// Begins to take the Leases of these namespaces, whose operators have stopped: each is had when it has run out.
     pub fn begin(&mut self, namespaces: &[String]) {
         for namespace in namespaces {
-            self.held.entry(namespace.clone()).or_insert_with(|| Held::begin(self.posts.of(namespace)));
+            self.held.entry(namespace.clone()).or_insert_with(|| HeldLease::begin(self.posts.of(namespace)));
         }
     }
 
@@ -53,8 +54,8 @@ impl OperatorLeases {
         });
     }
 
-    /// Holds the Leases of these namespaces and no others. Those that are not held now: somebody else has them, or they
-    /// cannot be had.
+    /// Holds the Leases of these namespaces and no others. Returns those that are not held now: another
+    /// process has them, or they cannot be taken.
     pub async fn hold(&mut self, namespaces: &[String]) -> Vec<String> {
         let gone: Vec<String> =
             self.held.keys().filter(|namespace| !namespaces.contains(namespace)).cloned().collect();
@@ -83,7 +84,7 @@ impl OperatorLeases {
     }
 }
 
-impl Held {
+impl HeldLease {
     fn begin(post: Arc<dyn Leadership>) -> Self {
         let (said, is_held) = watch::channel(false);
         let stop = CancellationToken::new();

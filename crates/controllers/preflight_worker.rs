@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::follow::{Followed, NotOpened, Opening, inventories, open_revision, short};
+use super::follow::{CommitOpening, Followed, NotOpened, inventories, open_revision, short};
 use capstan_model::finding::Severity;
 use capstan_plan::templates::TemplateNames;
 use capstan_reconciler::reconcile::Ports;
@@ -144,7 +144,7 @@ impl PreflightWorker {
         };
         let Ok(records) = self.ports.status_store.clusters(&self.fleet.key).await else { return None };
         let recorded = inventories(&records);
-        let opening = Opening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
+        let opening = CommitOpening { ports: &self.ports, fleet: &self.fleet, uid: &self.uid };
         match open_revision(&opening, &tree, recorded, Some(base)).await {
             Ok(head) => {
                 let answers = preflight(&self.ports, &self.fleet, &head, question, &records).await;

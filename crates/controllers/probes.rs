@@ -26,12 +26,12 @@ const GRANTS: Grants =
 
 /// Whether the reconciler does its work.
 #[derive(Debug, Default)]
-pub struct Health {
+pub struct ProbeHealth {
     /// When the API server answered last, in seconds since 1970; 0 for never.
     answered: AtomicI64,
 }
 
-impl Health {
+impl ProbeHealth {
     /// The API server answered.
     pub fn answered(&self, clock: &dyn Clock) {
         self.answered.store(clock.now().as_second(), Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl Health {
 
 #[derive(Clone)]
 struct Probes {
-    health: Arc<Health>,
+    health: Arc<ProbeHealth>,
     metrics: PrometheusHandle,
     clock: Arc<dyn Clock>,
 }
@@ -52,7 +52,7 @@ struct Probes {
 /// Takes the port.
 ///
 /// # Errors
-/// Somebody else has it, or it may not be taken.
+/// Another process has it, or it may not be taken.
 pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
@@ -60,7 +60,7 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Answers probes until cancelled.
 pub async fn serve_probes(
     listener: TcpListener,
-    health: Arc<Health>,
+    health: Arc<ProbeHealth>,
     metrics: PrometheusHandle,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_live::installing::{LEASE, OWNED_ELSEWHERE, Owner};
+use capstan_live::installing::{InstallOwner, LEASE, OWNED_ELSEWHERE};
 use capstan_providers::SERVICE_ACCOUNT;
 use jiff::SignedDuration;
 use tokio::sync::watch;
@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::operator_leases::OperatorLeases;
-use super::watching::{Opening, Watches};
+use super::watching::{SecondLook, Watches};
 use capstan_model::doubling::Doubling;
 use capstan_ports::{As, LiveError, NamespacedLeadership, Post, ServiceAccount};
-use capstan_reconciler::providers::{self, Memory, pass, preview, say_waiting};
+use capstan_reconciler::providers::{self, ProviderMemory, pass, preview, say_waiting};
 use capstan_reconciler::reconcile::{DryRunCache, Ports};
 
 /// What installing providers takes beside the ports of everything else.
@@ -32,7 +32,7 @@ pub struct Providers {
 
 /// How long after a Lease has run out it is looked again.
 const AFTER_LEASE: Duration = Duration::from_millis(500);
-/// How long nothing is looked at where nothing changes.
+/// How long nothing is read while nothing changes.
 const INTERVAL: Duration = Duration::from_secs(600);
 /// The pauses after passes that wait for something, or failed; a change ends one. The first is short: definitions are served,
 /// and webhooks called, a moment after they are written, and nobody tells the latter.
@@ -47,7 +47,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
     let mut watches = Watches::new(&ports.live, 0);
     watches.follow(As::Impersonated(account.clone()), watched.clone());
     let mut installing = Installing {
-        ports: providers::Ports {
+        ports: providers::ProviderPorts {
             live: Arc::clone(&ports.live),
             account,
             clock: Arc::clone(&ports.clock),
@@ -57,7 +57,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
             downloads: ports.downloads.clone(),
             watched: posts,
         },
-        memory: Memory::default(),
+        memory: ProviderMemory::default(),
         leases: OperatorLeases::new(providers.leases),
         said: String::new(),
         again: None,
@@ -65,13 +65,19 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
         told: None,
     };
     let mut fruitless: u32 = 0;
-    let mut opening = Opening::default();
+    let mut opening = SecondLook::default();
     while !stop.is_cancelled() {
         let turn = installing.turn(&stop).await;
-        fruitless = if matches!(turn, Turn::Waits | Turn::Failed) { fruitless.saturating_add(1) } else { 0 };
+        fruitless = if matches!(turn, ProviderTurn::Waits | ProviderTurn::Failed) {
+            fruitless.saturating_add(1)
+        } else {
+            0
+        };
         let due = match turn {
-            Turn::Quiet => INTERVAL,
-            Turn::Moved | Turn::Waits | Turn::Failed => PAUSES.after(fruitless.saturating_add(1)),
+            ProviderTurn::Quiet => INTERVAL,
+            ProviderTurn::Moved | ProviderTurn::Waits | ProviderTurn::Failed => {
+                PAUSES.after(fruitless.saturating_add(1))
+            }
         };
         let due = installing.again.map_or(due, |again| due.min(again));
         if watched.has_changed().unwrap_or(false) {
@@ -80,35 +86,35 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
         }
         let next = opening.or_at(Instant::now() + due);
         let is_news = watches.wait(next, &stop, |change| installing.memory.hears(change)).await;
-        if !is_news && turn == Turn::Quiet {
-            // The interval is over, or watches are open: everything is looked at.
+        if !is_news && turn == ProviderTurn::Quiet {
+            // The interval is over, or watches are open: everything is read.
             opening.end();
             continue;
         }
-        if !opening.has_come() && turn != Turn::Failed {
+        if !opening.has_come() && turn != ProviderTurn::Failed {
             installing.memory.is_up_to_date();
         }
     }
     installing.leases.give_up().await;
 }
 
-/// What came of one turn.
+/// The result of one turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum ProviderTurn {
     /// There is nothing to do.
     Quiet,
     /// Something was done, and something is waited for.
     Moved,
     /// Nothing could be done.
     Waits,
-    /// Nothing could be looked at, or somebody else installs providers.
+    /// Nothing could be read, or another process installs providers.
     Failed,
 }
 
 /// What is kept from turn to turn.
 struct Installing {
-    ports: providers::Ports,
-    memory: Memory,
+    ports: providers::ProviderPorts,
+    memory: ProviderMemory,
     leases: OperatorLeases,
     /// Why nothing is installed, as it was logged last.
     said: String,
@@ -122,7 +128,7 @@ struct Installing {
 
 impl Installing {
     /// A pass, where Capstan is the one who installs.
-    async fn turn(&mut self, stop: &CancellationToken) -> Turn {
+    async fn turn(&mut self, stop: &CancellationToken) -> ProviderTurn {
         self.again = None;
         match self.refusal().await {
             Ok(None) => self.said.clear(),
@@ -136,7 +142,7 @@ impl Installing {
                 if self.previewed.is_none_or(|at| at.elapsed() >= INTERVAL) {
                     self.preview().await;
                 }
-                return Turn::Failed;
+                return ProviderTurn::Failed;
             }
             Err(error) => return failed(&error),
         }
@@ -145,17 +151,17 @@ impl Installing {
             Ok(outcome) => {
                 self.again = outcome.again;
                 match (outcome.is_waiting, outcome.steps) {
-                    (false, _) => Turn::Quiet,
-                    (true, 0) => Turn::Waits,
-                    (true, _) => Turn::Moved,
+                    (false, _) => ProviderTurn::Quiet,
+                    (true, 0) => ProviderTurn::Waits,
+                    (true, _) => ProviderTurn::Moved,
                 }
             }
             Err(error) => failed(&error),
         }
     }
 
-    /// Says what taking over would change while somebody else installs providers: in the log, and in the condition of a set
-    /// that is applied from Git.
+    /// Reports what taking over would change while another process installs providers: in the log, and in the
+    /// condition of a set that is applied from Git.
     async fn preview(&mut self) {
         self.previewed = Some(Instant::now());
         match preview(&self.ports, &mut self.memory).await {
@@ -189,7 +195,7 @@ impl Installing {
             }
             return Ok(Some(refusal));
         }
-        let Owner::Capstan { hold } = owner else { return Ok(None) };
+        let InstallOwner::Capstan { hold } = owner else { return Ok(None) };
         let missing = self.leases.hold(&hold).await;
         if !missing.is_empty() {
             self.again = Some(AFTER_LEASE);
@@ -203,7 +209,7 @@ impl Installing {
     }
 }
 
-fn failed(error: &LiveError) -> Turn {
+fn failed(error: &LiveError) -> ProviderTurn {
     tracing::warn!(kind = error.kind(), %error, "the providers could not be checked; Capstan retries");
-    Turn::Failed
+    ProviderTurn::Failed
 }

@@ -11,13 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::drift::Drift;
 use super::fleet::{FleetLoop, Wake};
-use super::probes::Health;
+use super::probes::ProbeHealth;
 use super::providers::Providers;
 use capstan_ports::{Leadership, LiveError, ManagementCluster as _};
 use capstan_reconciler::reconcile::Ports;
-use capstan_reconciler::reconcile::ports::{FleetKey, FleetRecord, Sources, StatusStoreChange};
+use capstan_reconciler::reconcile::ports::{FleetKey, FleetRecord, SourceOpener, StatusStoreChange};
 
-/// Fleets are listed anew that often, for what the watch did not bring; the API server shows that it lives.
+/// How often Fleets are listed again, for changes that the watch missed; it also shows that the API server
+/// works.
 const RESYNC: Duration = Duration::from_secs(60);
 /// The pause after the API server did not answer.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -25,15 +26,15 @@ const PAUSE: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(25);
 
 /// What the reconciler is made of.
-pub struct Parts {
+pub struct ReconcilerParts {
     /// What passes need from outside.
     pub ports: Ports,
     /// Opens sources.
-    pub sources: Arc<dyn Sources>,
+    pub sources: Arc<dyn SourceOpener>,
     /// Which of several processes acts.
     pub leadership: Arc<dyn Leadership>,
     /// What probes ask.
-    pub health: Arc<Health>,
+    pub health: Arc<ProbeHealth>,
     /// At which name or address node ports of the management cluster are reached, where somebody said it.
     pub node_ports_at: Option<String>,
     /// How the providers of the management cluster are installed; `None` where they are not.
@@ -42,7 +43,7 @@ pub struct Parts {
 
 /// The reconciler.
 pub struct Reconciler {
-    parts: Parts,
+    parts: ReconcilerParts,
 }
 
 struct Running {
@@ -54,7 +55,7 @@ struct Running {
 
 impl Reconciler {
     /// Of these parts.
-    pub const fn new(parts: Parts) -> Self {
+    pub const fn new(parts: ReconcilerParts) -> Self {
         Self { parts }
     }
 
@@ -165,7 +166,7 @@ async fn learn_uid(ports: &Ports, stop: &CancellationToken) -> Option<String> {
 struct Acting<'a> {
     /// Behind the fence of this term.
     ports: &'a Ports,
-    sources: &'a Arc<dyn Sources>,
+    sources: &'a Arc<dyn SourceOpener>,
     uid: &'a str,
     drift: &'a Arc<Drift>,
     stop: &'a CancellationToken,
@@ -253,12 +254,12 @@ impl Acting<'_> {
     }
 }
 
-/// Whether a Fleet stood so before it stood as it is known.
+/// Whether a state of a Fleet is older than the known one.
 fn is_older(fleet: &FleetRecord, known: &FleetRecord) -> bool {
     fleet.uid == known.uid && fleet.generation < known.generation
 }
 
-/// Whether a loop can go on: what goes on beside it (following, preflights) knows the Fleet as it began.
+/// Whether a loop can continue: its parts (following, preflights) know the Fleet as it began.
 fn is_same_loop(earlier: &FleetRecord, now: &FleetRecord) -> bool {
     earlier.uid == now.uid
         && earlier.spec.source == now.spec.source
@@ -268,7 +269,7 @@ fn is_same_loop(earlier: &FleetRecord, now: &FleetRecord) -> bool {
 }
 
 /// Asks the API server now and then, so that a process that does not lead knows whether it could.
-async fn stay_healthy(ports: Ports, health: Arc<Health>, stop: CancellationToken) {
+async fn stay_healthy(ports: Ports, health: Arc<ProbeHealth>, stop: CancellationToken) {
     loop {
         let answered: Result<String, LiveError> = ports.live.uid().await;
         let pause = match answered {

@@ -1,5 +1,5 @@
-//! When which VaultSecret has its turn: when the next of them is due, when one of them or its Secret changed, and to see what
-//! nobody told. Those of each store are gone through apart from the others'.
+//! When each VaultSecret has its turn: when the next of them is due, when one of them or its Secret changed,
+//! and at an interval. Those of each store are handled apart from the others'.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -9,14 +9,15 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::watching::{Opening, Watches};
+use super::watching::{SecondLook, Watches};
 use capstan_ports::As;
 use capstan_reconciler::reconcile::{Ports, StoreWork, VaultSecrets};
 
 /// The pause after a list that failed, and the shortest between two.
 const PAUSE: Duration = Duration::from_secs(5);
 const SHORTEST: Duration = Duration::from_secs(1);
-/// In more namespaces Secrets are not watched: each takes a connection. There they are looked at with their VaultSecrets.
+/// In more namespaces Secrets are not watched: each takes a connection. There they are read with their
+/// VaultSecrets.
 const MOST_NAMESPACES: usize = 200;
 
 /// Gives turns until cancelled.
@@ -27,7 +28,7 @@ pub(super) async fn run(ports: Ports, stop: CancellationToken) {
     let mut at_work = AtWork::default();
     // Said once, until it is something else.
     let mut said = String::new();
-    let mut opening = Opening::default();
+    let mut opening = SecondLook::default();
     opening.begin();
     while !stop.is_cancelled() {
         let begun = Instant::now();
@@ -109,7 +110,7 @@ impl AtWork {
         let id = ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
         let was_due = self.turns.remove(&id).and_then(|store| self.stores.remove(&store));
         if let Err(error) = ended {
-            // What is due still is looked at after the shortest pause: it may die again.
+            // Those that are due are tried again after the shortest pause: the turn may crash again.
             tracing::warn!(%error, "a turn of VaultSecrets crashed");
             return Some(false);
         }

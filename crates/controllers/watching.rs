@@ -13,7 +13,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// What comes after a look and before its watches are open is told by nobody: it is looked once more then.
+/// A change between a look and the opening of its watches has no event: one more look follows.
 const OPENING: Duration = Duration::from_secs(5);
 /// Several changes at once make one look.
 const GATHERING: Duration = Duration::from_millis(100);
@@ -22,9 +22,9 @@ const BACKLOG: usize = 1_000;
 
 /// When it is looked once more, because watches were opened.
 #[derive(Default)]
-pub(super) struct Opening(Option<Instant>);
+pub(super) struct SecondLook(Option<Instant>);
 
-impl Opening {
+impl SecondLook {
     /// Watches are being opened.
     pub(super) fn begin(&mut self) {
         self.0 = Some(Instant::now() + OPENING);
@@ -40,7 +40,7 @@ impl Opening {
         self.0.take_if(|opening| *opening <= Instant::now()).is_some()
     }
 
-    /// It was looked at everything.
+    /// Everything was read.
     pub(super) fn end(&mut self) {
         self.0 = None;
     }
@@ -53,7 +53,7 @@ pub(super) struct Watches {
     heard: mpsc::Receiver<LiveChange>,
     /// Those of single namespaces, with whose rights.
     namespaces: BTreeMap<String, (As, AbortHandle)>,
-    /// So many of these are watched.
+    /// The number of watches.
     most: usize,
     /// Whether it was said that there are more.
     is_told_of_more: bool,

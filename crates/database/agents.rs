@@ -128,8 +128,8 @@ impl Enrolment for Database {
     }
 }
 
-/// Whether an agent is known and not revoked, in a transaction. Whoever revokes it waits for the transaction's end: what
-/// it stores is then there to be forgotten.
+/// Whether an agent is known and not revoked, in a transaction. A revocation waits for the transaction's end,
+/// and then also deletes what it stored.
 macro_rules! is_believed {
     ($tx:ident, $agent:expr) => {
         sqlx::query("UPDATE agents SET seen_at_ms = seen_at_ms WHERE id = $1 AND revoked_at_ms IS NULL")

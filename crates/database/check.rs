@@ -60,7 +60,7 @@ impl Database {
     /// Reads all of the database behind `url`.
     ///
     /// # Errors
-    /// It cannot be opened or asked; what is found in it is no error.
+    /// It cannot be opened or asked; damage that is found is not an error.
     pub async fn check(url: &str, clock: Arc<dyn Clock>) -> Result<DatabaseCheck, TransferError> {
         let database = match Self::open_with(url, clock, Tables::AsTheyAre).await {
             // What else is read of a damaged file would lead astray.
@@ -159,7 +159,7 @@ async fn check_file(reader: &SqlitePool, findings: &mut Vec<DatabaseFinding>) ->
         sqlx::query_scalar("PRAGMA integrity_check(10)").fetch_all(reader).await;
     let told = match told {
         Ok(told) => told,
-        // Some damage is told by no row.
+        // Some damage appears as an error instead of a row.
         Err(sqlx::Error::Database(refused)) => vec![refused.to_string()],
         Err(other) => return Err(failed("checking its integrity")(other)),
     };

@@ -1,4 +1,4 @@
-//! What metrics show; what pages show stands in `pages`.
+//! The numbers of metrics; those of pages are in `pages`.
 
 use async_trait::async_trait;
 

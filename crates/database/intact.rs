@@ -1,13 +1,14 @@
-//! Whether SQLite's file is as SQLite and Capstan left it: looked at before it is opened for work, and only read.
+//! Whether SQLite's file is as SQLite and Capstan left it: checked before it is opened for work, and only
+//! read.
 //!
-//! SQLite tells of some damage when it comes upon it, which may be in the middle of the work; of some it tells nothing.
-//! It passes over a write-ahead log whose head is damaged, takes of one that is damaged in the middle what stands before
-//! that, and lays one of another database over this file. So the log is read here too, as
+//! SQLite reports some damage when it meets it, which may be in the middle of the work; some it never
+//! reports. It ignores a write-ahead log with a damaged head, uses only the undamaged beginning of a log, and
+//! applies the log of another database to this file. So the log is read here too, as
 //! <https://www.sqlite.org/fileformat2.html#the_write_ahead_log> describes it.
 //!
-//! *Whose log it is.* The file's head has a number of Capstan's (`user_version`): random at first, and one more with each
-//! opening. The log has a copy of the head whenever that changed. What it has first is the file's number or the next one,
-//! and the file's is none that the log does not reach.
+//! *Which database a log belongs to.* The file's head has a number of Capstan's (`user_version`): random at
+//! first, and one more with each opening. The log has a copy of the head whenever that changed. The first
+//! number in the log is the file's or the next one, and the log reaches the file's number.
 //!
 //! What cannot be seen: a byte that was changed within a value, since SQLite keeps no checksums of those.
 
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, SqlitePool};
 
-/// How long the structure is looked at: some gigabytes, where the disk is no slow one.
+/// How long the structure is checked: enough for some gigabytes on a fast disk.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Steps of SQLite's between two looks at the clock.
 const STEPS: i32 = 1000;
@@ -36,7 +37,7 @@ const FRAME_HEAD_BYTES: usize = 24;
 const LOG_MAGIC: u32 = 0x377f_0682;
 /// Only what was being committed as the machine lost its power may lack its beginning.
 const TORN_COMMITS: usize = 1;
-/// Whoever else has the file open may write while it is read here.
+/// Another process that has the file open may write during the check.
 const LOOKS: usize = 3;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
@@ -49,9 +50,9 @@ pub(super) async fn damages(file: &Path) -> Result<Vec<String>, sqlx::Error> {
         let file = file.to_path_buf();
         let looked = tokio::task::spawn_blocking(move || look_at(&file)).await;
         match looked.map_err(io::Error::other)?? {
-            Looked::Well => break,
-            Looked::Damaged(what) if look == LOOKS => return Ok(vec![what.to_owned()]),
-            Looked::Damaged(_) => tokio::time::sleep(BETWEEN_LOOKS).await,
+            IntactCheck::Well => break,
+            IntactCheck::Damaged(what) if look == LOOKS => return Ok(vec![what.to_owned()]),
+            IntactCheck::Damaged(_) => tokio::time::sleep(BETWEEN_LOOKS).await,
         }
     }
     check_structure(file).await
@@ -96,7 +97,7 @@ async fn check_structure(file: &Path) -> Result<Vec<String>, sqlx::Error> {
     match looked {
         Ok(damages) => Ok(damages),
         Err(sqlx::Error::Database(refused)) => match primary_code(refused.as_ref()) {
-            // SQLITE_CORRUPT, SQLITE_NOTADB: some damage is told by no row.
+            // SQLITE_CORRUPT, SQLITE_NOTADB: some damage appears as an error instead of a row.
             Some(11 | 26) => Ok(vec![format!("the file is damaged: {}", refused.message())]),
             // SQLITE_INTERRUPT
             Some(9) => {
@@ -130,21 +131,21 @@ fn primary_code(error: &dyn sqlx::error::DatabaseError) -> Option<u32> {
     Some(error.code()?.parse::<u32>().ok()? & 0xff)
 }
 
-enum Looked {
+enum IntactCheck {
     Well,
     Damaged(&'static str),
 }
 
 /// Looks at the heads of the file and of its log.
-fn look_at(file: &Path) -> io::Result<Looked> {
-    // The log first: what stands in the file by then may only be newer.
+fn look_at(file: &Path) -> io::Result<IntactCheck> {
+    // The log first: the file may only be newer than it.
     let log = match File::open(beside(file, "-wal")) {
         Ok(log) => Log::read(log)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Log::Empty,
         Err(error) => return Err(error),
     };
     if holds_bytes(&beside(file, "-journal")) {
-        return Ok(Looked::Damaged(
+        return Ok(IntactCheck::Damaged(
             "a rollback journal (-journal) is beside the file, as Capstan leaves none: SQLite would write it into the file",
         ));
     }
@@ -156,20 +157,20 @@ fn look_at(file: &Path) -> io::Result<Looked> {
             length
         }
         Err(_) if is_left_behind(file) => {
-            return Ok(Looked::Damaged("the file is not there, and its write-ahead log (-wal) is"));
+            return Ok(IntactCheck::Damaged("the file is not there, and its write-ahead log (-wal) is"));
         }
         Err(error) => return Err(error),
     };
     Ok(match log {
         _ if head.is_empty() => {
-            Looked::Damaged("the file is empty, as no database of Capstan's is: what was in it is gone")
+            IntactCheck::Damaged("the file is empty, as no database of Capstan's is: what was in it is gone")
         }
         _ if head.len() < HEAD_BYTES || !head.starts_with(MAGIC) => {
-            Looked::Damaged("the file is not a database of SQLite's, or its beginning is damaged")
+            IntactCheck::Damaged("the file is not a database of SQLite's, or its beginning is damaged")
         }
         // Where there is a log, a checkpoint may have been under way.
         Log::Empty if length.checked_rem(page_size_of(&head).into()) != Some(0) => {
-            Looked::Damaged("the file is cut off within its last page")
+            IntactCheck::Damaged("the file is cut off within its last page")
         }
         log => log.beside(&head),
     })
@@ -183,7 +184,7 @@ fn holds_bytes(file: &Path) -> bool {
 enum Log {
     /// Nothing: it was begun at most.
     Empty,
-    /// Its head is none.
+    /// Its head is not valid.
     Headless,
     /// Commits are lost: they stand behind something that does not belong there.
     Broken,
@@ -233,23 +234,27 @@ impl Log {
         Ok(if lost > TORN_COMMITS { Self::Broken } else { Self::Whole { page_size, numbers } })
     }
 
-    /// How it stands beside the file with this head.
-    fn beside(&self, head: &[u8]) -> Looked {
+    /// How it fits the file with this head.
+    fn beside(&self, head: &[u8]) -> IntactCheck {
         let of_file = number_at(head, NUMBER_AT);
         match *self {
-            Self::Empty => Looked::Well,
+            Self::Empty => IntactCheck::Well,
             Self::Headless => {
-                Looked::Damaged("the beginning of the file's write-ahead log (-wal) is damaged")
+                IntactCheck::Damaged("the beginning of the file's write-ahead log (-wal) is damaged")
             }
-            Self::Broken => Looked::Damaged("the file's write-ahead log (-wal) is damaged in its middle"),
-            Self::Whole { page_size, .. } if page_size != page_size_of(head) => Looked::Damaged(OTHERS_LOG),
+            Self::Broken => {
+                IntactCheck::Damaged("the file's write-ahead log (-wal) is damaged in its middle")
+            }
+            Self::Whole { page_size, .. } if page_size != page_size_of(head) => {
+                IntactCheck::Damaged(OTHERS_LOG)
+            }
             Self::Whole { numbers: Some((first, last)), .. } => {
                 // A file that no Capstan opened which counts has no number.
                 let is_known = first != 0 && of_file != 0;
                 let is_its_own = (first.saturating_sub(1)..=last).contains(&of_file);
-                if is_known && !is_its_own { Looked::Damaged(OTHERS_LOG) } else { Looked::Well }
+                if is_known && !is_its_own { IntactCheck::Damaged(OTHERS_LOG) } else { IntactCheck::Well }
             }
-            Self::Whole { numbers: None, .. } => Looked::Well,
+            Self::Whole { numbers: None, .. } => IntactCheck::Well,
         }
     }
 }
@@ -257,7 +262,7 @@ impl Log {
 const OTHERS_LOG: &str =
     "the write-ahead log (-wal) beside the file is of another database, or of this one at another time";
 
-/// The size of the file's pages: 1 stands for what two bytes do not hold.
+/// The size of the file's pages: 1 means 65,536, which two bytes cannot hold.
 fn page_size_of(head: &[u8]) -> u32 {
     match number_at(head, PAGE_SIZE_AT) >> 16 {
         1 => 65536,

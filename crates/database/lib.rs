@@ -120,7 +120,7 @@ macro_rules! enqueue {
     };
 }
 
-/// Appends what concerns no proposal to the audit trail, in a transaction. Repository 0 is none.
+/// Appends an entry without a proposal to the audit trail, in a transaction. Repository 0 means none.
 macro_rules! audit {
     ($tx:ident, $now_ms:expr, $repository:expr, $actor:expr, $action:expr, $detail:expr) => {
         sqlx::query(

@@ -392,7 +392,7 @@ fn migrator(
     };
     let known = MIGRATIONS.iter().filter(|(version, ..)| *version <= schema);
     let mut migrator = Migrator::with_migrations(known.map(migration).collect());
-    // A table of its own, so that a database shared with another program that uses sqlx is no trap.
+    // A table of its own, so that sharing a database with another program that uses sqlx is safe.
     migrator.dangerous_set_table_name("capstan_migrations");
     migrator
 }

@@ -16,7 +16,7 @@ const ROWS: usize = 64;
 const DETAILS: &str = "saving what upgrades are about";
 
 /// What tells rows of a repository apart: target and kind of source, or campaign and release.
-type Key = (String, String);
+type PageFactKey = (String, String);
 
 /// Makes what is stored of how far a repository's campaigns are this; writes only what differs.
 pub(super) async fn keep_progress(
@@ -49,8 +49,8 @@ pub(super) async fn keep_progress(
 async fn write_progress(
     database: &Database,
     repository: i64,
-    known: &BTreeMap<Key, String>,
-    wanted: &BTreeMap<Key, String>,
+    known: &BTreeMap<PageFactKey, String>,
+    wanted: &BTreeMap<PageFactKey, String>,
 ) -> Result<(), sqlx::Error> {
     transaction!(database, tx => {
         for (campaign, release) in known.keys().filter(|key| !wanted.contains_key(*key)) {
@@ -91,11 +91,11 @@ pub(super) async fn keep_details(
     .fetch_all(pool)
     .await)
     .map_err(failed(DETAILS))?;
-    let known: BTreeMap<Key, String> =
+    let known: BTreeMap<PageFactKey, String> =
         known.into_iter().map(|(target, kind, digest)| ((target, kind), digest)).collect();
     // Of most the text is made for its digest alone: it is long, and they are many.
     let mut there = BTreeSet::new();
-    let mut changed: BTreeMap<Key, (String, String)> = BTreeMap::new();
+    let mut changed: BTreeMap<PageFactKey, (String, String)> = BTreeMap::new();
     for (proposal, detail) in details {
         let text = serde_json::to_string(detail).map_err(|error| corrupt(DETAILS, error))?;
         let (key, digest) = ((proposal.target.to_string(), proposal.kind.as_str().to_owned()), sha256(&text));
@@ -104,7 +104,7 @@ pub(super) async fn keep_details(
         }
         there.insert(key);
     }
-    let gone: Vec<&Key> = known.keys().filter(|key| !there.contains(*key)).collect();
+    let gone: Vec<&PageFactKey> = known.keys().filter(|key| !there.contains(*key)).collect();
     if changed.is_empty() && gone.is_empty() {
         return Ok(());
     }
@@ -115,8 +115,8 @@ pub(super) async fn keep_details(
 async fn write_details(
     database: &Database,
     repository: i64,
-    changed: &[(Key, (String, String))],
-    gone: &[&Key],
+    changed: &[(PageFactKey, (String, String))],
+    gone: &[&PageFactKey],
 ) -> Result<(), sqlx::Error> {
     transaction!(database, tx => {
         for keys in gone.chunks(ROWS) {

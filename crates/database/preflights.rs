@@ -40,7 +40,7 @@ impl AgentWork for Database {
     }
 
     async fn watched_repository(&self, name: &str) -> Result<Option<WatchedRepository>, RecordsError> {
-        // A name that went to another repository stands here twice until the first is looked at again.
+        // A name that moved to another repository is here twice until the first is read again.
         let sql = format!(
             "SELECT {WATCHED} FROM watched_repositories w WHERE w.name_key = $1 ORDER BY w.repository DESC LIMIT 1"
         );

@@ -328,7 +328,7 @@ fn verdict(conclusion: Option<String>, title: Option<String>) -> Option<CheckVer
     Some(CheckVerdict { conclusion: conclusion?, title: title? })
 }
 
-/// The proposal that a row is of; else why it is none.
+/// The proposal of a row; else why the row is not valid.
 fn proposal_of(target: &str, kind: &str) -> Result<ProposalId, String> {
     let target = Target::parse(target).ok_or_else(|| format!("`{target}` is not a target"))?;
     let kind = SourceKind::parse(kind).ok_or_else(|| format!("`{kind}` is not a kind of source"))?;

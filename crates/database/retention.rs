@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use capstan_ports::SystemClock;
 
-    /// Whoever adds a table says what becomes of its rows.
+    /// A new table needs a rule for its rows.
     #[tokio::test]
     async fn every_table_is_counted_and_every_repositorys_rows_go_with_it() {
         let folder = tempfile::tempdir().unwrap();

@@ -13,7 +13,8 @@ use capstan_ports::{
     ReportedToGitHub, RolloutRecords, Settled, WatchedRepository,
 };
 
-/// A token's id, a preflight, a settled merge and a commit that is no tip are forgotten after this long.
+/// A token's id, a preflight, a settled merge and a commit that is no longer a tip are deleted after this
+/// long.
 const KEPT_DAYS: i64 = 60;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -246,7 +247,7 @@ impl Database {
             .bind(merge.head.as_str())
             .bind(merge.merge_commit.as_str())
             .bind(merge.merged_at.as_millisecond())
-            // A merge that touched nobody's cluster is remembered, so that it is not looked at again.
+            // A merge that touched no claimed cluster is recorded, so that it is not examined again.
             .bind(i64::from(merge.clusters.is_empty()))
             .execute(&mut *tx)
             .await?
@@ -389,8 +390,8 @@ impl Database {
     }
 }
 
-/// The key that a cluster which is done tells of, by its SHA-256: it belongs into the check of the last merge that touched
-/// the cluster, also where all else there is told.
+/// The kubeconfig of a cluster that is done, by its SHA-256: it belongs into the check of the last merge that
+/// touched the cluster, even if everything else is reported already.
 fn news_of_key(report: &RolloutReport) -> Option<&str> {
     let key = report.kubeconfig.as_ref().filter(|_| report.state == RolloutState::Done)?;
     Some(&key.sha256)

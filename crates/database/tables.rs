@@ -10,7 +10,7 @@ const PARENTS: &[&str] = &["campaigns"];
 
 /// A table and its columns, by name: the engines made them in different orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct SqlTable {
     pub(super) name: &'static str,
     pub(super) columns: Vec<Column>,
 }
@@ -19,12 +19,12 @@ pub(super) struct Table {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
 }
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Integer,
     Text,
 }
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 impl Column {
     fn read((name, kind): (String, String)) -> Self {
         let is_integer = matches!(kind.to_ascii_lowercase().as_str(), "integer" | "bigint");
-        Self { name, kind: if is_integer { Kind::Integer } else { Kind::Text } }
+        Self { name, kind: if is_integer { ColumnKind::Integer } else { ColumnKind::Text } }
     }
 }
 
@@ -67,12 +67,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The tables that are there.
-pub(super) async fn describe(connection: &mut impl Describes) -> Result<Vec<Table>, sqlx::Error> {
+pub(super) async fn describe(connection: &mut impl Describes) -> Result<Vec<SqlTable>, sqlx::Error> {
     let mut tables = Vec::new();
     for name in names() {
         let columns = connection.columns(name).await?;
         if !columns.is_empty() {
-            tables.push(Table { name, columns });
+            tables.push(SqlTable { name, columns });
         }
     }
     Ok(tables)
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use capstan_ports::SystemClock;
 
-    /// Whoever makes a table refer to another says that the other goes in first.
+    /// A table with a foreign key is imported after the one that it refers to.
     #[tokio::test]
     async fn what_others_refer_to_goes_in_first() {
         let folder = tempfile::tempdir().unwrap();

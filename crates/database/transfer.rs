@@ -8,8 +8,8 @@
 //! {"rows":1,"sha256":"9d1f…"}
 //! ```
 //!
-//! *Guarantees.* What is taken out is one state of the database, whoever writes meanwhile. What is put in is all of it or
-//! nothing: a stream that was cut off or changed ends differently than its last line says. Keys stay sealed as they are.
+//! *Guarantees.* An export is one state of the database, even during writes. An import is complete or has no
+//! effect: the last line of a stream shows whether it was cut off or changed. Keys stay sealed.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use serde_json::Value;
 use sqlx::AssertSqlSafe;
 
 use super::open::{Tables, newest_schema};
-use super::tables::{Kind, Table, describe};
+use super::tables::{ColumnKind, SqlTable, describe};
 use super::{Database, Engine, OpenError};
 use capstan_ports::{Clock, Transferred};
 
 /// The version of the stream.
 const FORMAT: u32 = 1;
-/// A longer line is none of a stream: a reconciler's report is far below it.
+/// A longer line is not part of a stream: a reconciler's report is far below it.
 const LINE_BYTES: u64 = 64 << 20;
 
 /// Why nothing was taken out or put in.
@@ -70,7 +70,7 @@ pub enum TransferError {
         /// How many.
         rows: i64,
     },
-    /// The stream is none that this Capstan reads.
+    /// This Capstan cannot read the stream.
     #[error("line {line}: {reason}; nothing was imported")]
     Stream {
         /// From 1.
@@ -113,19 +113,19 @@ struct TableColumns {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct End {
+struct TransferEnd {
     rows: u64,
     sha256: String,
 }
 
 /// Writes lines and remembers what they were.
-struct Lines<'a> {
+struct HashedLines<'a> {
     to: &'a mut (dyn Write + Send),
     digest: digest::Context,
     rows: u64,
 }
 
-impl Lines<'_> {
+impl HashedLines<'_> {
     fn write(&mut self, line: &str) -> std::io::Result<()> {
         for part in [line.as_bytes(), b"\n"] {
             self.digest.update(part);
@@ -212,8 +212,8 @@ impl Database {
             Some(_) => {}
         }
         let made_at = self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let header = |tables: &[Table]| header(known, &made_at, tables);
-        let mut lines = Lines { to, digest: digest::Context::new(&digest::SHA256), rows: 0 };
+        let header = |tables: &[SqlTable]| header(known, &made_at, tables);
+        let mut lines = HashedLines { to, digest: digest::Context::new(&digest::SHA256), rows: 0 };
         match &self.engine {
             Engine::Sqlite { reader, .. } => {
                 let mut tx = reader.begin().await.map_err(failed(BEGINNING))?;
@@ -227,7 +227,7 @@ impl Database {
                 write_tables!(tx, "json_build_array({})::text", lines, header);
             }
         }
-        let end = End { rows: lines.rows, sha256: hex(&lines.digest.clone().finish()) };
+        let end = TransferEnd { rows: lines.rows, sha256: hex(&lines.digest.clone().finish()) };
         lines.write(&serde_json::to_string(&end).map_err(std::io::Error::other)?)?;
         lines.to.flush()?;
         Ok(Transferred { rows: lines.rows, schema: known })
@@ -237,7 +237,7 @@ impl Database {
     /// brought up to date behind it.
     ///
     /// # Errors
-    /// The database is not empty or fails, or the stream is none: then nothing was put in.
+    /// The database is not empty or fails, or the stream is not valid: then nothing was imported.
     pub async fn import(
         url: &str,
         clock: Arc<dyn Clock>,
@@ -282,8 +282,8 @@ impl Database {
     }
 }
 
-fn header(schema: i64, made_at: &str, tables: &[Table]) -> String {
-    let columns = |table: &Table| TableColumns {
+fn header(schema: i64, made_at: &str, tables: &[SqlTable]) -> String {
+    let columns = |table: &SqlTable| TableColumns {
         name: table.name.to_owned(),
         columns: table.columns.iter().map(|column| column.name.clone()).collect(),
     };
@@ -304,12 +304,12 @@ fn hex(digest: &digest::Digest) -> String {
 /// How rows of one table go in.
 struct Insert {
     name: &'static str,
-    columns: Vec<(String, Kind)>,
+    columns: Vec<(String, ColumnKind)>,
     sql: String,
 }
 
 /// A row and how it goes in; values as text.
-type Row<'i> = (&'i Insert, Vec<Option<String>>);
+type TransferRow<'i> = (&'i Insert, Vec<Option<String>>);
 
 /// A stream that is read.
 struct Stream<'a> {
@@ -362,7 +362,7 @@ impl<'a> Stream<'a> {
     }
 
     /// How the rows of each table go in: the tables of the stream are those that are there, to the last column.
-    fn inserts(&self, header: &Header, there: &[Table]) -> Result<Vec<Insert>, TransferError> {
+    fn inserts(&self, header: &Header, there: &[SqlTable]) -> Result<Vec<Insert>, TransferError> {
         let mut inserts = Vec::new();
         for told in &header.tables {
             let name = told.name.escape_debug();
@@ -370,7 +370,7 @@ impl<'a> Stream<'a> {
                 return Err(self.wrong(format!("there is no table `{name}` in schema {}", header.schema)));
             };
             let column = |wanted: &String| table.columns.iter().find(|column| column.name == *wanted);
-            let known: Option<Vec<(String, Kind)>> = told
+            let known: Option<Vec<(String, ColumnKind)>> = told
                 .columns
                 .iter()
                 .map(|name| column(name).map(|known| (known.name.clone(), known.kind)))
@@ -384,7 +384,7 @@ impl<'a> Stream<'a> {
     }
 
     /// The next row; `None` after the last, once all is as the last line says.
-    fn row<'i>(&mut self, inserts: &'i [Insert]) -> Result<Option<Row<'i>>, TransferError> {
+    fn row<'i>(&mut self, inserts: &'i [Insert]) -> Result<Option<TransferRow<'i>>, TransferError> {
         let line = self.next()?;
         let value: Value =
             serde_json::from_str(&line).map_err(|error| self.wrong(format!("it is not JSON: {error}")))?;
@@ -408,8 +408,8 @@ impl<'a> Stream<'a> {
         }
         let texts = insert.columns.iter().zip(values).map(|((column, kind), value)| match (kind, value) {
             (_, Value::Null) => Ok(None),
-            (Kind::Integer, Value::Number(number)) if number.is_i64() => Ok(Some(number.to_string())),
-            (Kind::Text, Value::String(text)) => Ok(Some(text)),
+            (ColumnKind::Integer, Value::Number(number)) if number.is_i64() => Ok(Some(number.to_string())),
+            (ColumnKind::Text, Value::String(text)) => Ok(Some(text)),
             _ => Err(self.wrong(format!("`{table}.{column}` cannot hold this value"))),
         });
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
@@ -417,7 +417,7 @@ impl<'a> Stream<'a> {
     }
 
     fn end(&mut self, value: Value) -> Result<(), TransferError> {
-        let end: End = serde_json::from_value(value)
+        let end: TransferEnd = serde_json::from_value(value)
             .map_err(|error| self.wrong(format!("it is not a last line: {error}")))?;
         if end.rows != self.rows {
             return Err(self.wrong(format!(
@@ -439,13 +439,13 @@ impl<'a> Stream<'a> {
 }
 
 /// Values come as text; both engines cast.
-fn insert_sql(table: &str, columns: &[(String, Kind)]) -> String {
+fn insert_sql(table: &str, columns: &[(String, ColumnKind)]) -> String {
     let names: Vec<String> = columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     let values: Vec<String> = (1..)
         .zip(columns)
         .map(|(n, (_, kind))| match kind {
-            Kind::Integer => format!("CAST(CAST(${n} AS TEXT) AS BIGINT)"),
-            Kind::Text => format!("CAST(${n} AS TEXT)"),
+            ColumnKind::Integer => format!("CAST(CAST(${n} AS TEXT) AS BIGINT)"),
+            ColumnKind::Text => format!("CAST(${n} AS TEXT)"),
         })
         .collect();
     format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), values.join(", "))

@@ -1,4 +1,4 @@
-//! What the demo is told. A parser of arguments would be compiled before a newcomer sees anything.
+//! The demo's arguments. A parser library would be compiled before a newcomer sees anything.
 
 use super::failure::{Failure, failed};
 
@@ -53,7 +53,7 @@ impl Tour {
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Arguments {
+pub(super) enum DemoArguments {
     Demo(Demo),
     /// Plans what the bot asks on standard input: the bot starts this program for that.
     Planner {
@@ -80,7 +80,7 @@ impl Demo {
     }
 }
 
-impl Arguments {
+impl DemoArguments {
     pub(super) fn read(words: impl Iterator<Item = String>) -> Result<Self, Failure> {
         let words: Vec<String> = words.collect();
         let words: Vec<&str> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
@@ -110,29 +110,32 @@ impl Arguments {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, Demo, Tour, failed};
+    use super::{Demo, DemoArguments, Tour, failed};
 
-    fn read(words: &str) -> Result<Arguments, super::Failure> {
-        Arguments::read(words.split_whitespace().map(str::to_owned))
+    fn read(words: &str) -> Result<DemoArguments, super::Failure> {
+        DemoArguments::read(words.split_whitespace().map(str::to_owned))
     }
 
     #[test]
     fn the_demo_is_told_by_flags_and_the_planner_as_the_bot_starts_it() {
-        assert_eq!(read(""), Ok(Arguments::Demo(Demo::default())));
+        assert_eq!(read(""), Ok(DemoArguments::Demo(Demo::default())));
         assert_eq!(
             read("--once --port 8090"),
-            Ok(Arguments::Demo(Demo { once: true, port: 8090, tour: None }))
+            Ok(DemoArguments::Demo(Demo { once: true, port: 8090, tour: None }))
         );
-        assert_eq!(read("--port=8090"), Ok(Arguments::Demo(Demo { once: false, port: 8090, tour: None })));
-        assert_eq!(read("--once -h"), Ok(Arguments::Help));
+        assert_eq!(
+            read("--port=8090"),
+            Ok(DemoArguments::Demo(Demo { once: false, port: 8090, tour: None }))
+        );
+        assert_eq!(read("--once -h"), Ok(DemoArguments::Help));
         assert_eq!(
             read("planner-process --memory=1024 --stack=64"),
-            Ok(Arguments::Planner { memory: 1024, stack: 64 })
+            Ok(DemoArguments::Planner { memory: 1024, stack: 64 })
         );
         assert_eq!(read("--port many"), Err(failed("--port: expected a number from 0 to 65535")));
         assert_eq!(
             read("--tour waves"),
-            Ok(Arguments::Demo(Demo { tour: Some(Tour::Waves), ..Demo::default() }))
+            Ok(DemoArguments::Demo(Demo { tour: Some(Tour::Waves), ..Demo::default() }))
         );
         assert_eq!(
             read("--tour"),

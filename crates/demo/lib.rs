@@ -38,7 +38,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use self::arguments::{Arguments, Demo, Tour};
+use self::arguments::{Demo, DemoArguments, Tour};
 use self::failure::{Failure, failed};
 use self::inventory::InventoryTour;
 use self::release::ReleaseTour;
@@ -53,12 +53,12 @@ const CUSTOMER: &str = "gabi";
 
 /// The program: reads its arguments, plays the demo or plans for it, and says how that ended.
 pub fn main() -> ExitCode {
-    let ended = match Arguments::read(std::env::args().skip(1)) {
-        Ok(Arguments::Demo(demo)) => start(&demo),
-        Ok(Arguments::Planner { memory, stack }) => {
+    let ended = match DemoArguments::read(std::env::args().skip(1)) {
+        Ok(DemoArguments::Demo(demo)) => start(&demo),
+        Ok(DemoArguments::Planner { memory, stack }) => {
             capstan_serve::plan_on_standard_input(memory, stack).map_err(failed)
         }
-        Ok(Arguments::Help) => say(arguments::HELP),
+        Ok(DemoArguments::Help) => say(arguments::HELP),
         Err(wrong) => return wrong.report(2),
     };
     match ended {

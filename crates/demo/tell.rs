@@ -35,7 +35,7 @@ pub(super) fn indented_lines(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("      {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints; colours are dropped where standard output is no terminal.
+/// Prints; colours are dropped where standard output is not a terminal.
 pub(super) fn say(text: &(impl Display + ?Sized)) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{text}") {

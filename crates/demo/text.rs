@@ -12,7 +12,7 @@ pub(super) fn plain(text: &str) -> String {
     text.replace("**", "").replace("<br>", " ").replace(['`', '\\', '\u{200b}'], "").trim().to_owned()
 }
 
-/// The cells of a table's row, without the marks of Markdown; none where it is no row.
+/// The cells of a table's row, without the marks of Markdown; none where the line is not a row.
 pub(super) fn cells(line: &str) -> Vec<String> {
     let Some(inside) = line.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|')) else {
         return Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn row(body: &str, first: &str) -> Option<String> {
     })
 }
 
-/// What stands under the heading that begins so.
+/// The text under the heading that begins so.
 pub(super) fn section<'a>(body: &'a str, heading: &str) -> &'a str {
     let Some((_, after)) = body.split_once(&format!("\n### {heading}")) else { return "" };
     after.split_once("\n### ").map_or(after, |(section, _)| section)

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 
-use super::{DryRun, Outcome, tell};
+use super::{DryRun, HostResult, tell};
 use capstan_ports::{CheckRun, CheckState, Checks, CommitStatus, NewCheckRun, Repository, Statuses};
 
 #[async_trait]
@@ -13,7 +13,7 @@ impl Checks for DryRun {
         repository: &Repository,
         head: &CommitId,
         name: &str,
-    ) -> Outcome<Vec<CheckRun>> {
+    ) -> HostResult<Vec<CheckRun>> {
         let real = match self.read(repository, |written| written.is_made_up(head)) {
             true => Vec::new(),
             false => self.host.check_runs(repository, head, name).await?,
@@ -26,7 +26,7 @@ impl Checks for DryRun {
         repository: &Repository,
         commit: &CommitId,
         name: &str,
-    ) -> Outcome<Option<CheckState>> {
+    ) -> HostResult<Option<CheckState>> {
         // Nobody else reports on what is not there.
         match self.read(repository, |written| written.is_made_up(commit)) {
             true => Ok(None),
@@ -34,7 +34,7 @@ impl Checks for DryRun {
         }
     }
 
-    async fn create_check_run(&self, repository: &Repository, check: &NewCheckRun) -> Outcome<CheckRun> {
+    async fn create_check_run(&self, repository: &Repository, check: &NewCheckRun) -> HostResult<CheckRun> {
         tell(repository, "check-run", check.head.as_str(), check.title.len() + check.summary.len());
         Ok(self.note(repository, |written| {
             let id = written.next_id();
@@ -47,7 +47,7 @@ impl Checks for DryRun {
         repository: &Repository,
         id: u64,
         check: &NewCheckRun,
-    ) -> Outcome<CheckRun> {
+    ) -> HostResult<CheckRun> {
         tell(repository, "check-run-update", check.head.as_str(), check.title.len() + check.summary.len());
         Ok(self.note(repository, |written| written.check(id, check)))
     }
@@ -57,11 +57,11 @@ impl Checks for DryRun {
         repository: &Repository,
         run: &CheckRun,
         check: &NewCheckRun,
-    ) -> Outcome<CheckRun> {
+    ) -> HostResult<CheckRun> {
         self.update_check_run(repository, run.id, check).await
     }
 
-    async fn write_above_check_run(&self, repository: &Repository, id: u64, line: &str) -> Outcome<()> {
+    async fn write_above_check_run(&self, repository: &Repository, id: u64, line: &str) -> HostResult<()> {
         tell(repository, "check-run-update", &id.to_string(), line.len());
         Ok(())
     }
@@ -74,7 +74,7 @@ impl Statuses for DryRun {
         repository: &Repository,
         commit: &CommitId,
         context: &str,
-    ) -> Outcome<Option<CommitStatus>> {
+    ) -> HostResult<Option<CommitStatus>> {
         let (known, is_made_up) =
             self.read(repository, |written| (written.status(commit, context), written.is_made_up(commit)));
         match self.host.statuses() {
@@ -90,7 +90,7 @@ impl Statuses for DryRun {
         repository: &Repository,
         commit: &CommitId,
         status: &CommitStatus,
-    ) -> Outcome<()> {
+    ) -> HostResult<()> {
         tell(repository, "status", commit.as_str(), status.description.len());
         self.note(repository, |written| written.set_status(commit, status));
         Ok(())

@@ -8,7 +8,7 @@ use capstan_model::tree::{CommitId, TreeId};
 use capstan_plan::command::Push;
 
 use super::overlay::OnGitHub;
-use super::{DryRun, Outcome, commit_id, tell, tree_id};
+use super::{DryRun, HostResult, commit_id, tell, tree_id};
 use capstan_ports::{
     BranchHead, Branches, CommitMetadata, CreatedReference, History, Installations as _, MovedReference,
     NewTreeEntry, Repository, Trees,
@@ -16,19 +16,19 @@ use capstan_ports::{
 
 impl DryRun {
     /// Where a branch is on GitHub.
-    async fn real_branch(&self, repository: &Repository, branch: &str) -> Outcome<Option<CommitId>> {
+    async fn real_branch(&self, repository: &Repository, branch: &str) -> HostResult<Option<CommitId>> {
         self.host.branch(repository, branch).await
     }
 }
 
 #[async_trait]
 impl Branches for DryRun {
-    async fn branch(&self, repository: &Repository, branch: &str) -> Outcome<Option<CommitId>> {
+    async fn branch(&self, repository: &Repository, branch: &str) -> HostResult<Option<CommitId>> {
         let real = self.real_branch(repository, branch).await?;
         Ok(self.read(repository, |written| written.branch(branch, real)))
     }
 
-    async fn branches(&self, repository: &Repository, prefix: &str) -> Outcome<Vec<BranchHead>> {
+    async fn branches(&self, repository: &Repository, prefix: &str) -> HostResult<Vec<BranchHead>> {
         let real = self.host.branches(repository, prefix).await?;
         Ok(self.read(repository, |written| written.branches(prefix, real)))
     }
@@ -38,7 +38,7 @@ impl Branches for DryRun {
         repository: &Repository,
         branch: &str,
         commit: &CommitId,
-    ) -> Outcome<CreatedReference> {
+    ) -> HostResult<CreatedReference> {
         let real = self.real_branch(repository, branch).await?;
         if self.read(repository, |written| written.branch(branch, real.clone())).is_some() {
             return Ok(CreatedReference::Exists);
@@ -55,7 +55,7 @@ impl Branches for DryRun {
         branch: &str,
         before: &CommitId,
         after: &CommitId,
-    ) -> Outcome<MovedReference> {
+    ) -> HostResult<MovedReference> {
         let real = self.real_branch(repository, branch).await?;
         if self.read(repository, |written| written.branch(branch, real.clone())).as_ref() != Some(before) {
             return Ok(MovedReference::Elsewhere);
@@ -69,7 +69,7 @@ impl Branches for DryRun {
 
 #[async_trait]
 impl History for DryRun {
-    async fn pushes(&self, repository: &Repository, branch: &str) -> Outcome<Vec<Push>> {
+    async fn pushes(&self, repository: &Repository, branch: &str) -> HostResult<Vec<Push>> {
         let moved = self.read(repository, |written| written.moved(branch));
         let Some((commit, at, there)) = moved else { return self.host.pushes(repository, branch).await };
         let own = Push { after: commit, actor: Some(self.bot_login().await?), at };
@@ -85,7 +85,7 @@ impl History for DryRun {
         repository: &Repository,
         earlier: &CommitId,
         later: &CommitId,
-    ) -> Outcome<bool> {
+    ) -> HostResult<bool> {
         let mut seen = BTreeSet::new();
         let mut to_look_at = vec![later.clone()];
         while let Some(commit) = to_look_at.pop() {
@@ -110,7 +110,7 @@ impl History for DryRun {
         repository: &Repository,
         one: &CommitId,
         other: &CommitId,
-    ) -> Outcome<Option<CommitId>> {
+    ) -> HostResult<Option<CommitId>> {
         self.host.fork_point(repository, one, other).await
     }
 }
@@ -122,7 +122,7 @@ impl Trees for DryRun {
         repository: &Repository,
         base: &TreeId,
         entries: &[NewTreeEntry],
-    ) -> Outcome<TreeId> {
+    ) -> HostResult<TreeId> {
         let changes: Vec<FileChange> = entries
             .iter()
             .map(|entry| {
@@ -148,7 +148,7 @@ impl Trees for DryRun {
         Ok(id)
     }
 
-    async fn create_commit(&self, repository: &Repository, commit: &CommitMetadata) -> Outcome<CommitId> {
+    async fn create_commit(&self, repository: &Repository, commit: &CommitMetadata) -> HostResult<CommitId> {
         let mut parts = vec!["commit", commit.tree.as_str(), &commit.message];
         parts.extend(commit.parents.iter().map(CommitId::as_str));
         let id = commit_id(&parts)?;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use capstan_plan::command::{CommentId, Wording};
 
-use super::{DryRun, Outcome, tell};
+use super::{DryRun, HostResult, tell};
 use capstan_ports::{Comment, Comments, Installations as _, PlacedComment, Reaction, Repository};
 
 #[async_trait]
@@ -12,7 +12,7 @@ impl Comments for DryRun {
         &self,
         repository: &Repository,
         since: jiff::Timestamp,
-    ) -> Outcome<Vec<PlacedComment>> {
+    ) -> HostResult<Vec<PlacedComment>> {
         let mut comments = self.host.recent_comments(repository, since).await?;
         self.read(repository, |written| {
             let recent = written.comments.iter().filter(|comment| comment.comment.created_at >= since);
@@ -22,7 +22,7 @@ impl Comments for DryRun {
         Ok(comments)
     }
 
-    async fn wording(&self, repository: &Repository, comment: &Comment) -> Outcome<Wording> {
+    async fn wording(&self, repository: &Repository, comment: &Comment) -> HostResult<Wording> {
         let is_own = |written: &PlacedComment| written.comment.id == comment.id;
         if self.read(repository, |written| written.comments.iter().any(is_own)) {
             return Ok(Wording::AsWritten);
@@ -30,11 +30,11 @@ impl Comments for DryRun {
         self.host.wording(repository, comment).await
     }
 
-    async fn own_reactions(&self, repository: &Repository, comment: CommentId) -> Outcome<Vec<Reaction>> {
+    async fn own_reactions(&self, repository: &Repository, comment: CommentId) -> HostResult<Vec<Reaction>> {
         self.host.own_reactions(repository, comment).await
     }
 
-    async fn create_comment(&self, repository: &Repository, number: u64, body: &str) -> Outcome<Comment> {
+    async fn create_comment(&self, repository: &Repository, number: u64, body: &str) -> HostResult<Comment> {
         tell(repository, "comment", &format!("#{number}"), body.len());
         let (author, now) = (self.bot_login().await?, self.clock.now());
         Ok(self.note(repository, |written| {
@@ -49,14 +49,14 @@ impl Comments for DryRun {
                 verdicts: Some(0),
                 node_id: format!("dry-run-{id}"),
             };
-            // Where it stands matters for commands alone, and Capstan gives itself none.
+            // Its place only matters for commands, and Capstan gives itself none.
             let placed = PlacedComment { number, on_pull_request: true, comment: comment.clone() };
             written.comments.push(placed);
             comment
         }))
     }
 
-    async fn react(&self, repository: &Repository, comment: CommentId, reaction: Reaction) -> Outcome<()> {
+    async fn react(&self, repository: &Repository, comment: CommentId, reaction: Reaction) -> HostResult<()> {
         let reaction = match reaction {
             Reaction::Eyes => "eyes",
             Reaction::ThumbsUp => "+1",

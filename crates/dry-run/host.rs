@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use capstan_plan::command::Team;
 use secrecy::SecretString;
 
-use super::{DryRun, Outcome};
+use super::{DryRun, HostResult};
 use capstan_ports::{
     CodeHost, Contents, Installation, Installations, Permission, Repository, RepositoryName, Rights, Stacks,
     Statuses,
@@ -26,34 +26,34 @@ impl CodeHost for DryRun {
 
 #[async_trait]
 impl Installations for DryRun {
-    async fn bot_login(&self) -> Outcome<String> {
+    async fn bot_login(&self) -> HostResult<String> {
         self.host.bot_login().await
     }
 
-    async fn installations(&self) -> Outcome<Vec<Installation>> {
+    async fn installations(&self) -> HostResult<Vec<Installation>> {
         self.host.installations().await
     }
 
-    async fn repositories(&self, installation: u64) -> Outcome<Vec<Repository>> {
+    async fn repositories(&self, installation: u64) -> HostResult<Vec<Repository>> {
         self.host.repositories(installation).await
     }
 
-    async fn repository(&self, installation: u64, name: &RepositoryName) -> Outcome<Repository> {
+    async fn repository(&self, installation: u64, name: &RepositoryName) -> HostResult<Repository> {
         self.host.repository(installation, name).await
     }
 
-    async fn git_token(&self, repository: &Repository) -> Outcome<SecretString> {
+    async fn git_token(&self, repository: &Repository) -> HostResult<SecretString> {
         self.host.git_token(repository).await
     }
 }
 
 #[async_trait]
 impl Rights for DryRun {
-    async fn belongs_to_team(&self, repository: &Repository, team: &Team, login: &str) -> Outcome<bool> {
+    async fn belongs_to_team(&self, repository: &Repository, team: &Team, login: &str) -> HostResult<bool> {
         self.host.belongs_to_team(repository, team, login).await
     }
 
-    async fn permission(&self, repository: &Repository, login: &str) -> Outcome<Permission> {
+    async fn permission(&self, repository: &Repository, login: &str) -> HostResult<Permission> {
         self.host.permission(repository, login).await
     }
 }

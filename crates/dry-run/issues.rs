@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{DryRun, Outcome, tell};
+use super::{DryRun, HostResult, tell};
 use capstan_ports::{
     Installations as _, Issue, IssueEdit, IssueState, IssueText, Issues, NewIssue, PlacedComment, Repository,
     TextEdit,
@@ -10,7 +10,7 @@ use capstan_ports::{
 
 #[async_trait]
 impl Issues for DryRun {
-    async fn issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
+    async fn issue(&self, repository: &Repository, number: u64) -> HostResult<Option<Issue>> {
         if let Some(opened) = self.read(repository, |written| written.issue_opened_as(number)) {
             return Ok(Some(opened));
         }
@@ -18,7 +18,7 @@ impl Issues for DryRun {
         Ok(self.read(repository, |written| real.map(|real| written.shown_issue(real).0)))
     }
 
-    async fn issues_by(&self, repository: &Repository, author: &str) -> Outcome<Vec<Issue>> {
+    async fn issues_by(&self, repository: &Repository, author: &str) -> HostResult<Vec<Issue>> {
         let real = self.host.issues_by(repository, author).await?;
         Ok(self.read(repository, |written| {
             let opened = written.opened_issues().filter(|issue| issue.author == author).cloned();
@@ -26,7 +26,7 @@ impl Issues for DryRun {
         }))
     }
 
-    async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Outcome<IssueText> {
+    async fn issue_text(&self, repository: &Repository, issue: &Issue) -> HostResult<IssueText> {
         if let Some(opened) = self.read(repository, |written| written.issue_opened_as(issue.number)) {
             return Ok(IssueText { body: opened.body, edits: Vec::new() });
         }
@@ -38,7 +38,7 @@ impl Issues for DryRun {
         Ok(IssueText { body: shown.body, edits: [own].into_iter().chain(real.edits).collect() })
     }
 
-    async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> Outcome<Issue> {
+    async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> HostResult<Issue> {
         tell(repository, "issue", "a new one", issue.title.len() + issue.body.len());
         let author = self.bot_login().await?;
         Ok(self.note(repository, |written| {
@@ -56,7 +56,7 @@ impl Issues for DryRun {
         }))
     }
 
-    async fn edit_issue(&self, repository: &Repository, number: u64, edit: &IssueEdit) -> Outcome<()> {
+    async fn edit_issue(&self, repository: &Repository, number: u64, edit: &IssueEdit) -> HostResult<()> {
         let bytes = [&edit.title, &edit.body].into_iter().flatten().map(String::len).sum();
         tell(repository, "issue-edit", &format!("#{number}"), bytes);
         let real = match self.read(repository, |written| written.issue_opened_as(number)) {
@@ -73,7 +73,7 @@ impl Issues for DryRun {
         repository: &Repository,
         since: jiff::Timestamp,
         numbers: &[u64],
-    ) -> Outcome<Vec<PlacedComment>> {
+    ) -> HostResult<Vec<PlacedComment>> {
         self.host.opened_issues(repository, since, numbers).await
     }
 }

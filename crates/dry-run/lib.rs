@@ -1,13 +1,13 @@
 //! GitHub and Git as they would be: `capstan serve --dry-run` reads through, and writes nothing.
 //!
-//! [`DryRun`] stands between the use cases and the adapters. A read is answered by what is there, with what was
-//! "written" in this process laid over it; a write is told in one line of the log, remembered, and answered as GitHub
-//! would answer. So a run goes on to its end, and the next one finds what this one did and does it no second time.
+//! [`DryRun`] is between the use cases and the adapters. A read returns what exists, with what was "written"
+//! in this process laid over it; a write is logged in one line, remembered, and answered as GitHub would
+//! answer. So a run reaches its end, and the next one finds what this one did and does not repeat it.
 //!
-//! *Guarantees.* No write reaches GitHub: each method of the port that writes ends here, and a new one does not compile
-//! before somebody has said how; a capability of the port that is handed on only reads. The ids that are made up here
-//! never leave the process: a read that names one is answered from memory. No text that people wrote, and no secret,
-//! stands in the log: kind, place and size alone.
+//! *Guarantees.* No write reaches GitHub: each method of the port that writes ends here, and a new one does
+//! not compile without an implementation; capabilities that are passed through only read. Invented ids never
+//! leave the process: a read that names one is answered from memory. The log contains no text of people and
+//! no secret: only kind, place and size.
 //!
 //! *Limits.* What was written is forgotten where a person changes the same thing meanwhile, for then GitHub's own state
 //! counts. Nobody else answers what was not written: no webhook follows, no review, no merge.
@@ -32,7 +32,7 @@ use capstan_model::tree::{CommitId, Tree, TreeId};
 use self::overlay::{Overlay, Overlays};
 use capstan_ports::{Clock, CodeHost, CodeHostError, Mirror, Repository};
 
-type Outcome<T> = Result<T, CodeHostError>;
+type HostResult<T> = Result<T, CodeHostError>;
 
 /// Makes a snapshot as it is after changes; `None` where an id cannot be computed.
 pub type Changed = fn(Arc<dyn Tree>, &TreeId, &[FileChange]) -> Option<Arc<dyn Tree>>;

@@ -1,11 +1,11 @@
-//! Reviews, the merge queue and merges: what GitHub says of them, with what was told here laid over it.
+//! Reviews, the merge queue and merges: what GitHub says of them, with what this process wrote laid over it.
 
 use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review, Undo};
 use capstan_plan::settings::MergeMethod;
 
-use super::{DryRun, Outcome, tell};
+use super::{DryRun, HostResult, tell};
 use capstan_ports::{
     MergeAnswer, MergeCall, MergeQueueState, Merging, PullRequest, PullRequests as _, Repository,
     ReviewDecision,
@@ -17,7 +17,7 @@ impl Merging for DryRun {
         &self,
         repository: &Repository,
         pull: &PullRequest,
-    ) -> Outcome<MergeQueueState> {
+    ) -> HostResult<MergeQueueState> {
         if self.read(repository, |written| written.opened_as(pull.number)).is_some() {
             return Ok(MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false });
         }
@@ -28,7 +28,7 @@ impl Merging for DryRun {
         &self,
         repository: &Repository,
         pulls: &[&PullRequest],
-    ) -> Outcome<Vec<(u64, Vec<Review>)>> {
+    ) -> HostResult<Vec<(u64, Vec<Review>)>> {
         let there: Vec<&PullRequest> = self.read(repository, |written| {
             pulls.iter().filter(|pull| written.opened_as(pull.number).is_none()).copied().collect()
         });
@@ -38,10 +38,10 @@ impl Merging for DryRun {
         }
     }
 
-    async fn merge_view(&self, repository: &Repository, pull: &PullRequest) -> Outcome<MergeView> {
+    async fn merge_view(&self, repository: &Repository, pull: &PullRequest) -> HostResult<MergeView> {
         let shown = self.pull_request(repository, pull.number).await?;
         let draft = if shown.draft { Draft::Draft } else { Draft::Ready };
-        // Of a head that was not written GitHub says nothing: nothing of GitHub's stands against it.
+        // GitHub does not know a head that was not written, so nothing prevents its merge.
         let made_up = MergeView {
             head: shown.head.clone(),
             draft,
@@ -78,7 +78,7 @@ impl Merging for DryRun {
         pull: &PullRequest,
         head: &CommitId,
         call: MergeCall,
-    ) -> Outcome<MergeAnswer> {
+    ) -> HostResult<MergeAnswer> {
         let write = match call {
             MergeCall::Now(_) => "merge",
             MergeCall::Enqueue => "merge-queue",

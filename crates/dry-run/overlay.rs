@@ -31,11 +31,11 @@ pub(super) struct Overlay {
     /// Trees that are another one with changes.
     pub(super) trees: HashMap<TreeId, (TreeId, Vec<FileChange>)>,
     pub(super) commits: HashMap<CommitId, CommitMetadata>,
-    branches: HashMap<String, Moved>,
+    branches: HashMap<String, MovedBranch>,
     /// Pull requests that were opened.
     opened: Vec<PullRequest>,
     /// Those of GitHub's that were edited.
-    edited: HashMap<u64, Edited>,
+    edited: HashMap<u64, EditedPull>,
     /// Issues that were opened.
     opened_issues: Vec<Issue>,
     /// Those of GitHub's that were edited.
@@ -48,8 +48,8 @@ pub(super) struct Overlay {
 }
 
 /// A branch that was written.
-struct Moved {
-    /// Where it stands on GitHub; once that is another commit, somebody pushed, and that counts.
+struct MovedBranch {
+    /// Its commit on GitHub; if that differs, somebody pushed, and that counts.
     from: Option<CommitId>,
     to: CommitId,
     at: jiff::Timestamp,
@@ -63,7 +63,7 @@ pub(super) enum OnGitHub {
 }
 
 /// A pull request that was edited.
-struct Edited {
+struct EditedPull {
     /// As GitHub shows it; once that is something else, somebody edited it, and that counts.
     seen: PullRequest,
     now: PullRequest,
@@ -127,7 +127,7 @@ impl Overlay {
         to: &CommitId,
         at: jiff::Timestamp,
     ) {
-        self.branches.insert(branch.to_owned(), Moved { from: real, to: to.clone(), at });
+        self.branches.insert(branch.to_owned(), MovedBranch { from: real, to: to.clone(), at });
     }
 
     /// When a branch was written, and to which commit; and whether GitHub has it too.
@@ -206,7 +206,7 @@ impl Overlay {
     pub(super) fn edit(&mut self, now: PullRequest, real: Option<PullRequest>) {
         match real {
             Some(seen) => {
-                self.edited.insert(now.number, Edited { seen, now });
+                self.edited.insert(now.number, EditedPull { seen, now });
             }
             None => {
                 if let Some(pull) = self.opened.iter_mut().find(|pull| pull.number == now.number) {
@@ -221,8 +221,8 @@ impl Overlay {
         self.merges.insert(number, (head.clone(), call));
     }
 
-    /// What GitHub says of merging, with what was asked of it. What would be merged stands as what is about to be: its
-    /// base does not move.
+    /// What GitHub says of merging, with what was requested. A requested merge is shown as pending: its base
+    /// does not move.
     pub(super) fn merge_view(&self, number: u64, real: MergeView) -> MergeView {
         match self.merges.get(&number) {
             Some((_, MergeCall::TakeBack(Undo::AutoMerge))) if real.auto_merge == Some(By::Capstan) => {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use capstan_plan::proposal::{Draft, Sidebar};
 
 use super::overlay::{after, shortly};
-use super::{DryRun, Outcome, commit_id, tell};
+use super::{DryRun, HostResult, commit_id, tell};
 use capstan_ports::{
     Branches as _, CodeHostError, CreatedPullRequest, EarlierPullRequest, History as _, Installations as _,
     NewPullRequest, PullRequest, PullRequestEdit, PullRequestState, PullRequests, Repository,
@@ -12,7 +12,7 @@ use capstan_ports::{
 
 impl DryRun {
     /// With GitHub's test merge, where the head was not written.
-    async fn with_test_merge(&self, repository: &Repository, pull: PullRequest) -> Outcome<PullRequest> {
+    async fn with_test_merge(&self, repository: &Repository, pull: PullRequest) -> HostResult<PullRequest> {
         let is_made_up = self.read(repository, |written| written.is_made_up(&pull.head));
         if !is_made_up || pull.state != PullRequestState::Open {
             return Ok(pull);
@@ -27,7 +27,7 @@ impl DryRun {
     }
 
     /// What GitHub shows of a pull request; `None` of one that was not opened there.
-    async fn real(&self, repository: &Repository, number: u64) -> Outcome<Option<PullRequest>> {
+    async fn real(&self, repository: &Repository, number: u64) -> HostResult<Option<PullRequest>> {
         match self.read(repository, |written| written.opened_as(number)) {
             Some(_) => Ok(None),
             None => self.host.pull_request(repository, number).await.map(Some),
@@ -40,7 +40,7 @@ impl DryRun {
         repository: &Repository,
         number: u64,
         edit: impl FnOnce(&PullRequest) -> PullRequest + Send,
-    ) -> Outcome<PullRequest> {
+    ) -> HostResult<PullRequest> {
         let real = self.real(repository, number).await?;
         let now = edit(&self.pull_request(repository, number).await?);
         self.note(repository, |written| written.edit(now.clone(), real));
@@ -55,7 +55,7 @@ impl PullRequests for DryRun {
         repository: &Repository,
         branches: &[String],
         base: Option<&str>,
-    ) -> Outcome<Vec<EarlierPullRequest>> {
+    ) -> HostResult<Vec<EarlierPullRequest>> {
         let real = self.host.newest_pull_requests(repository, branches, base).await?;
         Ok(self.read(repository, |written| {
             let is_asked = |pull: &&PullRequest| {
@@ -76,7 +76,7 @@ impl PullRequests for DryRun {
         &self,
         repository: &Repository,
         since: jiff::Timestamp,
-    ) -> Outcome<Vec<PullRequest>> {
+    ) -> HostResult<Vec<PullRequest>> {
         let real = self.host.pull_requests_since(repository, since).await?;
         Ok(self.read(repository, |written| {
             let opened = written.opened().filter(|pull| pull.created_at >= since).cloned();
@@ -84,11 +84,11 @@ impl PullRequests for DryRun {
         }))
     }
 
-    async fn open_pull_requests(&self, repository: &Repository) -> Outcome<Vec<PullRequest>> {
+    async fn open_pull_requests(&self, repository: &Repository) -> HostResult<Vec<PullRequest>> {
         let real = self.host.open_pull_requests(repository).await?;
         Ok(self.read(repository, |written| {
             let opened = written.opened().cloned().map(|mut pull| {
-                // A branch goes on under its pull request.
+                // A branch moves with its pull request.
                 pull.head = written.branch(&pull.head_branch, None).unwrap_or(pull.head);
                 pull
             });
@@ -97,12 +97,12 @@ impl PullRequests for DryRun {
         }))
     }
 
-    async fn recently_closed_pull_requests(&self, repository: &Repository) -> Outcome<Vec<PullRequest>> {
+    async fn recently_closed_pull_requests(&self, repository: &Repository) -> HostResult<Vec<PullRequest>> {
         // What was closed here was not merged: nobody follows it.
         self.host.recently_closed_pull_requests(repository).await
     }
 
-    async fn pull_request(&self, repository: &Repository, number: u64) -> Outcome<PullRequest> {
+    async fn pull_request(&self, repository: &Repository, number: u64) -> HostResult<PullRequest> {
         let opened = self.read(repository, |written| {
             let mut pull = written.opened_as(number)?;
             pull.head = written.branch(&pull.head_branch, None).unwrap_or(pull.head);
@@ -122,7 +122,7 @@ impl PullRequests for DryRun {
         &self,
         repository: &Repository,
         pull: &NewPullRequest,
-    ) -> Outcome<CreatedPullRequest> {
+    ) -> HostResult<CreatedPullRequest> {
         let branches = [pull.head_branch.clone()];
         let newest = self.newest_pull_requests(repository, &branches, Some(&pull.base_branch)).await?;
         if newest.iter().any(|known| known.state == PullRequestState::Open) {
@@ -176,7 +176,7 @@ impl PullRequests for DryRun {
         repository: &Repository,
         number: u64,
         edit: &PullRequestEdit,
-    ) -> Outcome<PullRequest> {
+    ) -> HostResult<PullRequest> {
         let bytes = [&edit.title, &edit.body].into_iter().flatten().map(String::len).sum();
         let write = if edit.close { "pull-request-close" } else { "pull-request-edit" };
         tell(repository, write, &format!("#{number}"), bytes);
@@ -184,7 +184,7 @@ impl PullRequests for DryRun {
         self.edited(repository, number, |pull| after(pull, edit, at)).await
     }
 
-    async fn set_draft(&self, repository: &Repository, pull: &PullRequest, draft: Draft) -> Outcome<()> {
+    async fn set_draft(&self, repository: &Repository, pull: &PullRequest, draft: Draft) -> HostResult<()> {
         tell(repository, "draft", &format!("#{}", pull.number), 0);
         let draft = draft == Draft::Draft;
         self.edited(repository, pull.number, |pull| PullRequest { draft, ..pull.clone() }).await.map(drop)

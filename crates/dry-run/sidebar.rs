@@ -1,9 +1,9 @@
-//! What stands beside a pull request: labels, people, teams.
+//! The sidebar of a pull request: labels, people, teams.
 
 use async_trait::async_trait;
 use capstan_plan::proposal::Sidebar;
 
-use super::{DryRun, Outcome, tell};
+use super::{DryRun, HostResult, tell};
 use capstan_ports::{PullRequest, Repository, SidebarPart, Sidebars};
 
 #[async_trait]
@@ -14,7 +14,7 @@ impl Sidebars for DryRun {
         number: u64,
         part: SidebarPart,
         names: &[String],
-    ) -> Outcome<Vec<String>> {
+    ) -> HostResult<Vec<String>> {
         tell(repository, "sidebar", &format!("#{number}"), 0);
         let names = listed(repository, part, names);
         let add = |pull: &PullRequest| {
@@ -37,7 +37,7 @@ impl Sidebars for DryRun {
         number: u64,
         part: SidebarPart,
         names: &[String],
-    ) -> Outcome<()> {
+    ) -> HostResult<()> {
         tell(repository, "sidebar", &format!("#{number}"), 0);
         let names = listed(repository, part, names);
         let remove = |pull: &PullRequest| {

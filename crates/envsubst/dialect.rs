@@ -12,7 +12,7 @@ pub struct Dialect {
     /// A variable without a value, where no default is written.
     pub unset: Unset,
     /// How much a text may ask for.
-    pub bounds: Bounds,
+    pub bounds: TextBounds,
 }
 
 /// What becomes of white space in `${ V }`.
@@ -36,7 +36,7 @@ pub enum Strange {
     Refused,
 }
 
-/// What a variable without a value stands for.
+/// The text of a variable without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unset {
     /// For nothing.
@@ -47,16 +47,16 @@ pub enum Unset {
 
 /// How much a text may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct TextBounds {
     /// Expressions in expressions.
     pub depth: usize,
     /// Bytes of one text with values in it.
     pub text: usize,
-    /// Bytes of all texts that share a [`Budget`].
+    /// Bytes of all texts that share a [`TextBudget`].
     pub texts: usize,
     /// Bytes of a value of which an end is cut off: every place in it is tried.
     pub trimmed: usize,
-    /// Steps that the fitting of patterns takes in all texts that share a [`Budget`].
+    /// Steps that the fitting of patterns takes in all texts that share a [`TextBudget`].
     pub steps: usize,
 }
 
@@ -70,16 +70,16 @@ impl Dialect {
         blanks: Blanks::GoEverywhere,
         strange: Strange::Computed,
         unset: Unset::Empty,
-        bounds: Bounds { depth: 32, text: 32 << 20, texts: 32 << 20, trimmed: 1_024, steps: 1 << 26 },
+        bounds: TextBounds { depth: 32, text: 32 << 20, texts: 32 << 20, trimmed: 1_024, steps: 1 << 26 },
     };
 
-    /// Scalars of which nobody knows who substitutes in them: what a shell reads otherwise is not guessed, and what has no
-    /// value stays.
+    /// Scalars with an unknown reader: what a shell reads otherwise is not guessed, and an expression without
+    /// a value stays.
     pub const SCALARS: Self = Self {
         blanks: Blanks::Go,
         strange: Strange::Refused,
         unset: Unset::Refused,
-        bounds: Bounds { depth: 16, text: TEXT, ..Self::CLUSTERCTL.bounds },
+        bounds: TextBounds { depth: 16, text: TEXT, ..Self::CLUSTERCTL.bounds },
     };
 
     /// Scalars that Flux substitutes in.
@@ -88,12 +88,12 @@ impl Dialect {
 
 /// What is left of the bounds that hold for several texts together.
 #[derive(Debug)]
-pub struct Budget {
+pub struct TextBudget {
     bytes: Cell<usize>,
     steps: Cell<usize>,
 }
 
-impl Budget {
+impl TextBudget {
     /// All of it.
     pub const fn of(dialect: &Dialect) -> Self {
         Self { bytes: Cell::new(dialect.bounds.texts), steps: Cell::new(dialect.bounds.steps) }

@@ -1,11 +1,11 @@
-//! What expressions come to. Values are put in, never read: what they hold is no expression.
+//! Evaluates expressions. Values are inserted and not read: an expression in a value stays as it is.
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::dialect::{Budget, Dialect, Unset};
-use crate::expression::{Argument, Function, Operation, Token, Variable};
-use crate::function::{Why, cased, places, substring, trimmed};
+use crate::dialect::{Dialect, TextBudget, Unset};
+use crate::expression::{Argument, Function, TextToken, Variable, VariableOperation};
+use crate::function::{FunctionError, cased, places, substring, trimmed};
 
 /// What is known of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Value<'v> {
 
 /// Why an expression has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused<'t> {
+pub enum EvaluationError<'t> {
     /// The variable of this name has none.
     Unset(&'t str),
     /// That of this variable is never read.
@@ -32,11 +32,11 @@ pub enum Refused<'t> {
         /// The innermost expression, as written.
         raw: &'t str,
         /// Why.
-        why: Why,
+        why: FunctionError,
     },
 }
 
-impl fmt::Display for Refused<'_> {
+impl fmt::Display for EvaluationError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unset(name) => write!(f, "the variable `{name}` has no value"),
@@ -66,14 +66,14 @@ impl<N> Substituted<N> {
 /// Where expressions are written as they come to something.
 type Out<'t> = Substituted<&'t str>;
 
-type Done<'t> = Result<(), Refused<'t>>;
+type EvaluationResult<'t> = Result<(), EvaluationError<'t>>;
 
 /// Puts values into texts.
 #[derive(Clone, Copy)]
 pub struct Evaluator<'a, 'v> {
     dialect: &'a Dialect,
     values: &'a dyn Fn(&str) -> Value<'v>,
-    budget: &'a Budget,
+    budget: &'a TextBudget,
 }
 
 impl<'a, 'v> Evaluator<'a, 'v> {
@@ -81,7 +81,7 @@ impl<'a, 'v> Evaluator<'a, 'v> {
     pub const fn new(
         dialect: &'a Dialect,
         values: &'a dyn Fn(&str) -> Value<'v>,
-        budget: &'a Budget,
+        budget: &'a TextBudget,
     ) -> Self {
         Self { dialect, values, budget }
     }
@@ -89,54 +89,62 @@ impl<'a, 'v> Evaluator<'a, 'v> {
     /// What tokens come to.
     ///
     /// # Errors
-    /// The first without a value. What stands in `out` then is of no use.
-    pub fn tokens<'t>(&self, tokens: &[Token<'t>], out: &mut Out<'t>) -> Done<'t> {
+    /// The first expression without a value. The content of `out` is useless then.
+    pub fn tokens<'t>(&self, tokens: &[TextToken<'t>], out: &mut Out<'t>) -> EvaluationResult<'t> {
         self.within("", tokens, out)
     }
 
     /// What an expression comes to.
     ///
     /// # Errors
-    /// It has no value. What stands in `out` then is of no use.
-    pub fn variable<'t>(&self, variable: &Variable<'t>, out: &mut Out<'t>) -> Done<'t> {
+    /// It has no value. The content of `out` is useless then.
+    pub fn variable<'t>(&self, variable: &Variable<'t>, out: &mut Out<'t>) -> EvaluationResult<'t> {
         let Variable { name, raw, .. } = *variable;
         let most = self.dialect.bounds.text;
         let value = match (self.values)(name) {
-            Value::Set(value) if value.len() > most => return Err(refused(variable, Why::LongValue(most))),
+            Value::Set(value) if value.len() > most => {
+                return Err(refused(variable, FunctionError::LongValue(most)));
+            }
             value => value,
         };
         match (&variable.operation, value) {
-            (Operation::Unsupported, _) => Err(refused(variable, Why::Strange)),
-            (Operation::Default { tokens, .. }, Value::Set(value)) if !value.is_empty() => {
+            (VariableOperation::Unsupported, _) => Err(refused(variable, FunctionError::Strange)),
+            (VariableOperation::Default { tokens, .. }, Value::Set(value)) if !value.is_empty() => {
                 // The tools compute a default first, needed or not: what they crash on there is refused.
-                if let Err(crash @ Refused::NotComputed { why: Why::NoPart, .. }) =
+                if let Err(crash @ EvaluationError::NotComputed { why: FunctionError::NoPart, .. }) =
                     self.within(raw, tokens, &mut Out::default())
                 {
                     return Err(crash);
                 }
                 self.put(value, variable, out)
             }
-            (_, Value::Secret) => Err(Refused::Secret(name)),
-            (Operation::Default { tokens, .. }, _) => self.within(raw, tokens, out),
-            (_, Value::Unset) if self.dialect.unset == Unset::Refused => Err(Refused::Unset(name)),
-            (Operation::Value, Value::Unset) => Ok(()),
-            (Operation::Value, Value::Set(value)) => self.put(value, variable, out),
-            (Operation::Function(function), Value::Unset) => self.function(function, variable, "", out),
-            (Operation::Function(function), Value::Set(value)) => {
+            (_, Value::Secret) => Err(EvaluationError::Secret(name)),
+            (VariableOperation::Default { tokens, .. }, _) => self.within(raw, tokens, out),
+            (_, Value::Unset) if self.dialect.unset == Unset::Refused => Err(EvaluationError::Unset(name)),
+            (VariableOperation::Value, Value::Unset) => Ok(()),
+            (VariableOperation::Value, Value::Set(value)) => self.put(value, variable, out),
+            (VariableOperation::Function(function), Value::Unset) => {
+                self.function(function, variable, "", out)
+            }
+            (VariableOperation::Function(function), Value::Set(value)) => {
                 self.function(function, variable, value, out)
             }
         }
     }
 
     /// Tokens of the text or of a default within `raw`.
-    fn within<'t>(&self, raw: &'t str, tokens: &[Token<'t>], out: &mut Out<'t>) -> Done<'t> {
+    fn within<'t>(&self, raw: &'t str, tokens: &[TextToken<'t>], out: &mut Out<'t>) -> EvaluationResult<'t> {
         for token in tokens {
             match token {
-                Token::Text(text) | Token::Escaped(text) => self.literal(text, raw, out)?,
-                Token::Malformed(raw) => {
-                    return Err(Refused::NotComputed { name: "", raw, why: Why::Malformed });
+                TextToken::Text(text) | TextToken::Escaped(text) => self.literal(text, raw, out)?,
+                TextToken::Malformed(raw) => {
+                    return Err(EvaluationError::NotComputed {
+                        name: "",
+                        raw,
+                        why: FunctionError::Malformed,
+                    });
                 }
-                Token::Variable(variable) => self.variable(variable, out)?,
+                TextToken::Variable(variable) => self.variable(variable, out)?,
             }
         }
         Ok(())
@@ -148,7 +156,7 @@ impl<'a, 'v> Evaluator<'a, 'v> {
         variable: &Variable<'t>,
         value: &str,
         out: &mut Out<'t>,
-    ) -> Done<'t> {
+    ) -> EvaluationResult<'t> {
         let refused = |why| refused(variable, why);
         let argument = |argument| self.argument(argument, variable.raw);
         match function {
@@ -158,7 +166,7 @@ impl<'a, 'v> Evaluator<'a, 'v> {
                 let position = argument(position)?.text;
                 let length = length.as_ref().map(argument).transpose()?.map(|length| length.text);
                 let part = substring(value, &position, length.as_deref());
-                self.put(part.ok_or_else(|| refused(Why::NoPart))?, variable, out)
+                self.put(part.ok_or_else(|| refused(FunctionError::NoPart))?, variable, out)
             }
             Function::Replace { place, what, with } => {
                 let what = argument(what)?.text;
@@ -167,7 +175,7 @@ impl<'a, 'v> Evaluator<'a, 'v> {
                 let most = self.dialect.bounds.text;
                 let added = with.as_ref().map_or(0, |with| with.text.len());
                 if places.len().saturating_mul(added) > most {
-                    return Err(refused(Why::LongValue(most)));
+                    return Err(refused(FunctionError::LongValue(most)));
                 }
                 // The value's parts are the value's, what is put in between is the text's.
                 let mut copied = 0;
@@ -189,7 +197,7 @@ impl<'a, 'v> Evaluator<'a, 'v> {
         }
     }
 
-    fn argument<'t>(&self, argument: &Argument<'t>, raw: &'t str) -> Result<Out<'t>, Refused<'t>> {
+    fn argument<'t>(&self, argument: &Argument<'t>, raw: &'t str) -> Result<Out<'t>, EvaluationError<'t>> {
         let mut out = Out::default();
         match argument {
             Argument::Word(word) => self.literal(word, raw, &mut out)?,
@@ -198,17 +206,17 @@ impl<'a, 'v> Evaluator<'a, 'v> {
         Ok(out)
     }
 
-    fn literal<'t>(&self, text: &str, raw: &'t str, out: &mut Out<'t>) -> Done<'t> {
+    fn literal<'t>(&self, text: &str, raw: &'t str, out: &mut Out<'t>) -> EvaluationResult<'t> {
         let most = self.dialect.bounds.text;
         if out.text.len() + text.len() > most {
-            return Err(Refused::NotComputed { name: "", raw, why: Why::LongText(most) });
+            return Err(EvaluationError::NotComputed { name: "", raw, why: FunctionError::LongText(most) });
         }
         out.text.push_str(text);
         Ok(())
     }
 
     /// Bytes that came of a variable's value.
-    fn put<'t>(&self, text: &str, variable: &Variable<'t>, out: &mut Out<'t>) -> Done<'t> {
+    fn put<'t>(&self, text: &str, variable: &Variable<'t>, out: &mut Out<'t>) -> EvaluationResult<'t> {
         let begin = out.text.len();
         self.literal(text, variable.raw, out)?;
         if !text.is_empty() {
@@ -217,7 +225,7 @@ impl<'a, 'v> Evaluator<'a, 'v> {
         Ok(())
     }
 
-    fn append<'t>(&self, other: &Out<'t>, raw: &'t str, out: &mut Out<'t>) -> Done<'t> {
+    fn append<'t>(&self, other: &Out<'t>, raw: &'t str, out: &mut Out<'t>) -> EvaluationResult<'t> {
         let begin = out.text.len();
         self.literal(&other.text, raw, out)?;
         let moved = other.values.iter().map(|(range, name)| (begin + range.start..begin + range.end, *name));
@@ -226,6 +234,6 @@ impl<'a, 'v> Evaluator<'a, 'v> {
     }
 }
 
-const fn refused<'t>(variable: &Variable<'t>, why: Why) -> Refused<'t> {
-    Refused::NotComputed { name: variable.name, raw: variable.raw, why }
+const fn refused<'t>(variable: &Variable<'t>, why: FunctionError) -> EvaluationError<'t> {
+    EvaluationError::NotComputed { name: variable.name, raw: variable.raw, why }
 }

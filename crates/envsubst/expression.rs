@@ -5,14 +5,14 @@ use std::borrow::Cow;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Token<'t> {
+pub enum TextToken<'t> {
     /// Literal text.
     Text(&'t str),
     /// `$$`: a literal `$`, which is given here.
     Escaped(&'t str),
     /// An expression.
     Variable(Variable<'t>),
-    /// What begins like an expression and is none.
+    /// Text that begins like an expression and is not valid.
     Malformed(&'t str),
 }
 
@@ -22,14 +22,14 @@ pub struct Variable<'t> {
     /// Its name.
     pub name: &'t str,
     /// What is made of it.
-    pub operation: Operation<'t>,
+    pub operation: VariableOperation<'t>,
     /// As written.
     pub raw: &'t str,
 }
 
 /// What is made of a variable's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operation<'t> {
+pub enum VariableOperation<'t> {
     /// The value.
     Value,
     /// The value; this where it is unset or empty.
@@ -37,7 +37,7 @@ pub enum Operation<'t> {
         /// `:=`, `:-`, `=`, `:?` or `:+`.
         operator: &'t str,
         /// The default.
-        tokens: Vec<Token<'t>>,
+        tokens: Vec<TextToken<'t>>,
     },
     /// A function of the value.
     Function(Function<'t>),
@@ -51,13 +51,13 @@ pub enum Function<'t> {
     /// `${#V}`
     Length,
     /// `${V,}` and `${V^}`: the first letter; `${V,,}` and `${V^^}`: all.
-    Case { case: Case, letters: Letters },
+    Case { case: LetterCase, letters: Letters },
     /// `${V:position}` and `${V:position:length}`.
     Substring { position: Argument<'t>, length: Option<Argument<'t>> },
     /// `${V/what/with}` and its kin.
     Replace { place: Occurrence, what: Argument<'t>, with: Option<Argument<'t>> },
     /// `${V#pattern}` and its kin.
-    Trim { end: End, match_: Match, pattern: Argument<'t> },
+    Trim { end: TrimEnd, match_: Match, pattern: Argument<'t> },
 }
 
 /// An argument of a function: one word or one expression.
@@ -70,7 +70,7 @@ pub enum Argument<'t> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
+pub enum LetterCase {
     Lower,
     Upper,
 }
@@ -90,7 +90,7 @@ pub enum Occurrence {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TrimEnd {
     Start,
     End,
 }
@@ -102,18 +102,20 @@ pub enum Match {
 }
 
 impl Variable<'_> {
-    /// Whether anything stands behind the operator. clusterctl takes that for a default, whatever the operator, and asks
-    /// for no value.
+    /// Whether arguments follow the operator. clusterctl takes that for a default, whatever the operator, and
+    /// requires no value.
     pub const fn has_arguments(&self) -> bool {
         match &self.operation {
-            Operation::Value | Operation::Unsupported => false,
-            Operation::Default { tokens, .. } => !tokens.is_empty(),
-            Operation::Function(function) => !matches!(function, Function::Length | Function::Case { .. }),
+            VariableOperation::Value | VariableOperation::Unsupported => false,
+            VariableOperation::Default { tokens, .. } => !tokens.is_empty(),
+            VariableOperation::Function(function) => {
+                !matches!(function, Function::Length | Function::Case { .. })
+            }
         }
     }
 }
 
-impl Operation<'_> {
+impl VariableOperation<'_> {
     /// Whether a shell reads it otherwise than the tools.
     pub(crate) fn is_strange(&self) -> bool {
         let is_expression = |argument: &Argument<'_>| matches!(argument, Argument::Variable(_));

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use crate::dialect::{Bounds, Budget};
-use crate::expression::{Case, End, Letters, Match, Occurrence};
-use crate::glob::{self, Trouble};
+use crate::dialect::{TextBounds, TextBudget};
+use crate::expression::{LetterCase, Letters, Match, Occurrence, TrimEnd};
+use crate::glob::{self, GlobError};
 
 /// Why something is not computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// It is no expression.
+pub enum FunctionError {
+    /// It is not a valid expression.
     Malformed,
     /// A shell reads it otherwise than the tools.
     Strange,
@@ -18,7 +18,7 @@ pub enum Why {
     LongText(usize),
     /// The variable does.
     LongValue(usize),
-    /// The part that is asked for is none.
+    /// The requested part does not exist.
     NoPart,
     /// The value is too long for its end to be cut off.
     LongTrimmed(usize),
@@ -28,7 +28,7 @@ pub enum Why {
     OutOfSteps(usize),
 }
 
-impl Why {
+impl FunctionError {
     /// Says so of a variable.
     pub(crate) fn say_of(self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,10 +62,10 @@ impl Why {
 }
 
 /// Letters in another case.
-pub(crate) fn cased(case: Case, letters: Letters, value: &str) -> String {
+pub(crate) fn cased(case: LetterCase, letters: Letters, value: &str) -> String {
     let of = |c: char| match case {
-        Case::Lower => lower(c),
-        Case::Upper => upper(c),
+        LetterCase::Lower => lower(c),
+        LetterCase::Upper => upper(c),
     };
     match letters {
         Letters::All => value.chars().map(of).collect(),
@@ -98,7 +98,8 @@ fn only(c: char, mut changed: impl Iterator<Item = char>) -> char {
     }
 }
 
-/// A part of a value. What is no number leaves the value as it is. `None` where the tools crash, or cut a character in two.
+/// A part of a value. An argument that is not a number leaves the value as it is. `None` where the tools
+/// crash, or cut a character in two.
 pub(crate) fn substring<'v>(value: &'v str, position: &str, length: Option<&str>) -> Option<&'v str> {
     let Ok(position) = position.parse::<i64>() else { return Some(value) };
     let size = i64::try_from(value.len()).ok()?;
@@ -129,35 +130,35 @@ pub(crate) fn places(value: &str, place: Occurrence, what: &str, with: Option<&s
 /// A value without an end that fits.
 pub(crate) fn trimmed(
     value: &str,
-    end: End,
+    end: TrimEnd,
     match_: Match,
     pattern: &str,
-    bounds: &Bounds,
-    budget: &Budget,
-) -> Result<String, Why> {
+    bounds: &TextBounds,
+    budget: &TextBudget,
+) -> Result<String, FunctionError> {
     if value.len() > bounds.trimmed {
-        return Err(Why::LongTrimmed(bounds.trimmed));
+        return Err(FunctionError::LongTrimmed(bounds.trimmed));
     }
     let reverse = |text: &str| text.chars().rev().collect::<String>();
     match end {
-        End::Start => cut(value, pattern, match_, bounds, budget).map(str::to_owned),
-        End::End => cut(&reverse(value), &reverse(pattern), match_, bounds, budget).map(reverse),
+        TrimEnd::Start => cut(value, pattern, match_, bounds, budget).map(str::to_owned),
+        TrimEnd::End => cut(&reverse(value), &reverse(pattern), match_, bounds, budget).map(reverse),
     }
 }
 
-/// The value without a start that fits; a pattern that is none cuts nothing off.
+/// The value without a matching start; an invalid pattern cuts nothing off.
 fn cut<'v>(
     value: &'v str,
     pattern: &str,
     match_: Match,
-    bounds: &Bounds,
-    budget: &Budget,
-) -> Result<&'v str, Why> {
+    bounds: &TextBounds,
+    budget: &TextBudget,
+) -> Result<&'v str, FunctionError> {
     let mut found = 0;
     for end in (1..=value.len()).rev() {
         match glob::matches(pattern.as_bytes(), &value.as_bytes()[..end], budget) {
-            Err(Trouble::BadPattern) => return Ok(value),
-            Err(Trouble::OutOfSteps) => return Err(Why::OutOfSteps(bounds.steps)),
+            Err(GlobError::BadPattern) => return Ok(value),
+            Err(GlobError::OutOfSteps) => return Err(FunctionError::OutOfSteps(bounds.steps)),
             Ok(true) => {
                 found = end;
                 if match_ == Match::Longest {
@@ -167,7 +168,7 @@ fn cut<'v>(
             Ok(false) => {}
         }
     }
-    value.get(found..).ok_or(Why::HalfCharacter)
+    value.get(found..).ok_or(FunctionError::HalfCharacter)
 }
 
 #[cfg(test)]
@@ -184,11 +185,11 @@ mod tests {
             ("ΣΑΣ", "σασ", "ΣΑΣ"),
             ("ǆ", "ǆ", "Ǆ"),
         ] {
-            assert_eq!(cased(Case::Lower, Letters::All, value), lower, "{value}");
-            assert_eq!(cased(Case::Upper, Letters::All, value), upper, "{value}");
+            assert_eq!(cased(LetterCase::Lower, Letters::All, value), lower, "{value}");
+            assert_eq!(cased(LetterCase::Upper, Letters::All, value), upper, "{value}");
         }
-        assert_eq!(cased(Case::Upper, Letters::First, "äb"), "Äb");
-        assert_eq!(cased(Case::Lower, Letters::First, ""), "");
+        assert_eq!(cased(LetterCase::Upper, Letters::First, "äb"), "Äb");
+        assert_eq!(cased(LetterCase::Lower, Letters::First, ""), "");
     }
 
     #[test]

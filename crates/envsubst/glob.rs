@@ -2,19 +2,19 @@
 //! (<https://github.com/drone/envsubst/blob/master/path/match.go>): `*` is any text, `?` a character, `[a-z]` and
 //! `[^a-z]` classes, `\` an escape; on bytes.
 
-use crate::dialect::Budget;
+use crate::dialect::TextBudget;
 
 /// Why nothing can be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// A pattern that is none.
+pub(crate) enum GlobError {
+    /// An invalid pattern.
     BadPattern,
     /// It takes more steps than there are.
     OutOfSteps,
 }
 
 /// Whether a pattern fits a whole text.
-pub(crate) fn matches(mut pattern: &[u8], mut text: &[u8], budget: &Budget) -> Result<bool, Trouble> {
+pub(crate) fn matches(mut pattern: &[u8], mut text: &[u8], budget: &TextBudget) -> Result<bool, GlobError> {
     spend(budget, pattern.len())?;
     'pattern: while !pattern.is_empty() {
         let (star, chunk, rest) = split(pattern);
@@ -44,8 +44,8 @@ pub(crate) fn matches(mut pattern: &[u8], mut text: &[u8], budget: &Budget) -> R
     Ok(text.is_empty())
 }
 
-fn spend(budget: &Budget, steps: usize) -> Result<(), Trouble> {
-    if budget.takes_steps(steps) { Ok(()) } else { Err(Trouble::OutOfSteps) }
+fn spend(budget: &TextBudget, steps: usize) -> Result<(), GlobError> {
+    if budget.takes_steps(steps) { Ok(()) } else { Err(GlobError::OutOfSteps) }
 }
 
 /// Leading stars, then everything up to the next star.
@@ -70,8 +70,8 @@ fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
 fn match_chunk<'t>(
     mut chunk: &[u8],
     mut text: &'t [u8],
-    budget: &Budget,
-) -> Result<Option<&'t [u8]>, Trouble> {
+    budget: &TextBudget,
+) -> Result<Option<&'t [u8]>, GlobError> {
     while let Some(first) = chunk.first() {
         spend(budget, 1)?;
         if text.is_empty() {
@@ -109,7 +109,7 @@ fn match_chunk<'t>(
             }
             byte => {
                 let wanted = match (byte, chunk.get(1)) {
-                    (b'\\', None) => return Err(Trouble::BadPattern),
+                    (b'\\', None) => return Err(GlobError::BadPattern),
                     (b'\\', Some(escaped)) => {
                         chunk = &chunk[1..];
                         escaped
@@ -127,15 +127,15 @@ fn match_chunk<'t>(
 }
 
 /// A character of a class; something must follow it.
-fn in_class(chunk: &[u8]) -> Result<(u32, &[u8]), Trouble> {
+fn in_class(chunk: &[u8]) -> Result<(u32, &[u8]), GlobError> {
     let chunk = match chunk {
-        [] | [b'-' | b']', ..] | [b'\\'] => return Err(Trouble::BadPattern),
+        [] | [b'-' | b']', ..] | [b'\\'] => return Err(GlobError::BadPattern),
         [b'\\', rest @ ..] => rest,
         chunk => chunk,
     };
     let (character, length) = character(chunk);
     let rest = &chunk[length..];
-    if rest.is_empty() { Err(Trouble::BadPattern) } else { Ok((character, rest)) }
+    if rest.is_empty() { Err(GlobError::BadPattern) } else { Ok((character, rest)) }
 }
 
 /// The first character, and how many bytes it has; a byte that begins none is Go's replacement character.

@@ -1,8 +1,8 @@
 //! Expressions in texts (`${NAME}`), as clusterctl and Flux read and compute them.
 //!
-//! clusterctl uses `drone/envsubst` (<https://github.com/drone/envsubst>), and Flux has a fork of it with the same parser
-//! and the same functions (<https://github.com/fluxcd/pkg/tree/main/envsubst>). Hence one parser and one evaluator stand
-//! here; in what those who use them differ is a value, [`Dialect`].
+//! clusterctl uses `drone/envsubst` (<https://github.com/drone/envsubst>), and Flux has a fork of it with the
+//! same parser and the same functions (<https://github.com/fluxcd/pkg/tree/main/envsubst>). So this package
+//! has one parser and one evaluator, and a value for the differences: [`Dialect`].
 //!
 //! | written | comes to |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `${#V}` | the length in bytes |
 //! | `${V/a/b}` `${V//a/b}` `${V/#a/b}` `${V/%a/b}` | first, every, leading, trailing `a` replaced; without `b`, the last two do nothing |
 //! | `${V#g}` `${V##g}` `${V%g}` `${V%%g}` | shortest, longest start or end that fits `g` (`*`, `?`, `[a-z]`) cut off |
-//! | `$$` | `$`, hence `$${V}` is the text `${V}` |
+//! | `$$` | `$`, so `$${V}` is the text `${V}` |
 //! | `$V` | itself |
 //! | `${V-d}` `${V+d}` `${}` `${V` | no expression |
 //!
@@ -39,8 +39,8 @@ mod function;
 mod glob;
 mod parse;
 
-pub use dialect::{Blanks, Bounds, Budget, Dialect, Strange, Unset};
-pub use evaluate::{Evaluator, Refused, Substituted, Value};
-pub use expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens};
-pub use function::Why;
-pub use parse::{Broken, read, tokens};
+pub use dialect::{Blanks, Dialect, Strange, TextBounds, TextBudget, Unset};
+pub use evaluate::{EvaluationError, Evaluator, Substituted, Value};
+pub use expression::{TextToken, Variable, VariableOperation, may_hold_expressions, may_hold_tokens};
+pub use function::FunctionError;
+pub use parse::{ExpressionError, read, tokens};

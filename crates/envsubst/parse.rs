@@ -7,12 +7,13 @@ use std::convert::Infallible;
 
 use crate::dialect::{Blanks, Dialect, Strange};
 use crate::expression::{
-    Argument, Case, End, Function, Letters, Match, Occurrence, Operation, Token, Variable,
+    Argument, Function, LetterCase, Letters, Match, Occurrence, TextToken, TrimEnd, Variable,
+    VariableOperation,
 };
 
 /// Why a text is not read, and at which byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct ExpressionError {
     /// The byte.
     pub at: usize,
     /// Why, to be read behind a colon.
@@ -21,9 +22,9 @@ pub struct Broken {
     behind_name: usize,
 }
 
-/// The tokens of a text. What begins like an expression and is none is one too, up to a brace.
-pub fn tokens<'t>(text: &'t str, dialect: &Dialect) -> Vec<Token<'t>> {
-    let behind_brace = |broken: Broken| {
+/// The tokens of a text. Text that begins like an expression and is not valid is one token, up to a brace.
+pub fn tokens<'t>(text: &'t str, dialect: &Dialect) -> Vec<TextToken<'t>> {
+    let behind_brace = |broken: ExpressionError| {
         let rest = &text[broken.behind_name..];
         Ok::<_, Infallible>(rest.find('}').map_or(text.len(), |brace| broken.behind_name + brace + 1))
     };
@@ -37,16 +38,16 @@ pub fn tokens<'t>(text: &'t str, dialect: &Dialect) -> Vec<Token<'t>> {
 ///
 /// # Errors
 /// The first that is.
-pub fn read<'t>(text: &'t str, dialect: &Dialect) -> Result<Vec<Token<'t>>, Broken> {
+pub fn read<'t>(text: &'t str, dialect: &Dialect) -> Result<Vec<TextToken<'t>>, ExpressionError> {
     scan(text, dialect, Err)
 }
 
-/// The tokens; `end_of` says where what is none ends.
+/// The tokens; `end_of` says where an invalid expression ends.
 fn scan<'t, E>(
     text: &'t str,
     dialect: &Dialect,
-    end_of: impl Fn(Broken) -> Result<usize, E>,
-) -> Result<Vec<Token<'t>>, E> {
+    end_of: impl Fn(ExpressionError) -> Result<usize, E>,
+) -> Result<Vec<TextToken<'t>>, E> {
     let mut scanner = Scanner { text, at: 0, behind_name: 0, dialect };
     let mut out = Vec::new();
     let mut start = 0;
@@ -58,29 +59,29 @@ fn scan<'t, E>(
             continue;
         }
         if start < dollar {
-            out.push(Token::Text(&text[start..dollar]));
+            out.push(TextToken::Text(&text[start..dollar]));
         }
         scanner.at = dollar;
         if next == Some(&b'$') {
-            out.push(Token::Escaped(&text[dollar + 1..dollar + 2]));
+            out.push(TextToken::Escaped(&text[dollar + 1..dollar + 2]));
             scanner.at = dollar + 2;
             if let Some((name, end)) = scanner.padded_behind_escape() {
-                out.extend([Token::Text("{"), Token::Text(name)]);
+                out.extend([TextToken::Text("{"), TextToken::Text(name)]);
                 scanner.at = end;
             }
         } else {
             match scanner.expression(0) {
-                Ok(variable) => out.push(Token::Variable(variable)),
+                Ok(variable) => out.push(TextToken::Variable(variable)),
                 Err(broken) => {
                     scanner.at = end_of(broken)?;
-                    out.push(Token::Malformed(&text[dollar..scanner.at]));
+                    out.push(TextToken::Malformed(&text[dollar..scanner.at]));
                 }
             }
         }
         start = scanner.at;
     }
     if start < text.len() {
-        out.push(Token::Text(&text[start..]));
+        out.push(TextToken::Text(&text[start..]));
     }
     Ok(out)
 }
@@ -93,7 +94,7 @@ const BLANKS: [char; 5] = [' ', '\t', '\n', '\r', '\x0c'];
 struct Scanner<'t, 'd> {
     text: &'t str,
     at: usize,
-    /// See [`Broken`].
+    /// See [`ExpressionError`].
     behind_name: usize,
     dialect: &'d Dialect,
 }
@@ -107,8 +108,8 @@ impl<'t> Scanner<'t, '_> {
         self.rest().starts_with(what)
     }
 
-    const fn broken<T>(&self, message: &'static str) -> Result<T, Broken> {
-        Err(Broken { at: self.at, message, behind_name: self.behind_name })
+    const fn broken<T>(&self, message: &'static str) -> Result<T, ExpressionError> {
+        Err(ExpressionError { at: self.at, message, behind_name: self.behind_name })
     }
 
     /// As many of this sign as stand here, `most` at most.
@@ -119,7 +120,7 @@ impl<'t> Scanner<'t, '_> {
     }
 
     /// An expression that begins here with `${`.
-    fn expression(&mut self, depth: usize) -> Result<Variable<'t>, Broken> {
+    fn expression(&mut self, depth: usize) -> Result<Variable<'t>, ExpressionError> {
         let start = self.at;
         self.at += 2;
         self.behind_name = self.at;
@@ -130,11 +131,11 @@ impl<'t> Scanner<'t, '_> {
         let (name, operation) = match padded.filter(|(name, _)| !name.contains('$')) {
             Some((name, end)) => {
                 self.at = end;
-                (name, Operation::Value)
+                (name, VariableOperation::Value)
             }
             None if self.begins("#") => {
                 self.at += 1;
-                (self.name("no name follows `${#`")?, Operation::Function(Function::Length))
+                (self.name("no name follows `${#`")?, VariableOperation::Function(Function::Length))
             }
             None => (self.name("no name follows `${`")?, self.operation(depth)?),
         };
@@ -143,11 +144,11 @@ impl<'t> Scanner<'t, '_> {
         }
         self.at += 1;
         let is_computed = self.dialect.strange == Strange::Computed || !operation.is_strange();
-        let operation = if is_computed { operation } else { Operation::Unsupported };
+        let operation = if is_computed { operation } else { VariableOperation::Unsupported };
         Ok(Variable { name, operation, raw: &self.text[start..self.at] })
     }
 
-    fn name(&mut self, message: &'static str) -> Result<&'t str, Broken> {
+    fn name(&mut self, message: &'static str) -> Result<&'t str, ExpressionError> {
         let is_part = |c: char| c.is_alphabetic() || c.is_ascii_digit() || c == '_';
         let rest = self.rest();
         let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
@@ -159,7 +160,8 @@ impl<'t> Scanner<'t, '_> {
         Ok(name)
     }
 
-    /// A name with white space on one side of it or both, and where its brace stands. It may hold `$`, and is no name then.
+    /// A name with white space on one side or both, and the position of its brace. It may contain `$`, and is
+    /// not a name then.
     fn padded(&self, at: usize) -> Option<(&'t str, usize)> {
         let rest = &self.text[at..];
         let name = rest.trim_start_matches(BLANKS);
@@ -170,63 +172,63 @@ impl<'t> Scanner<'t, '_> {
         (!name.is_empty() && end.starts_with('}') && length > name.len()).then_some((name, at + length))
     }
 
-    /// The same behind `$$`, where it is no expression and the white space goes nevertheless.
+    /// The same after `$$`, where it is not an expression and the white space is removed nevertheless.
     fn padded_behind_escape(&self) -> Option<(&'t str, usize)> {
         let goes = self.dialect.blanks == Blanks::GoEverywhere && self.begins("{");
         if goes { self.padded(self.at + 1) } else { None }
     }
 
-    /// What stands between a name and its brace.
-    fn operation(&mut self, depth: usize) -> Result<Operation<'t>, Broken> {
+    /// The text between a name and its brace.
+    fn operation(&mut self, depth: usize) -> Result<VariableOperation<'t>, ExpressionError> {
         match *self.rest().as_bytes() {
             [b':', b'=' | b'-' | b'?' | b'+', ..] => self.default_of(2, depth),
             [b'=', ..] => self.default_of(1, depth),
             // The tools lose their place before a character of several bytes.
             [b':', next, ..] if !next.is_ascii() => self.broken(MISSING),
-            [b':', ..] => self.substring(depth).map(Operation::Function),
+            [b':', ..] => self.substring(depth).map(VariableOperation::Function),
             [b',' | b'^', ..] => Ok(self.casing()),
-            [b'/', ..] => self.replacement(depth).map(Operation::Function),
-            [b'#', ..] => self.trimming(End::Start, '#', depth).map(Operation::Function),
-            [b'%', ..] => self.trimming(End::End, '%', depth).map(Operation::Function),
-            _ => Ok(Operation::Value),
+            [b'/', ..] => self.replacement(depth).map(VariableOperation::Function),
+            [b'#', ..] => self.trimming(TrimEnd::Start, '#', depth).map(VariableOperation::Function),
+            [b'%', ..] => self.trimming(TrimEnd::End, '%', depth).map(VariableOperation::Function),
+            _ => Ok(VariableOperation::Value),
         }
     }
 
     /// Words and expressions up to the brace. There are no escapes in them.
-    fn default_of(&mut self, length: usize, depth: usize) -> Result<Operation<'t>, Broken> {
+    fn default_of(&mut self, length: usize, depth: usize) -> Result<VariableOperation<'t>, ExpressionError> {
         let operator = &self.rest()[..length];
         self.at += length;
         let mut tokens = Vec::new();
         while !self.begins("}") {
             if self.begins("${") {
-                tokens.push(Token::Variable(self.expression(depth + 1)?));
+                tokens.push(TextToken::Variable(self.expression(depth + 1)?));
                 continue;
             }
             match self.plain(b"}") {
                 "" => return self.broken(MISSING),
-                word => tokens.push(Token::Text(word)),
+                word => tokens.push(TextToken::Text(word)),
             }
         }
-        Ok(Operation::Default { operator, tokens })
+        Ok(VariableOperation::Default { operator, tokens })
     }
 
-    fn casing(&mut self) -> Operation<'t> {
+    fn casing(&mut self) -> VariableOperation<'t> {
         let signs = self.rest().bytes().take(2).take_while(|sign| matches!(sign, b',' | b'^')).count();
         let operator = &self.rest()[..signs];
         self.at += signs;
         let (case, letters) = match operator {
-            "," => (Case::Lower, Letters::First),
-            ",," => (Case::Lower, Letters::All),
-            "^" => (Case::Upper, Letters::First),
-            "^^" => (Case::Upper, Letters::All),
+            "," => (LetterCase::Lower, Letters::First),
+            ",," => (LetterCase::Lower, Letters::All),
+            "^" => (LetterCase::Upper, Letters::First),
+            "^^" => (LetterCase::Upper, Letters::All),
             // No function to the tools, which then leave the value as it is.
-            _ if self.dialect.strange == Strange::Refused => return Operation::Unsupported,
-            _ => return Operation::Value,
+            _ if self.dialect.strange == Strange::Refused => return VariableOperation::Unsupported,
+            _ => return VariableOperation::Value,
         };
-        Operation::Function(Function::Case { case, letters })
+        VariableOperation::Function(Function::Case { case, letters })
     }
 
-    fn substring(&mut self, depth: usize) -> Result<Function<'t>, Broken> {
+    fn substring(&mut self, depth: usize) -> Result<Function<'t>, ExpressionError> {
         self.at += 1;
         let position = self.argument(b":}", Escapes::None, depth)?;
         let has_length = self.signs(':', usize::MAX) > 0;
@@ -234,7 +236,7 @@ impl<'t> Scanner<'t, '_> {
         Ok(Function::Substring { position, length })
     }
 
-    fn replacement(&mut self, depth: usize) -> Result<Function<'t>, Broken> {
+    fn replacement(&mut self, depth: usize) -> Result<Function<'t>, ExpressionError> {
         self.at += 1;
         let place = match self.rest().as_bytes().first() {
             Some(b'/') => Occurrence::Every,
@@ -252,13 +254,18 @@ impl<'t> Scanner<'t, '_> {
         Ok(Function::Replace { place, what, with })
     }
 
-    fn trimming(&mut self, end: End, sign: char, depth: usize) -> Result<Function<'t>, Broken> {
+    fn trimming(&mut self, end: TrimEnd, sign: char, depth: usize) -> Result<Function<'t>, ExpressionError> {
         let match_ = if self.signs(sign, 2) == 2 { Match::Longest } else { Match::Shortest };
         Ok(Function::Trim { end, match_, pattern: self.argument(b"}", Escapes::None, depth)? })
     }
 
     /// One word, which ends before one of these signs, or one expression.
-    fn argument(&mut self, until: &[u8], escapes: Escapes, depth: usize) -> Result<Argument<'t>, Broken> {
+    fn argument(
+        &mut self,
+        until: &[u8],
+        escapes: Escapes,
+        depth: usize,
+    ) -> Result<Argument<'t>, ExpressionError> {
         if self.begins("${") {
             return Ok(Argument::Variable(Box::new(self.expression(depth + 1)?)));
         }
@@ -272,7 +279,7 @@ impl<'t> Scanner<'t, '_> {
         Ok(Argument::Word(word))
     }
 
-    /// What stands before one of these signs, an expression or the end.
+    /// The text before one of these signs, an expression or the end.
     fn plain(&mut self, until: &[u8]) -> &'t str {
         let rest = self.rest();
         let bytes = rest.as_bytes();
@@ -282,7 +289,7 @@ impl<'t> Scanner<'t, '_> {
         word
     }
 
-    /// The same without its escapes: of each, the second sign stands for itself.
+    /// The same without escapes: of each, the second sign is taken literally.
     fn unescaped(&mut self, until: &[u8]) -> Cow<'t, str> {
         let mut out = String::new();
         let (start, mut copied) = (self.at, self.at);

@@ -27,7 +27,7 @@ pub struct Agent {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// How a cluster stands, as a management cluster reported it last.
+/// The newest report of a management cluster on a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterStanding {
     /// Who reported.
@@ -53,7 +53,7 @@ pub struct PreflightRecord {
     pub commit: CommitId,
     /// Digest of what the clusters asked about are made of in that commit.
     pub content: String,
-    /// How the rollouts of those clusters stood when it was asked, in a few letters.
+    /// State of those clusters' rollouts at the time of the question, as a fingerprint.
     pub standing: String,
     /// Who is asked.
     pub management_cluster: ManagementClusterUid,

@@ -1,4 +1,4 @@
-//! What people did on GitHub, as deliveries told it.
+//! What people did on GitHub, according to deliveries.
 
 use capstan_report::TickedBoxes;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ pub struct Press {
     pub delivery: String,
     /// Who pressed it: a login.
     pub by: String,
-    /// What stands on it: a verb.
+    /// Its verb.
     pub button: String,
     /// The commit whose check it is on.
     pub head: String,
@@ -47,7 +47,7 @@ impl PageOrder {
     pub const ID_PREFIX: &str = "page-";
 }
 
-/// What deliveries told of a repository that no claim was given yet.
+/// The deliveries of a repository that no claim got yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// GitHub's ids of new comments; ascending.

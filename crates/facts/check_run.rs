@@ -48,7 +48,7 @@ pub const ANNOTATIONS_PER_CALL: usize = 50;
 /// Conclusion of a check run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CheckConclusion {
-    /// Nothing stands against it.
+    /// Nothing prevents the merge.
     Success,
     /// GitHub lets it pass.
     Neutral,
@@ -102,7 +102,7 @@ pub struct CommitStatus {
     pub target_url: Option<String>,
 }
 
-/// What a check or a status on a commit says, whoever reported it.
+/// The state of a check or a status on a commit, from any reporter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CheckState {
     /// It has not ended.

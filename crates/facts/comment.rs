@@ -15,22 +15,22 @@ pub struct Comment {
     pub body: String,
     /// When it was written.
     pub created_at: jiff::Timestamp,
-    /// When it was changed last, in whole seconds; as written where it never was. Of an issue that is not told: labels
-    /// and answers change the time that GitHub gives.
+    /// When it last changed, in whole seconds; when it was written, if it never changed. An issue has no such
+    /// time: labels and answers change the one that GitHub gives.
     pub updated_at: jiff::Timestamp,
-    /// How many reactions it has that say what came of it ([`Reaction::is_verdict`]), whoever gave them; `None` where
+    /// How many reactions it has that show a result ([`Reaction::is_verdict`]), by anybody; `None` where
     /// GitHub does not count them.
     pub verdicts: Option<u32>,
     /// GraphQL id.
     pub node_id: String,
 }
 
-/// A comment, and where it stands.
+/// A comment, and its issue or pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedComment {
     /// Number of the pull request or issue (the end of GitHub's `issue_url`).
     pub number: u64,
-    /// It stands on a pull request (GitHub's `html_url` has `/pull/`).
+    /// It is on a pull request (GitHub's `html_url` has `/pull/`).
     pub on_pull_request: bool,
     /// The comment.
     pub comment: Comment,
@@ -61,7 +61,7 @@ pub enum Reaction {
 }
 
 impl Reaction {
-    /// Whether it says what came of a comment, and not only that somebody was heard.
+    /// Whether it shows the result of a comment, and not only that it was read.
     pub const fn is_verdict(self) -> bool {
         match self {
             Self::ThumbsUp | Self::Confused => true,

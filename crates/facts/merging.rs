@@ -16,7 +16,7 @@ pub enum MergeCall {
     TakeBack(Undo),
 }
 
-/// What came of it.
+/// The result of a merge request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeAnswer {
     /// It is done.

@@ -22,13 +22,13 @@ pub struct PullRequest {
     pub head_branch: String,
     /// Commit of the head.
     pub head: CommitId,
-    /// The head stands in the same repository, not in a fork.
+    /// The head is in the same repository, not in a fork.
     pub head_in_repository: bool,
     /// Branch it aims at.
     pub base_branch: String,
     /// Commit of that branch as the pull request last saw it.
     pub base: CommitId,
-    /// The stack in which it stands, where GitHub has stacks.
+    /// Its stack, if GitHub has stacks.
     pub stack: Option<StackPlace>,
     /// GitHub's test merge (or the merge commit once merged); `None` while computed, and on conflict.
     pub merge_commit: Option<CommitId>,
@@ -49,7 +49,7 @@ pub struct PullRequest {
 }
 
 impl PullRequest {
-    /// Whether what it brings comes onto a branch: it aims at it, or stands in a stack that does.
+    /// Whether its changes reach a branch: it is its base, or that of its stack.
     pub fn comes_to(&self, branch: &str) -> bool {
         self.base_branch == branch || self.stack.as_ref().is_some_and(|stack| stack.base_branch == branch)
     }
@@ -114,12 +114,12 @@ pub enum ReviewDecision {
     ChangesRequested,
 }
 
-/// A part of what stands beside a pull request.
+/// A part of a pull request's sidebar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SidebarPart {
     /// Labels, by name.
     Labels,
-    /// To whom it is assigned, by login.
+    /// Its assignees, by login.
     Assignees,
     /// People whose review is asked for, by login.
     Reviewers,
@@ -142,14 +142,14 @@ pub struct NewPullRequest {
     pub draft: bool,
 }
 
-/// What came of opening a pull request.
+/// The result of opening a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreatedPullRequest {
     /// Opened.
     Created(Box<PullRequest>),
     /// One is open for that branch already: read it and think again.
     Exists,
-    /// Nothing lies between base and head.
+    /// Base and head do not differ.
     NothingBetween,
 }
 

@@ -38,12 +38,12 @@ pub struct CheckRecord {
     /// What it concluded, as GitHub writes it, and its title; `None` while it is in progress, and of records of
     /// something else.
     pub verdict: Option<CheckVerdict>,
-    /// What came of the button that was pressed on it last, as the check says it.
+    /// The result of the last button that was pressed on it, as the check says it.
     pub pressed: Option<String>,
 }
 
 impl CheckRecord {
-    /// One that says nothing of a check: only that a commit was looked at under that name.
+    /// A record without a check: it only says that a commit was examined under that name.
     pub fn noted(repository: u64, head: &CommitId, name: &str) -> Self {
         Self {
             repository,

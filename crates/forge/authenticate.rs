@@ -6,11 +6,11 @@ use crate::api::Actor;
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::http::HttpRequest;
-use crate::shared::Shared;
-use crate::state::Token;
+use crate::shared::SharedState;
+use crate::state::BearerToken;
 
 /// Finds out who asks, by `Authorization: Bearer`, `token` or `Basic`.
-pub(crate) fn authenticate(shared: &Shared, request: &HttpRequest) -> Result<Actor, ApiError> {
+pub(crate) fn authenticate(shared: &SharedState, request: &HttpRequest) -> Result<Actor, ApiError> {
     let Some(header) = request.header("authorization") else { return Ok(Actor::Nobody) };
     let (scheme, credentials) = header.split_once(' ').unwrap_or((header, ""));
     let token = if scheme.eq_ignore_ascii_case("basic") {
@@ -29,8 +29,8 @@ pub(crate) fn authenticate(shared: &Shared, request: &HttpRequest) -> Result<Act
         return Ok(Actor::App);
     }
     match state.tokens.get(&token) {
-        Some(Token::User(account)) => Ok(Actor::User(account.clone())),
-        Some(Token::Installation { installation, permissions, repositories, expires_at })
+        Some(BearerToken::User(account)) => Ok(Actor::User(account.clone())),
+        Some(BearerToken::Installation { installation, permissions, repositories, expires_at })
             if *expires_at > now() && state.installations.contains_key(installation) =>
         {
             Ok(Actor::Installation {

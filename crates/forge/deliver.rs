@@ -10,13 +10,13 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 use crate::outbox::Delivery;
-use crate::shared::Shared;
+use crate::shared::SharedState;
 
 /// GitHub gives up on a webhook after ten seconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends what is queued, one delivery after the other, until the forge goes.
-pub(crate) async fn deliver(shared: Arc<Shared>) {
+pub(crate) async fn deliver(shared: Arc<SharedState>) {
     let client: Client<HttpConnector, Full<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
     loop {
         let next = {

@@ -83,7 +83,7 @@ impl Matching {
     }
 }
 
-struct Planned {
+struct PlannedFault {
     matching: Matching,
     fault: Fault,
     strike: Strike,
@@ -107,13 +107,13 @@ pub(crate) type Chooser = Box<dyn FnMut(Struck<'_>) -> Option<(Strike, Fault)> +
 /// Faults that still wait for their request.
 #[derive(Default)]
 pub(crate) struct Faults {
-    planned: Vec<Planned>,
+    planned: Vec<PlannedFault>,
     chooser: Option<Chooser>,
 }
 
 impl Faults {
     pub(crate) fn plan(&mut self, times: u32, matching: Matching, strike: Strike, fault: Fault) {
-        self.planned.push(Planned { matching, fault, strike, times });
+        self.planned.push(PlannedFault { matching, fault, strike, times });
     }
 
     /// Every so many matching requests one of these strikes, each in its turn, until faults are cleared.

@@ -22,7 +22,7 @@ impl HttpRequest {
     }
 }
 
-/// An answer before it goes on the wire.
+/// An answer before it is sent.
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,

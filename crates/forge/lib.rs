@@ -90,7 +90,7 @@ pub use forge::{
     Options, PullState, PullView, StatusView,
 };
 pub use log::{Exchange, Recording, Surface};
-pub use outbox::{Delivery, Order};
+pub use outbox::{Delivery, DeliveryOrder};
 pub use random::CANARY;
 pub use state::{MergeMethod, Permission, Protection, ReviewState, Selection};
 pub use store::StoreError;

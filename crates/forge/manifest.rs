@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::random::random_text;
-use crate::shared::Shared;
+use crate::shared::SharedState;
 use crate::state::{AccountKind, Registration, State};
 use crate::url_encoding::{encode, parse_query};
 
-type Fields = BTreeMap<String, String>;
+type ManifestFields = BTreeMap<String, String>;
 
 /// GitHub takes no longer name.
 const NAME_CHARACTERS: usize = 34;
@@ -24,7 +24,7 @@ pub(crate) fn is_here(path: &str) -> bool {
     path.ends_with("/settings/apps/new") || path == "/settings/apps/manifest"
 }
 
-pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
+pub(crate) fn answer(shared: &SharedState, request: &HttpRequest) -> HttpResponse {
     let mut state = shared.lock();
     let form = parse_query(&String::from_utf8_lossy(&request.body));
     let segments: Vec<&str> = request.path.trim_matches('/').split('/').collect();
@@ -46,7 +46,7 @@ pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
     }
 }
 
-fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
+fn text<'a>(fields: &'a ManifestFields, name: &str) -> &'a str {
     fields.get(name).map(String::as_str).unwrap_or_default()
 }
 
@@ -113,7 +113,7 @@ fn ask(state: &State, owner: &str, manifest: &str, carried: &str) -> HttpRespons
 }
 
 /// Sends somebody back with a code.
-fn agree(state: &mut State, form: &Fields) -> HttpResponse {
+fn agree(state: &mut State, form: &ManifestFields) -> HttpResponse {
     let registration = match read(state, text(form, "manifest")) {
         Ok(registration) => Registration { owner: text(form, "owner").to_owned(), ..registration },
         Err(why) => return HttpResponse::error(&ApiError::unprocessable(why)),

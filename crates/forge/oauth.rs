@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use crate::error::ApiError;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::random::{random_secret, random_text};
-use crate::shared::Shared;
-use crate::state::{AccountKind, Authorization, State, Token};
+use crate::shared::SharedState;
+use crate::state::{AccountKind, Authorization, BearerToken, State};
 use crate::url_encoding::{encode, parse_query};
 
-type Fields = BTreeMap<String, String>;
+type OAuthFields = BTreeMap<String, String>;
 
-pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
+pub(crate) fn answer(shared: &SharedState, request: &HttpRequest) -> HttpResponse {
     let mut state = shared.lock();
     let form = || parse_query(&String::from_utf8_lossy(&request.body));
     match (request.method.as_str(), request.path.as_str()) {
@@ -41,12 +41,12 @@ pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
     }
 }
 
-fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
+fn text<'a>(fields: &'a OAuthFields, name: &str) -> &'a str {
     fields.get(name).map(String::as_str).unwrap_or_default()
 }
 
 /// Why nobody is sent back there.
-fn refuse(state: &State, fields: &Fields) -> Option<HttpResponse> {
+fn refuse(state: &State, fields: &OAuthFields) -> Option<HttpResponse> {
     let refuse = |why: &str| HttpResponse::error(&ApiError::new(404, why));
     if text(fields, "client_id") != state.app.client_id() {
         return Some(refuse("There is no App of that client id."));
@@ -62,7 +62,7 @@ fn escape(text: &str) -> String {
 }
 
 /// The page on which somebody says who they are.
-fn choose(state: &State, fields: &Fields) -> HttpResponse {
+fn choose(state: &State, fields: &OAuthFields) -> HttpResponse {
     if let Some(refused) = refuse(state, fields) {
         return refused;
     }
@@ -89,7 +89,7 @@ fn choose(state: &State, fields: &Fields) -> HttpResponse {
 }
 
 /// Sends somebody back with a code.
-fn authorize(state: &mut State, fields: &Fields) -> HttpResponse {
+fn authorize(state: &mut State, fields: &OAuthFields) -> HttpResponse {
     if let Some(refused) = refuse(state, fields) {
         return refused;
     }
@@ -108,7 +108,7 @@ fn authorize(state: &mut State, fields: &Fields) -> HttpResponse {
 }
 
 /// The answer to an exchange: refusals come with status 200.
-fn exchange(state: &mut State, fields: &Fields) -> Value {
+fn exchange(state: &mut State, fields: &OAuthFields) -> Value {
     let refuse = |word: &str| json!({"error": word, "error_description": "It is refused."});
     if text(fields, "client_id") != state.app.client_id()
         || text(fields, "client_secret") != state.app.client_secret
@@ -126,6 +126,6 @@ fn exchange(state: &mut State, fields: &Fields) -> Value {
         return refuse("bad_verification_code");
     }
     let token = random_secret("ghu_");
-    state.tokens.insert(token.clone(), Token::User(known.account));
+    state.tokens.insert(token.clone(), BearerToken::User(known.account));
     json!({"access_token": token, "token_type": "bearer", "scope": ""})
 }

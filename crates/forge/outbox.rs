@@ -61,7 +61,7 @@ impl Delivery {
 
 /// In which order held deliveries go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum DeliveryOrder {
     /// As they happened.
     AsHappened,
     /// The last first.
@@ -84,8 +84,8 @@ impl Outbox {
         !self.in_flight && (self.paused || self.queue.is_empty())
     }
 
-    pub(crate) fn reorder(&mut self, order: Order) {
-        if order == Order::Reversed {
+    pub(crate) fn reorder(&mut self, order: DeliveryOrder) {
+        if order == DeliveryOrder::Reversed {
             self.queue.make_contiguous().reverse();
         }
     }

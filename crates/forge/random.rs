@@ -11,7 +11,7 @@ pub(crate) fn random_text(prefix: &str) -> String {
     format!("{prefix}{hex}")
 }
 
-/// What stands in every secret that a forge makes, so that one that leaks is recognised wherever it turns up.
+/// Part of every secret that a forge makes, so that a leaked one is recognised anywhere.
 pub const CANARY: &str = "c4n4ry5ecret";
 
 /// Random text that nobody else may see.

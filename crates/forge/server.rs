@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::api::{self, Actor, Call, REQUESTS_PER_HOUR, Reply};
+use crate::api::{self, Actor, ForgeCall, REQUESTS_PER_HOUR, Reply};
 use crate::authenticate::authenticate;
 use crate::clock::now;
 use crate::error::ApiError;
@@ -21,7 +21,7 @@ use crate::faults::{Fault, Strike};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::log::{Exchange, Recording, Surface};
 use crate::random::random_guid;
-use crate::shared::Shared;
+use crate::shared::SharedState;
 use crate::smart_http::{self, GitRequest};
 use crate::state::State;
 use crate::url_encoding::{decode, parse_query};
@@ -40,7 +40,7 @@ impl fmt::Display for Dropped {
 impl std::error::Error for Dropped {}
 
 /// Accepts connections until the runtime goes.
-pub(crate) async fn serve(shared: Arc<Shared>, listener: TcpListener) {
+pub(crate) async fn serve(shared: Arc<SharedState>, listener: TcpListener) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
         stream.set_nodelay(true).ok();
@@ -56,7 +56,10 @@ pub(crate) async fn serve(shared: Arc<Shared>, listener: TcpListener) {
     }
 }
 
-async fn handle(shared: Arc<Shared>, incoming: Request<Incoming>) -> Result<Response<Full<Bytes>>, Dropped> {
+async fn handle(
+    shared: Arc<SharedState>,
+    incoming: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Dropped> {
     let (head, body) = incoming.into_parts();
     let body = body.collect().await.map_err(|_| Dropped)?.to_bytes();
     let request = HttpRequest {
@@ -104,19 +107,19 @@ struct Address<'a> {
 
 /// Where the API is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Base {
+enum ApiBase {
     /// At the root, and below `/api` as well.
     Anywhere,
     /// Below `/api` alone, as GitHub Enterprise Server has it.
     BelowApi,
 }
 
-fn address(path: &str, base: Base) -> Address<'_> {
+fn address(path: &str, base: ApiBase) -> Address<'_> {
     let below_api = path.strip_prefix("/api/v3");
-    if path == "/api/graphql" || (path == "/graphql" && base == Base::Anywhere) {
+    if path == "/api/graphql" || (path == "/graphql" && base == ApiBase::Anywhere) {
         return Address { surface: Surface::GraphQl, path: "/graphql" };
     }
-    if base == Base::BelowApi
+    if base == ApiBase::BelowApi
         && below_api.is_none()
         && api::is_api(path.trim_start_matches('/').split('/').next().unwrap_or_default())
     {
@@ -138,12 +141,12 @@ fn address(path: &str, base: Base) -> Address<'_> {
 }
 
 fn answer(
-    shared: &Shared,
+    shared: &SharedState,
     request: &HttpRequest,
     struck: Option<(Strike, Fault)>,
 ) -> (HttpResponse, Option<Fault>) {
     let began = Instant::now();
-    let base = if shared.lock().enterprise.is_some() { Base::BelowApi } else { Base::Anywhere };
+    let base = if shared.lock().enterprise.is_some() { ApiBase::BelowApi } else { ApiBase::Anywhere };
     let address = address(&request.path, base);
     let actor = authenticate(shared, request);
     let who = actor.as_ref().map_or_else(|_| "nobody".to_owned(), Actor::describe);
@@ -186,7 +189,12 @@ fn answer(
     (response, struck.map(|(_, fault)| fault))
 }
 
-fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor: &Actor) -> HttpResponse {
+fn perform(
+    shared: &SharedState,
+    request: &HttpRequest,
+    address: &Address<'_>,
+    actor: &Actor,
+) -> HttpResponse {
     match address.surface {
         Surface::Git => git(shared, request, address.path, actor),
         Surface::Pages if address.path.starts_with("/login/oauth/") => oauth::answer(shared, request),
@@ -204,7 +212,8 @@ fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor:
             let mut state = shared.lock();
             let url = format!("{}{}", state.web, request.path);
             let accept = request.header("accept").unwrap_or_default();
-            let mut call = Call { state: &mut state, actor, query: &query, body: &body, url: &url, accept };
+            let mut call =
+                ForgeCall { state: &mut state, actor, query: &query, body: &body, url: &url, accept };
             if address.surface == Surface::GraphQl {
                 return match actor {
                     Actor::Nobody | Actor::App => HttpResponse::error(&ApiError::new(401, "Bad credentials")),
@@ -226,7 +235,7 @@ fn perform(shared: &Shared, request: &HttpRequest, address: &Address<'_>, actor:
     }
 }
 
-fn git(shared: &Shared, request: &HttpRequest, path: &str, actor: &Actor) -> HttpResponse {
+fn git(shared: &SharedState, request: &HttpRequest, path: &str, actor: &Actor) -> HttpResponse {
     let path = path.trim_start_matches('/');
     let mut parts = path.splitn(3, '/');
     let (owner, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());

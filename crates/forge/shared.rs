@@ -7,15 +7,15 @@ use tokio::sync::Notify;
 use crate::state::State;
 
 /// The state behind its lock.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     state: Mutex<State>,
     /// Notified whenever something may have been put into the outbox.
     pub(crate) outbox_changed: Notify,
 }
 
-impl Shared {
-    pub(crate) fn new(state: State) -> Shared {
-        Shared { state: Mutex::new(state), outbox_changed: Notify::new() }
+impl SharedState {
+    pub(crate) fn new(state: State) -> SharedState {
+        SharedState { state: Mutex::new(state), outbox_changed: Notify::new() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use crate::api::{Actor, READ_CODE, WRITE_CODE, permit};
 use crate::error::ApiError;
-use crate::shared::Shared;
+use crate::shared::SharedState;
 use crate::state::State;
 use crate::store::run;
 
@@ -25,7 +25,7 @@ pub(crate) struct GitRequest<'a> {
 /// Content type and body of the answer.
 pub(crate) type GitAnswer = Result<(String, Vec<u8>), ApiError>;
 
-pub(crate) fn answer(shared: &Shared, actor: &Actor, request: &GitRequest<'_>) -> GitAnswer {
+pub(crate) fn answer(shared: &SharedState, actor: &Actor, request: &GitRequest<'_>) -> GitAnswer {
     let service = match (request.method, request.rest) {
         ("GET", "info/refs") => request.service.unwrap_or_default(),
         ("POST", service) => service,
@@ -59,7 +59,7 @@ fn permit_git(state: &State, actor: &Actor, full_name: &str, write: bool) -> Res
 }
 
 fn serve(
-    shared: &Shared,
+    shared: &SharedState,
     actor: &Actor,
     request: &GitRequest<'_>,
     service: &str,
@@ -92,7 +92,7 @@ fn serve(
 
 /// Receives a push while nothing else changes the repository, and does what follows from it.
 fn push(
-    shared: &Shared,
+    shared: &SharedState,
     actor: &Actor,
     full_name: &str,
     mut command: std::process::Command,
@@ -105,7 +105,7 @@ fn push(
     };
     for reference in pushed_references(body) {
         if state.check_rules(full_name, &reference).is_err() {
-            // The rule is told to Git as a refusal of that one reference.
+            // Git gets the rule as a refusal of that one reference.
             command.env("GIT_CONFIG_COUNT", "1");
             command.env("GIT_CONFIG_KEY_0", "receive.hideRefs").env("GIT_CONFIG_VALUE_0", &reference);
         }
@@ -121,9 +121,9 @@ fn push(
     Ok(answer)
 }
 
-type Moved = (String, Option<ObjectId>, Option<ObjectId>);
+type MovedRef = (String, Option<ObjectId>, Option<ObjectId>);
 
-fn moved(before: &[(String, ObjectId)], after: &[(String, ObjectId)]) -> Vec<Moved> {
+fn moved(before: &[(String, ObjectId)], after: &[(String, ObjectId)]) -> Vec<MovedRef> {
     let find = |list: &[(String, ObjectId)], name: &str| {
         list.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
     };

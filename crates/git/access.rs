@@ -1,4 +1,4 @@
-//! How a remote repository is opened: nobody's, with a token or password, with an SSH key.
+//! Access to a remote repository: anonymous, with a token or password, or with an SSH key.
 //!
 //! Secrets live in memory; the `ssh` program alone reads its key from a file, in a folder of its own that
 //! is gone when the transfer is.
@@ -20,14 +20,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 use url::Url;
 
-use super::remote::{Bounds, Remote, STALLED};
+use super::remote::{HttpRemote, RemoteBounds, STALLED};
 
 /// The file beside the key that gets what `ssh` says.
 const SAID: &str = "said";
 
 /// What a remote repository is shown.
 #[derive(Debug, Clone, Default)]
-pub enum Access {
+pub enum RemoteCredential {
     /// Nothing: it is public.
     #[default]
     Public,
@@ -47,7 +47,7 @@ pub enum Access {
     },
 }
 
-impl Access {
+impl RemoteCredential {
     /// A token of a forge.
     pub fn token(token: &SecretString) -> Self {
         Self::Basic { user: "x-access-token".to_owned(), password: token.clone() }
@@ -81,10 +81,14 @@ fn last_words(text: &str, folder: &Path) -> Option<String> {
 }
 
 /// Opens the way to a remote; nothing is sent yet. Over HTTP an answer is bounded.
-pub(super) fn connect(url: &str, access: &Access, bounds: Bounds) -> Result<Connection, String> {
+pub(super) fn connect(
+    url: &str,
+    access: &RemoteCredential,
+    bounds: RemoteBounds,
+) -> Result<Connection, String> {
     let explained = |error: gix::Error| with_causes(&error);
     let parsed = gix::url::parse(url).map_err(explained)?;
-    if let Access::Key { key, known_hosts } = access {
+    if let RemoteCredential::Key { key, known_hosts } = access {
         let folder = write_key(key, known_hosts).map_err(|error| format!("the SSH key: {error}"))?;
         let options = ssh::connect::Options {
             command: Some(ssh_command(folder.path())),
@@ -101,28 +105,29 @@ pub(super) fn connect(url: &str, access: &Access, bounds: Bounds) -> Result<Conn
         return Ok(Connection { transport: Box::new(transport), key: None });
     }
     let address = Url::parse(url).map_err(|error| error.to_string())?;
-    let remote = Remote::new(&host_of(&address), bounds);
+    let remote = HttpRemote::new(&host_of(&address), bounds);
     let mut transport = http::Transport::new_http(remote, parsed, Protocol::V2, false);
     transport.configure(&http_options(address, access)).map_err(explained)?;
     Ok(Connection { transport: Box::new(transport), key: None })
 }
 
-fn http_options(url: Url, access: &Access) -> http::Options {
+fn http_options(url: Url, access: &RemoteCredential) -> http::Options {
     let client = http::reqwest::Options {
         configure_client: Some(Box::new(move |client| {
-            // Who runs Capstan names the remote, or GitHub's API that names it: forges lie in private networks, too.
+            // The operator names the remote, or GitHub's API that names it: forges are in private networks,
+            // too.
             Ok(configure_blocking(client, &url, &Reach::Network, STALLED))
         })),
         configure_request: None,
     };
     let extra_headers = match access {
-        Access::Basic { user, password } => {
+        RemoteCredential::Basic { user, password } => {
             let credentials = format!("{user}:{}", password.expose_secret());
             let credentials = base64::engine::general_purpose::STANDARD.encode(credentials);
             // In memory only.
             vec![format!("Authorization: Basic {credentials}")]
         }
-        Access::Public | Access::Key { .. } => Vec::new(),
+        RemoteCredential::Public | RemoteCredential::Key { .. } => Vec::new(),
     };
     http::Options {
         extra_headers,
@@ -146,8 +151,8 @@ fn write_key(key: &SecretString, known_hosts: &str) -> std::io::Result<TempDir> 
     Ok(folder)
 }
 
-/// `ssh` that reads nobody's configuration, asks nobody, and trusts the hosts given alone. What it says goes into
-/// a file: a log of ours is no place for another program's lines.
+/// `ssh` that reads no configuration, never prompts, and trusts only the given hosts. Its output goes into a
+/// file: our log does not contain another program's lines.
 fn ssh_command(folder: &Path) -> OsString {
     let quoted = |name: &str| format!("'{}'", folder.join(name).display().to_string().replace('\'', "'\\''"));
     format!(
@@ -161,8 +166,8 @@ fn ssh_command(folder: &Path) -> OsString {
 }
 
 /// Refuses URLs that would show a secret to the network, or that carry one themselves. The reason.
-pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
-    if let Access::Key { .. } = access {
+pub(super) fn check_url(url: &str, access: &RemoteCredential) -> Result<(), String> {
+    if let RemoteCredential::Key { .. } = access {
         let parsed = gix::url::parse(url).map_err(|error| with_causes(&error))?;
         if parsed.scheme != gix::url::Scheme::Ssh {
             return Err("an SSH key opens only ssh:// URLs".to_owned());
@@ -176,7 +181,7 @@ pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
     match parsed.scheme() {
         "https" => Ok(()),
         "http" if parsed.host_str().is_some_and(plain_http::is_private) => Ok(()),
-        "file" if parsed.host().is_none() && matches!(access, Access::Public) => Ok(()),
+        "file" if parsed.host().is_none() && matches!(access, RemoteCredential::Public) => Ok(()),
         "ssh" => Err("an ssh:// URL needs a key: `identity` and `known_hosts` in its Secret".to_owned()),
         _ => Err(format!("only https (and http {}) keeps the token secret", plain_http::WHERE)),
     }
@@ -185,7 +190,7 @@ pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
 /// A URL as it may be shown.
 pub(super) fn without_credentials(url: &str) -> String {
     let unreadable = || "<a clone URL that cannot be read>".to_owned();
-    // `git@host:path` is no URL, and holds no secret.
+    // `git@host:path` is not a URL, and contains no secret.
     let Ok(mut parsed) = Url::parse(url) else {
         return if url.contains("//") || url.matches('@').count() > 1 {
             unreadable()
@@ -204,27 +209,27 @@ pub(super) fn without_credentials(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn token() -> Access {
-        Access::token(&SecretString::from("s3cret"))
+    fn token() -> RemoteCredential {
+        RemoteCredential::token(&SecretString::from("s3cret"))
     }
 
-    fn key() -> Access {
-        Access::Key { key: SecretString::from("key"), known_hosts: String::new() }
+    fn key() -> RemoteCredential {
+        RemoteCredential::Key { key: SecretString::from("key"), known_hosts: String::new() }
     }
 
     #[test]
     fn no_secret_goes_over_an_open_line_or_stands_in_a_url() {
         for (url, access, fits) in [
             ("https://git.example.com/acme/fleet.git", token(), true),
-            ("https://git.example.com/acme/fleet.git", Access::Public, true),
+            ("https://git.example.com/acme/fleet.git", RemoteCredential::Public, true),
             ("http://127.0.0.1:3000/acme/fleet.git", token(), true),
             ("http://git.tools.svc/acme/fleet.git", token(), true),
-            ("http://git.tools.svc.cluster.local:3000/acme/fleet.git", Access::Public, true),
+            ("http://git.tools.svc.cluster.local:3000/acme/fleet.git", RemoteCredential::Public, true),
             ("http://git.svc.example.com/acme/fleet.git", token(), false),
             ("http://git.example.com/acme/fleet.git", token(), false),
-            ("http://git.example.com/acme/fleet.git", Access::Public, false),
+            ("http://git.example.com/acme/fleet.git", RemoteCredential::Public, false),
             ("https://u:p@git.example.com/acme/fleet.git", token(), false),
-            ("file:///srv/fleet.git", Access::Public, true),
+            ("file:///srv/fleet.git", RemoteCredential::Public, true),
             ("file:///srv/fleet.git", token(), false),
             ("ssh://git@git.example.com/acme/fleet.git", key(), true),
             ("git@git.example.com:acme/fleet.git", key(), true),

@@ -16,7 +16,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use capstan_model::tree::CommitId;
 use serde::{Deserialize, Serialize};
 
-use super::access::{Access, check_url, without_credentials};
+use super::access::{RemoteCredential, check_url, without_credentials};
 use super::fetch::{FetchFailure, resolve_branch};
 use super::mirror::{Mirrors, run_blocking};
 use capstan_ports::{MirrorError, SourceError, SourceTree, TreeSource};
@@ -27,7 +27,7 @@ pub struct BranchSource {
     repository: u64,
     url: String,
     branch: String,
-    access: Access,
+    access: RemoteCredential,
     /// Names the commit that is kept.
     last: PathBuf,
     /// The tree that was given last: the same commit is not listed again.
@@ -36,7 +36,7 @@ pub struct BranchSource {
 
 /// What the small file holds.
 #[derive(Serialize, Deserialize, PartialEq, Eq)]
-struct Last {
+struct BranchFile {
     url: String,
     branch: String,
     commit: CommitId,
@@ -55,7 +55,7 @@ impl BranchSource {
     /// A branch at a URL. `name` tells the sources of a state directory apart.
     ///
     /// # Errors
-    /// A URL that cannot be used, or that would show a secret; a branch that is no name of one; a state
+    /// A URL that cannot be used, or that would show a secret; a branch name that is not valid; a state
     /// directory that cannot be written.
     pub fn open(
         mirrors: Arc<Mirrors>,
@@ -63,7 +63,7 @@ impl BranchSource {
         name: &str,
         url: &str,
         branch: &str,
-        access: Access,
+        access: RemoteCredential,
     ) -> Result<Self, SourceError> {
         check_url(url, &access)
             .map_err(|reason| SourceError::Settings(format!("{}: {reason}", without_credentials(url))))?;
@@ -99,7 +99,7 @@ impl BranchSource {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(disk(&self.last, error)),
         };
-        let last: Last = match serde_json::from_str(&text) {
+        let last: BranchFile = match serde_json::from_str(&text) {
             Ok(last) => last,
             Err(error) => {
                 tracing::warn!(file = %self.last.display(), %error, "the name of the last commit cannot be read");
@@ -114,7 +114,7 @@ impl BranchSource {
         if self.remembered()?.as_ref() == Some(commit) {
             return Ok(());
         }
-        let last = Last { url: self.url.clone(), branch: self.branch.clone(), commit: commit.clone() };
+        let last = BranchFile { url: self.url.clone(), branch: self.branch.clone(), commit: commit.clone() };
         let text = serde_json::to_string(&last).map_err(|error| SourceError::Disk(error.to_string()))?;
         let folder = self.last.parent().unwrap_or(Path::new("."));
         let write = || {
@@ -139,7 +139,7 @@ impl BranchSource {
         }
     }
 
-    /// A mirror that was made anew for another commit has the one that must be kept no more.
+    /// A mirror that was rebuilt for another commit no longer has the one that must be kept.
     async fn restore_kept(&self) -> Result<(), SourceError> {
         if let Some(last) = self.remembered()? {
             let kept = self.mirrors.kept(self.repository, &last).await;
@@ -228,7 +228,7 @@ fn disk(path: &Path, error: impl std::fmt::Display) -> SourceError {
     SourceError::Disk(format!("{}: {error}", path.display()))
 }
 
-/// The number of a URL's mirror: forges number their repositories, others are told apart by their URL.
+/// The number of a URL's mirror: forges number their repositories, other remotes are identified by their URL.
 fn number_of(url: &str) -> u64 {
     let digest = digest(&SHA256, url.as_bytes());
     digest.as_ref().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))

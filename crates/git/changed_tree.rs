@@ -57,7 +57,7 @@ fn stored(entry: &TreeEntry) -> Option<StoredFile> {
         EntryKind::Executable => GitKind::BlobExecutable,
         EntryKind::Symlink => GitKind::Link,
         EntryKind::Submodule => GitKind::Commit,
-        // It stands under a name that is not its own.
+        // Its name here is not its own.
         EntryKind::Unnamed => return None,
     };
     let id = object_id(entry.blob.as_str())?;

@@ -28,10 +28,10 @@ const REPEATED_ENTRIES: usize = 20_000;
 /// A folder that holds others several times is not listed where those have more entries together than this.
 const COUNTLESS: u64 = 100_000;
 
-/// A folder that stands elsewhere too is not listed again where it has more entries than this.
+/// A folder that also occurs elsewhere is not listed again if it has more entries than this.
 const COUNTLESS_AGAIN: u64 = 1_000;
 
-/// What stands in a folder that is not listed: it has the folder's id, so that it can never be read.
+/// The only entry of a folder that is not listed: it has the folder's id, so that it can never be read.
 const STAND_IN: &str = "files-without-number.yaml";
 
 /// Why a folder that is not listed is not read.
@@ -43,7 +43,7 @@ pub(super) const UNNAMED: &str = "its name has a backslash or is not UTF-8";
 /// Why a commit's files cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ListError {
-    /// They are more than are read, whoever asks how often.
+    /// There are more than may be read, and that will not change.
     #[error("{0}")]
     TooLarge(String),
     /// An object is not what it should be.
@@ -76,22 +76,22 @@ impl CommitTree {
         root: ObjectId,
         earlier: Option<&Arc<Folder>>,
     ) -> Result<Option<Self>, ListError> {
-        let mut listing = Listing::default();
-        let list = |listing: &mut Listing| {
+        let mut listing = TreeListing::default();
+        let list = |listing: &mut TreeListing| {
             objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))
         };
         let mut listed = list(&mut listing);
         if listing.repeats() {
             // Most snapshots never come here, and asking beforehand would read each of their folders.
-            listing = Listing { weights: Some(Weights::default()), ..Listing::default() };
+            listing = TreeListing { weights: Some(Weights::default()), ..TreeListing::default() };
             listed = list(&mut listing);
         }
         let folders_read = listing.folders_read;
         Ok(listed?.map(|root| Self { objects, root, shows: Shows::All, folders_read }))
     }
 
-    /// Of the tree `root` this one file that lies in it directly, if it does: for what is too large to be listed.
-    /// `None` where it is not in the database.
+    /// The tree `root` with only this one of its own files, if it has it: for a tree that is too large to be
+    /// listed. `None` where it is not in the database.
     pub(super) fn of_file(objects: Arc<Objects>, root: ObjectId, file: &RepoPath) -> Option<Self> {
         let files = objects.with(|repository| {
             if repository.try_find_header(root).ok()??.size() > MAXIMUM_FOLDER_BYTES {
@@ -147,7 +147,7 @@ impl Tree for CommitTree {
     }
 
     fn stored(&self) -> Option<StoredTree> {
-        // Whoever opens it by its id would read all of it.
+        // Opening it by its id would read all of it.
         if self.shows != Shows::All {
             return None;
         }
@@ -165,7 +165,7 @@ impl Tree for CommitTree {
 }
 
 #[derive(Default)]
-struct Listing {
+struct TreeListing {
     folders_read: usize,
     /// Files, and folders that were read.
     entries: usize,
@@ -178,24 +178,24 @@ struct Listing {
     weights: Option<Weights>,
 }
 
-impl Listing {
+impl TreeListing {
     /// Whether it ended because it is to be begun again with the folders' weights.
     const fn repeats(&self) -> bool {
         self.weights.is_none() && self.repeated > REPEATED_ENTRIES
     }
 
-    /// Whether a folder is not to be listed, since the snapshot has more entries than are listed: it holds another one
-    /// several times that is large, or is large and stands elsewhere too.
+    /// Whether a folder is not listed, since the snapshot has more entries than are listed: it contains a
+    /// large folder several times, or is large and occurs elsewhere too.
     fn is_countless(&mut self, repository: &gix::Repository, id: ObjectId, is_again: bool) -> bool {
         let Some(weights) = &mut self.weights else { return false };
-        let Weight { entries, in_twins } = weights.of(repository, id, 0);
+        let FolderWeight { entries, in_twins } = weights.of(repository, id, 0);
         // The root comes first, and is asked whether everything can be listed.
         let all = *weights.all.get_or_insert(entries);
         all > MAXIMUM_ENTRIES as u64 && (in_twins > COUNTLESS || is_again && entries > COUNTLESS_AGAIN)
     }
 
-    /// The tree `id` that stands at `path`. What has a name that is no part of a path here (no UTF-8, or a backslash in
-    /// it) is kept as one entry under an escaped name, a folder too.
+    /// The tree `id` at `path`. An entry whose name cannot be part of a path here (no UTF-8, or a backslash
+    /// in it) is kept as one entry under an escaped name, a folder too.
     fn folder(
         &mut self,
         repository: &gix::Repository,
@@ -223,7 +223,7 @@ impl Listing {
         };
         let header = repository.try_find_header(id).map_err(|error| broken(&error))?;
         let Some(header) = header else { return Ok(None) };
-        // Its size stands before it: nothing larger is unpacked.
+        // Its size precedes it: a larger one is not unpacked.
         if header.size() > MAXIMUM_FOLDER_BYTES {
             return Err(ListError::TooLarge(format!(
                 "the listing of `{path}` has more than {} MiB: divide the folder",
@@ -235,7 +235,7 @@ impl Listing {
         let tree = object
             .try_into_tree()
             .map_err(|_| ListError::Broken(format!("object {id} at `{path}` is not a folder")))?;
-        let mut known = Known::of(earlier);
+        let mut known = EarlierFolders::of(earlier);
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         let mut unnamed = Vec::new();
         for entry in tree.iter() {
@@ -283,7 +283,7 @@ impl Listing {
     }
 }
 
-impl Listing {
+impl TreeListing {
     /// A folder of which only that it is there is shown.
     fn not_listed(&mut self, id: ObjectId, path: RepoPath) -> Result<Arc<Folder>, ListError> {
         self.count(1, path.as_str().len() + 1 + STAND_IN.len(), &path)?;
@@ -312,29 +312,29 @@ impl Listing {
     }
 }
 
-/// How much is in folders, each looked at once however often it stands somewhere.
+/// Sizes of folders, each computed once however often it occurs.
 #[derive(Default)]
 struct Weights {
-    known: HashMap<ObjectId, Weight>,
+    known: HashMap<ObjectId, FolderWeight>,
     /// Entries of the whole snapshot.
     all: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Weight {
+struct FolderWeight {
     /// Files and folders, to any depth.
     entries: u64,
-    /// Those of them that lie in folders which stand in it directly, and several times.
+    /// Those of them in folders that it contains directly, and several times.
     in_twins: u64,
 }
 
 impl Weights {
     /// What cannot be read weighs nothing: listing it says why.
-    fn of(&mut self, repository: &gix::Repository, id: ObjectId, depth: usize) -> Weight {
+    fn of(&mut self, repository: &gix::Repository, id: ObjectId, depth: usize) -> FolderWeight {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
-        let mut weight = Weight::default();
+        let mut weight = FolderWeight::default();
         let header = repository.try_find_header(id).ok().flatten();
         let is_read =
             depth <= MAXIMUM_DEPTH && header.is_some_and(|header| header.size() <= MAXIMUM_FOLDER_BYTES);
@@ -361,12 +361,12 @@ impl Weights {
 }
 
 /// The folders of an earlier state of a folder, asked for about in their order.
-struct Known<'a> {
+struct EarlierFolders<'a> {
     folders: &'a [Arc<Folder>],
     at: usize,
 }
 
-impl<'a> Known<'a> {
+impl<'a> EarlierFolders<'a> {
     fn of(earlier: Option<&'a Arc<Folder>>) -> Self {
         Self { folders: earlier.map(|folder| folder.folders()).unwrap_or_default(), at: 0 }
     }
@@ -401,7 +401,7 @@ mod tests {
     fn a_commit_is_listed_at_each_bound_and_refused_beyond() {
         let folder = RepoPath::parse("acme").unwrap();
         let listed = |entries: usize, path_bytes: usize| {
-            let mut listing = Listing::default();
+            let mut listing = TreeListing::default();
             // One after the other, as they are found.
             listing.count(entries / 2, path_bytes / 2, &folder).unwrap();
             let rest = listing.count(entries - entries / 2, path_bytes - path_bytes / 2, &folder);

@@ -18,15 +18,15 @@ use gix::protocol::ls_refs::RefPrefixes;
 use gix::protocol::transport::Service;
 use gix::protocol::{Handshake, LsRefsCommand};
 
-use super::access::{Access, Connection, connect};
+use super::access::{Connection, RemoteCredential, connect};
 use super::mirror_limits::MirrorLimits;
-use super::remote::Bounds;
+use super::remote::RemoteBounds;
 
 /// What Capstan calls itself.
 const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));
 
 /// What it may cost to ask where a branch is.
-const BRANCH: Bounds = Bounds { bytes: 32 << 20, within: Duration::from_secs(120) };
+const BRANCH: RemoteBounds = RemoteBounds { bytes: 32 << 20, within: Duration::from_secs(120) };
 /// What a fetch may bring beside its pack, which is bounded by itself.
 const BESIDE_PACK_BYTES: u64 = 32 << 20;
 
@@ -51,7 +51,7 @@ pub(super) enum FetchFailure {
 pub(super) struct Fetch<'a> {
     pub(super) repository: &'a gix::Repository,
     pub(super) url: &'a str,
-    pub(super) access: &'a Access,
+    pub(super) access: &'a RemoteCredential,
     /// What is wanted: at least one.
     pub(super) commits: &'a [ObjectId],
     /// Commits that are here with all their content.
@@ -90,7 +90,7 @@ impl Fetch<'_> {
         deadline: Instant,
         exceeded: &mut Option<String>,
     ) -> Result<Received, FetchFailure> {
-        let bounds = Bounds {
+        let bounds = RemoteBounds {
             bytes: self.limits.fetch_bytes.saturating_add(BESIDE_PACK_BYTES),
             within: self.limits.fetch_timeout,
         };
@@ -101,7 +101,7 @@ impl Fetch<'_> {
         gix::protocol::fetch(
             &mut negotiation,
             |pack, progress, interrupt| {
-                let mut pack = Bounded { pack, taken: 0, deadline, limits: self.limits, exceeded };
+                let mut pack = BoundedPack { pack, taken: 0, deadline, limits: self.limits, exceeded };
                 let written = pack::Bundle::write_to_directory(
                     &mut pack,
                     Some(packs),
@@ -151,10 +151,10 @@ fn names_no_commit_of_theirs(reason: &str) -> bool {
 }
 
 /// Begins to talk with a remote.
-fn greet(connection: &mut Connection, access: &Access) -> Result<Handshake, FetchFailure> {
+fn greet(connection: &mut Connection, access: &RemoteCredential) -> Result<Handshake, FetchFailure> {
     let refused = match access {
-        Access::Public => "it needs a token or a password, but has none",
-        Access::Basic { .. } | Access::Key { .. } => "the token is refused",
+        RemoteCredential::Public => "it needs a token or a password, but has none",
+        RemoteCredential::Basic { .. } | RemoteCredential::Key { .. } => "the token is refused",
     };
     let greeted = gix::protocol::handshake(
         &mut connection.transport,
@@ -171,7 +171,7 @@ fn greet(connection: &mut Connection, access: &Access) -> Result<Handshake, Fetc
 /// tell of that branch alone.
 pub(super) fn resolve_branch(
     url: &str,
-    access: &Access,
+    access: &RemoteCredential,
     branch: &str,
 ) -> Result<Option<ObjectId>, FetchFailure> {
     let name = format!("refs/heads/{branch}");
@@ -231,7 +231,7 @@ impl Negotiate for Negotiation<'_> {
 }
 
 /// A pack on its way, which ends with an error where it takes too long or brings too much.
-struct Bounded<'a> {
+struct BoundedPack<'a> {
     pack: &'a mut dyn BufRead,
     taken: u64,
     deadline: Instant,
@@ -239,7 +239,7 @@ struct Bounded<'a> {
     exceeded: &'a mut Option<String>,
 }
 
-impl Bounded<'_> {
+impl BoundedPack<'_> {
     fn check(&mut self) -> io::Result<()> {
         let limit = if Instant::now() > self.deadline {
             self.limits.took_too_long()
@@ -253,7 +253,7 @@ impl Bounded<'_> {
     }
 }
 
-impl Read for Bounded<'_> {
+impl Read for BoundedPack<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         let count = self.pack.read(buffer)?;
@@ -262,7 +262,7 @@ impl Read for Bounded<'_> {
     }
 }
 
-impl BufRead for Bounded<'_> {
+impl BufRead for BoundedPack<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.check()?;
         self.pack.fill_buf()
@@ -290,7 +290,7 @@ mod tests {
             let limits = MirrorLimits { fetch_bytes, ..MirrorLimits::default() };
             let (mut pack, mut exceeded, mut brought) = (&b"ten bytes."[..], None, Vec::new());
             let mut pack =
-                Bounded { pack: &mut pack, taken: 0, deadline, limits: &limits, exceeded: &mut exceeded };
+                BoundedPack { pack: &mut pack, taken: 0, deadline, limits: &limits, exceeded: &mut exceeded };
             let read = pack.read_to_end(&mut brought);
             assert_eq!(read.is_ok(), exceeded.is_none());
             exceeded.map_or(Ok(brought.len()), Err)

@@ -34,7 +34,7 @@ pub enum WriteFailure {
         /// The link.
         link: RepoPath,
     },
-    /// Something that is no file stands there, or something that is no folder stands on the way.
+    /// The path has something that is not a file, or a folder on the way is something else.
     #[error("{path}: `{obstacle}` is in the way ({found}); nothing was written")]
     InTheWay {
         /// The file.
@@ -163,7 +163,7 @@ fn check_content(root: &Path, change: &FileChange) -> Result<(), WriteFailure> {
     }
 }
 
-/// One change whose new content lies on the disk, under a name of its own.
+/// One change whose new content is on the disk, under a name of its own.
 struct Staged<'change> {
     change: &'change FileChange,
     target: PathBuf,
@@ -171,7 +171,7 @@ struct Staged<'change> {
 }
 
 /// One change that was made, and the way back.
-struct Done {
+struct CompletedWrite {
     path: RepoPath,
     target: PathBuf,
     /// The file as it was; `None` where there was none. Removed when dropped.
@@ -181,7 +181,7 @@ struct Done {
 struct Transaction<'root> {
     root: &'root Path,
     made_folders: Vec<PathBuf>,
-    done: Vec<Done>,
+    done: Vec<CompletedWrite>,
 }
 
 impl Transaction<'_> {
@@ -235,14 +235,14 @@ impl Transaction<'_> {
 
     fn replace(&mut self, staged: Vec<Staged<'_>>) -> Result<(), WriteFailure> {
         for Staged { change, target, content } in staged {
-            // Looked at once more, at the last moment: staging many files takes a while.
+            // Checked once more, at the last moment: staging many files takes a while.
             check_content(self.root, change)?;
             let io = |source| WriteFailure::Io { path: change.path.clone(), source };
             let original = match &change.before {
                 Some(_) => Some(set_aside(&target).map_err(io)?),
                 None => None,
             };
-            self.done.push(Done { path: change.path.clone(), target: target.clone(), original });
+            self.done.push(CompletedWrite { path: change.path.clone(), target: target.clone(), original });
             match content {
                 Some(content) => content.persist(&target).map_err(|error| io(error.error))?,
                 None => fs::remove_file(&target).map_err(io)?,
@@ -280,7 +280,7 @@ impl Transaction<'_> {
 
     fn undo(self, failure: WriteFailure) -> WriteFailure {
         let mut left = Vec::new();
-        for Done { path, target, original } in self.done.into_iter().rev() {
+        for CompletedWrite { path, target, original } in self.done.into_iter().rev() {
             let undone = match original {
                 Some(original) => original.persist(&target).map_err(|error| {
                     // The only copy: it must not be removed with its guard.
@@ -298,7 +298,7 @@ impl Transaction<'_> {
             }
         }
         for folder in self.made_folders.iter().rev() {
-            // Not empty: somebody else put something there meanwhile, and it stays.
+            // Not empty: another process put something there meanwhile, and it stays.
             let _not_ours = fs::remove_dir(folder);
         }
         match failure {

@@ -21,9 +21,9 @@ pub(super) struct StoredFile {
 }
 
 #[derive(Default)]
-struct Folder {
+struct FolderEntry {
     files: Vec<Entry>,
-    folders: BTreeMap<BString, Folder>,
+    folders: BTreeMap<BString, FolderEntry>,
 }
 
 /// The tree id of a folder, of which these are the files, and of every folder below it, as
@@ -33,7 +33,7 @@ pub(super) fn folder_ids(
     top: &RepoPath,
     hash: gix::hash::Kind,
 ) -> Result<HashMap<RepoPath, TreeId>, gix::Error> {
-    let mut root = Folder::default();
+    let mut root = FolderEntry::default();
     for file in files {
         let mut folder = &mut root;
         let skipped = if top.is_root() { 0 } else { top.as_str().len() + 1 };
@@ -50,7 +50,7 @@ pub(super) fn folder_ids(
 }
 
 fn hash_folder(
-    folder: Folder,
+    folder: FolderEntry,
     path: &mut Vec<u8>,
     hash: gix::hash::Kind,
     ids: &mut HashMap<RepoPath, TreeId>,

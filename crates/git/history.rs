@@ -12,7 +12,7 @@ use super::commit_tree::CommitTree;
 use super::objects::tree_id;
 use capstan_ports::PastFolder;
 
-/// Commits that are looked at: many years of a busy repository, and a second of work.
+/// Commits that are examined: many years of a busy repository, and a second of work.
 const MOST_COMMITS: usize = 20_000;
 /// A file that is larger fits nothing.
 const MOST_BYTES: u64 = 4 << 20;

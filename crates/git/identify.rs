@@ -14,7 +14,7 @@ use super::CheckoutError;
 use super::folder_ids::StoredFile;
 
 /// A file found on disk, or in the index alone.
-pub(super) struct Found {
+pub(super) struct WorkTreeFile {
     pub(super) stored: StoredFile,
     pub(super) seen: Option<Stat>,
 }
@@ -42,7 +42,11 @@ pub(super) struct Identify<'a> {
 
 impl Identify<'_> {
     /// One file; `None` where it went in the meantime.
-    pub(super) fn one(self, path: &BString, known: Option<&Tracked>) -> Result<Option<Found>, CheckoutError> {
+    pub(super) fn one(
+        self,
+        path: &BString,
+        known: Option<&Tracked>,
+    ) -> Result<Option<WorkTreeFile>, CheckoutError> {
         let on_disk = self.root.join(path.to_path_lossy());
         let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
         let metadata = match Metadata::from_path_no_follow(&on_disk) {
@@ -65,14 +69,14 @@ impl Identify<'_> {
             }
             None => match fs::File::open(&on_disk) {
                 Ok(mut file) => self.hash(&mut file, metadata.len(), &on_disk)?,
-                // Listed all the same: whoever reads it is told why it cannot be read.
+                // Listed nevertheless: reading it returns why it cannot be read.
                 Err(_) => self.hash.null(),
             },
         };
-        Ok(Some(Found { stored: StoredFile { path: path.clone(), mode: mode.into(), id }, seen }))
+        Ok(Some(WorkTreeFile { stored: StoredFile { path: path.clone(), mode: mode.into(), id }, seen }))
     }
 
-    /// The mode that `git add` would store. Where the file system cannot tell, the index's stands.
+    /// The mode that `git add` would store. Where the file system has no modes, the index's counts.
     fn mode(self, metadata: &Metadata, known: Option<&Tracked>) -> GitKind {
         let tracked = known.map(|known| known.mode);
         if metadata.is_symlink() || (!self.capabilities.symlink && tracked == Some(Mode::SYMLINK)) {

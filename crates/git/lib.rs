@@ -29,7 +29,7 @@ mod trailers;
 mod work_tree;
 mod workspace;
 
-pub use access::Access;
+pub use access::RemoteCredential;
 pub use branch::BranchSource;
 pub use changed_tree::changed_tree;
 pub use checkout::Checkout;

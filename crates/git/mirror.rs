@@ -1,12 +1,11 @@
 //! Bare shallow mirrors, one a repository, `<state>/mirrors/<repository id>.git`.
 //!
-//! *Expected flow*: a commit that is here is read; one that is not is fetched alone, without its
-//! history, and only what is new of it travels. Its reference `refs/capstan/<commit>` is made last: a
-//! commit counts as here when that reference is, so a fetch that was killed leaves only leftovers,
-//! which the next one clears away. *Guarantees*: one fetch a mirror at a time, between processes too;
-//! the token is never on disk. Packs that become many are put together ([`super::tidying`]). A mirror
-//! that cannot be read, or that grew beyond its limits, is made anew beside the old one and takes its
-//! place when its commit has arrived.
+//! *Expected flow*: a commit that is here is read. Another one is fetched alone, without its history, and
+//! only its new objects travel. Its reference `refs/capstan/<commit>` is written last: a commit counts as
+//! here when that reference exists, so a fetch that was killed leaves only garbage, which the next one
+//! removes. *Guarantees*: one fetch a mirror at a time, between processes too; the token is never on disk.
+//! Too many packs are merged ([`super::tidying`]). A mirror that cannot be read, or that exceeds its limits,
+//! is rebuilt beside the old one and replaces it when its commit has arrived.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -23,7 +22,7 @@ use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
 
-use super::access::{Access, check_url, without_credentials};
+use super::access::{RemoteCredential, check_url, without_credentials};
 use super::commit_tree::{CommitTree, ListError};
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::mirror_limits::MirrorLimits;
@@ -40,20 +39,20 @@ const WANTED_AT_ONCE: usize = 32;
 
 /// All mirrors of a state directory.
 pub struct Mirrors {
-    shelf: Arc<Shelf>,
+    shelf: Arc<MirrorCache>,
 }
 
-struct Shelf {
+struct MirrorCache {
     folder: PathBuf,
     limits: MirrorLimits,
-    places: Mutex<HashMap<u64, Arc<Place>>>,
-    listed: Arc<Listed>,
+    places: Mutex<HashMap<u64, Arc<MirrorFolder>>>,
+    listed: Arc<ListedCommits>,
 }
 
 /// The lists of commits that were read last, so that the next commit of a repository costs the folders
 /// that it changes.
 #[derive(Default)]
-struct Listed {
+struct ListedCommits {
     /// By repository, the one read last in front.
     lists: Mutex<VecDeque<(u64, Arc<Folder>)>>,
     folders: AtomicUsize,
@@ -62,7 +61,7 @@ struct Listed {
 /// How many files all lists that are kept may name together.
 const LISTED_FILES: usize = 1_000_000;
 
-impl Listed {
+impl ListedCommits {
     /// The list that was made last of a repository.
     fn earlier(&self, repository: u64) -> Option<Arc<Folder>> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,9 +87,9 @@ impl Listed {
 }
 
 /// One mirror's place: its folder, and who may change it.
-pub(super) struct Place {
+pub(super) struct MirrorFolder {
     repository: u64,
-    listed: Arc<Listed>,
+    listed: Arc<ListedCommits>,
     pub(super) folder: PathBuf,
     pub(super) lock_file: PathBuf,
     /// Held during a whole fetch; readers of what is here do not wait for it.
@@ -114,7 +113,7 @@ impl Mirrors {
         let folder = state.join("mirrors");
         make_private(&folder)?;
         Ok(Self {
-            shelf: Arc::new(Shelf { folder, limits, places: Mutex::default(), listed: Arc::default() }),
+            shelf: Arc::new(MirrorCache { folder, limits, places: Mutex::default(), listed: Arc::default() }),
         })
     }
 
@@ -123,7 +122,7 @@ impl Mirrors {
         &self,
         repository: u64,
         url: &str,
-        access: &Access,
+        access: &RemoteCredential,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
         let (place, limits) = (self.shelf.place(repository), self.shelf.limits.clone());
@@ -159,12 +158,12 @@ impl Mirror for Mirrors {
         token: &SecretString,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
-        self.snapshot_of(repository.id, &repository.clone_url, &Access::token(token), commit).await
+        self.snapshot_of(repository.id, &repository.clone_url, &RemoteCredential::token(token), commit).await
     }
 
     async fn bring(&self, repository: &Repository, token: &SecretString, commits: &[CommitId]) {
         let (place, limits) = (self.shelf.place(repository.id), self.shelf.limits.clone());
-        let (url, access) = (repository.clone_url.clone(), Access::token(token));
+        let (url, access) = (repository.clone_url.clone(), RemoteCredential::token(token));
         let commits = commits.to_vec();
         let bring = move || {
             place.bring(&limits, &url, &access, &commits);
@@ -233,11 +232,11 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     }
 }
 
-impl Shelf {
-    fn place(&self, repository: u64) -> Arc<Place> {
+impl MirrorCache {
+    fn place(&self, repository: u64) -> Arc<MirrorFolder> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let place = places.entry(repository).or_insert_with(|| {
-            Arc::new(Place {
+            Arc::new(MirrorFolder {
                 repository,
                 listed: Arc::clone(&self.listed),
                 folder: self.folder.join(format!("{repository}.git")),
@@ -286,12 +285,12 @@ impl Shelf {
     }
 }
 
-impl Place {
+impl MirrorFolder {
     fn snapshot(
         &self,
         limits: &MirrorLimits,
         url: &str,
-        access: &Access,
+        access: &RemoteCredential,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
         if let Some(snapshot) = self.read(commit)? {
@@ -335,8 +334,9 @@ impl Place {
             .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched but cannot be read")))
     }
 
-    /// Fetches together what is not here, into a mirror that is there. What fails is left to whoever wants one of them.
-    fn bring(&self, limits: &MirrorLimits, url: &str, access: &Access, commits: &[CommitId]) {
+    /// Fetches what is missing together, into an existing mirror. An error is left to the read that needs one
+    /// of them.
+    fn bring(&self, limits: &MirrorLimits, url: &str, access: &RemoteCredential, commits: &[CommitId]) {
         if check_url(url, access).is_err() {
             return;
         }
@@ -359,7 +359,9 @@ impl Place {
     /// # Errors
     /// It is too large to be read, however often it is fetched.
     fn read(&self, commit: &CommitId) -> Result<Option<Snapshot>, MirrorError> {
-        let Some(Found { objects, root, parents, trailers }) = self.find(commit) else { return Ok(None) };
+        let Some(MirroredCommit { objects, root, parents, trailers }) = self.find(commit) else {
+            return Ok(None);
+        };
         let earlier = self.listed.earlier(self.repository);
         let tree = match CommitTree::list(objects, root, earlier.as_ref()) {
             Ok(Some(tree)) => tree,
@@ -379,14 +381,14 @@ impl Place {
 
     /// A snapshot of a commit that is here, with this one file of its root folder alone.
     fn read_file(&self, commit: &CommitId, file: &RepoPath) -> Option<Snapshot> {
-        let Found { objects, root, parents, trailers } = self.find(commit)?;
+        let MirroredCommit { objects, root, parents, trailers } = self.find(commit)?;
         let tree = CommitTree::of_file(objects, root, file)?;
         let root = tree.folder_id(&RepoPath::root())?;
         Some(Snapshot { commit: commit.clone(), root, parents, trailers, tree: Arc::new(tree) })
     }
 
     /// A commit that is here.
-    fn find(&self, commit: &CommitId) -> Option<Found> {
+    fn find(&self, commit: &CommitId) -> Option<MirroredCommit> {
         let objects = self.open().filter(|objects| !objects.is_damaged())?;
         let (root, parents, trailers) = objects.with(|repository| {
             repository.try_find_reference(&format!("{REFERENCES}{commit}")).ok()??;
@@ -395,7 +397,7 @@ impl Place {
             let parents = found.parent_ids().filter_map(|id| CommitId::parse(&id.to_string()).ok());
             Some((root, parents.collect(), read_trailers(found.message_raw_sloppy())))
         })?;
-        Some(Found { objects, root, parents, trailers })
+        Some(MirroredCommit { objects, root, parents, trailers })
     }
 
     fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
@@ -468,7 +470,7 @@ impl Place {
 }
 
 /// A commit in a mirror.
-struct Found {
+struct MirroredCommit {
     objects: Arc<Objects>,
     root: ObjectId,
     parents: Vec<CommitId>,
@@ -498,7 +500,7 @@ pub(super) fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, 
 fn fetch_into(
     repository: &gix::Repository,
     url: &str,
-    access: &Access,
+    access: &RemoteCredential,
     commits: &[ObjectId],
     limits: &MirrorLimits,
 ) -> Result<(), FetchFailure> {

@@ -13,9 +13,9 @@ pub struct MirrorLimits {
     pub small_packs: usize,
     /// Above so many packs that is done before the next fetch, which waits for it: there was no rest.
     pub small_packs_at_work: usize,
-    /// A mirror with more packs is made anew: it was read all the time, so that none could go.
+    /// A mirror with more packs is rebuilt: it was read all the time, so that none could be removed.
     pub packs: usize,
-    /// A mirror that takes more bytes is made anew.
+    /// A mirror that takes more bytes is rebuilt.
     pub mirror_bytes: u64,
 }
 

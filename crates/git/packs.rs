@@ -66,7 +66,7 @@ pub(super) fn put_together(repository: &gix::Repository, packs: &[PathBuf]) -> R
             .map_err(|error| with_causes(&error))?;
         ids.extend(index.iter().map(|entry| entry.oid));
     }
-    // What a process that died here leaves behind is no pack, and goes with the other leftovers.
+    // A file that a killed process leaves here is not a pack, and is removed with other garbage.
     let whole = folder.join("together.tmp");
     let written = write_pack(repository, &whole, &ids).and_then(|mut file| {
         pack::Bundle::write_to_directory(
@@ -158,7 +158,7 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-/// Forgets all but the newest references: each is told to the remote with every fetch.
+/// Deletes all but the newest references: each is sent to the remote with every fetch.
 pub(super) fn forget_old_commits(references: &Path) {
     let entries = fs::read_dir(references).into_iter().flatten().flatten();
     let mut known: Vec<(SystemTime, PathBuf)> =

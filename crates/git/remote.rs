@@ -16,7 +16,7 @@ use gix::protocol::transport::client::blocking_io::http::{
 use url::Url;
 
 type Client = http::reqwest::Remote;
-type Outcome<T> = Result<T, gix::Error>;
+type RemoteResult<T> = Result<T, gix::Error>;
 
 /// The most bytes of a handshake: what the server can do, and of an old one every reference.
 const HANDSHAKE_BYTES: u64 = 32 << 20;
@@ -26,7 +26,7 @@ pub(super) const STALLED: Duration = Duration::from_secs(60);
 
 /// What an answer may cost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct RemoteBounds {
     /// The most bytes of it; of a handshake less.
     pub(super) bytes: u64,
     /// How long it may take from the question to its last byte.
@@ -34,28 +34,28 @@ pub(super) struct Bounds {
 }
 
 /// A remote over HTTP.
-pub(super) struct Remote {
+pub(super) struct HttpRemote {
     client: Client,
     /// As sentences begin.
     host: Arc<str>,
-    bounds: Bounds,
+    bounds: RemoteBounds,
     /// Where it led, without the end that Git puts to it.
     base: Option<String>,
 }
 
-impl Remote {
-    pub(super) fn new(host: &str, bounds: Bounds) -> Self {
+impl HttpRemote {
+    pub(super) fn new(host: &str, bounds: RemoteBounds) -> Self {
         Self { client: Client::default(), host: host.into(), bounds, base: None }
     }
 
-    fn ending<A>(&self, answer: A, bounds: Bounds, until: Instant) -> Ending<A> {
-        Ending { answer, host: Arc::clone(&self.host), taken: 0, bounds, until }
+    fn ending<A>(&self, answer: A, bounds: RemoteBounds, until: Instant) -> EndingAnswer<A> {
+        EndingAnswer { answer, host: Arc::clone(&self.host), taken: 0, bounds, until }
     }
 }
 
-impl Http for Remote {
+impl Http for HttpRemote {
     type Headers = Box<dyn BufRead + Send + Unpin>;
-    type ResponseBody = Ending<<Client as Http>::ResponseBody>;
+    type ResponseBody = EndingAnswer<<Client as Http>::ResponseBody>;
     type PostBody = <Client as Http>::PostBody;
 
     fn get(
@@ -63,9 +63,9 @@ impl Http for Remote {
         url: &str,
         base_url: &str,
         headers: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> Outcome<GetResponse<Self::Headers, Self::ResponseBody>> {
+    ) -> RemoteResult<GetResponse<Self::Headers, Self::ResponseBody>> {
         let sent: Vec<String> = headers.into_iter().map(|header| header.as_ref().to_owned()).collect();
-        let bounds = Bounds { bytes: self.bounds.bytes.min(HANDSHAKE_BYTES), ..self.bounds };
+        let bounds = RemoteBounds { bytes: self.bounds.bytes.min(HANDSHAKE_BYTES), ..self.bounds };
         let until = Instant::now() + bounds.within;
         let (mut url, mut base) = (url.to_owned(), base_url.to_owned());
         let mut redirects = 0..MOST_REDIRECTS;
@@ -74,8 +74,8 @@ impl Http for Remote {
             let body = self.ending(body, bounds, until);
             let mut read = Vec::new();
             if let Err(error) = headers.read_to_end(&mut read) {
-                // A status of failure is told apart by whoever reads the headers.
-                let failed = Failed(Some(told(&self.host, error)));
+                // The reader of the headers distinguishes an error status.
+                let failed = MissingHeaders(Some(told(&self.host, error)));
                 return Ok(GetResponse { headers: Box::new(BufReader::new(failed)), body });
             }
             let Some(location) = leads(&read) else {
@@ -97,7 +97,7 @@ impl Http for Remote {
         base_url: &str,
         headers: impl IntoIterator<Item = impl AsRef<str>>,
         kind: PostBodyDataKind,
-    ) -> Outcome<PostResponse<Self::Headers, Self::ResponseBody, Self::PostBody>> {
+    ) -> RemoteResult<PostResponse<Self::Headers, Self::ResponseBody, Self::PostBody>> {
         let until = Instant::now() + self.bounds.within;
         let PostResponse { post_body, headers, body } = self.client.post(url, base_url, headers, kind)?;
         let body = self.ending(body, self.bounds, until);
@@ -105,7 +105,7 @@ impl Http for Remote {
         Ok(PostResponse { post_body, headers: Box::new(headers), body })
     }
 
-    fn configure(&mut self, config: &dyn Any) -> Outcome<()> {
+    fn configure(&mut self, config: &dyn Any) -> RemoteResult<()> {
         self.client.configure(config)
     }
 
@@ -114,7 +114,7 @@ impl Http for Remote {
     }
 }
 
-/// Where headers lead that are no answer of Git's: the status is not told.
+/// The reason why headers are not an answer of Git's: the status is not passed on.
 fn leads(headers: &[u8]) -> Option<String> {
     let headers = String::from_utf8_lossy(headers);
     let value = |wanted: &str| {
@@ -147,24 +147,24 @@ fn told(host: &str, error: io::Error) -> io::Error {
 }
 
 /// Headers that did not come.
-struct Failed(Option<io::Error>);
+struct MissingHeaders(Option<io::Error>);
 
-impl Read for Failed {
+impl Read for MissingHeaders {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
 }
 
 /// An answer that ends.
-pub(super) struct Ending<A> {
+pub(super) struct EndingAnswer<A> {
     answer: A,
     host: Arc<str>,
     taken: u64,
-    bounds: Bounds,
+    bounds: RemoteBounds,
     until: Instant,
 }
 
-impl<A> Ending<A> {
+impl<A> EndingAnswer<A> {
     fn check(&self) -> io::Result<()> {
         if Instant::now() > self.until {
             let seconds = self.bounds.within.as_secs();
@@ -180,7 +180,7 @@ impl<A> Ending<A> {
     }
 }
 
-impl<A: Read> Read for Ending<A> {
+impl<A: Read> Read for EndingAnswer<A> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         let count = self.answer.read(buffer).map_err(|error| told(&self.host, error))?;
@@ -189,7 +189,7 @@ impl<A: Read> Read for Ending<A> {
     }
 }
 
-impl<A: BufRead> BufRead for Ending<A> {
+impl<A: BufRead> BufRead for EndingAnswer<A> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.check()?;
         self.answer.fill_buf().map_err(|error| told(&self.host, error))
@@ -211,7 +211,7 @@ mod tests {
     use secrecy::SecretString;
 
     use super::*;
-    use crate::access::Access;
+    use crate::access::RemoteCredential;
     use crate::fetch::{FetchFailure, resolve_branch};
 
     const TIP: &str = "9d1f000000000000000000000000000000000000";
@@ -238,7 +238,7 @@ mod tests {
             Self { port, asked }
         }
 
-        fn ask(&self, path: &str, access: &Access) -> Result<String, String> {
+        fn ask(&self, path: &str, access: &RemoteCredential) -> Result<String, String> {
             match resolve_branch(&format!("http://127.0.0.1:{}{path}", self.port), access, "main") {
                 Ok(tip) => Ok(tip.unwrap().to_string()),
                 Err(FetchFailure::Remote(reason)) => Err(reason),
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Capabilities of so many bytes in all that nobody knows.
+    /// Unknown capabilities of so many bytes in all.
     fn filling(mut bytes: usize) -> String {
         let mut text = String::with_capacity(bytes);
         while bytes > 0 {
@@ -328,8 +328,8 @@ mod tests {
             ("/5.git", format!("/4.git{END}")),
             ("/6.git", format!("/5.git{END}")),
         ]);
-        let token = Access::token(&SecretString::from("s3cret"));
-        for (access, has_token) in [(Access::Public, false), (token, true)] {
+        let token = RemoteCredential::token(&SecretString::from("s3cret"));
+        for (access, has_token) in [(RemoteCredential::Public, false), (token, true)] {
             for path in ["/new.git", "/old.git", "/older.git", "/5.git"] {
                 assert_eq!(server.ask(path, &access).as_deref(), Ok(TIP), "{path} {access:?}");
                 let asked = server.take_asked();
@@ -358,8 +358,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let ask = |scheme: &str| {
-            let asked =
-                resolve_branch(&format!("{scheme}://127.0.0.1:{port}/a.git"), &Access::Public, "main");
+            let asked = resolve_branch(
+                &format!("{scheme}://127.0.0.1:{port}/a.git"),
+                &RemoteCredential::Public,
+                "main",
+            );
             asked.unwrap_err().to_string()
         };
         let speaking = thread::spawn(move || {
@@ -385,9 +388,9 @@ mod tests {
     #[test]
     fn a_handshake_is_read_up_to_its_bound_and_no_further() {
         let server = Server::start(Vec::new());
-        assert_eq!(server.ask("/large.git", &Access::Public).as_deref(), Ok(TIP));
+        assert_eq!(server.ask("/large.git", &RemoteCredential::Public).as_deref(), Ok(TIP));
         for path in ["/larger.git", "/endless.git"] {
-            let reason = server.ask(path, &Access::Public).unwrap_err();
+            let reason = server.ask(path, &RemoteCredential::Public).unwrap_err();
             let told = format!("127.0.0.1:{} answers with more than 33554432 bytes", server.port);
             assert!(reason.ends_with(&told), "{path}: {reason}");
         }
@@ -396,10 +399,10 @@ mod tests {
     #[test]
     fn an_answer_ends_by_bytes_and_by_time() {
         let ending = |bytes, until| {
-            let bounds = Bounds { bytes, within: Duration::from_secs(7) };
+            let bounds = RemoteBounds { bytes, within: Duration::from_secs(7) };
             let mut text = String::new();
             let mut answer =
-                Remote::new("git.example.com", bounds).ending(Cursor::new("ten bytes."), bounds, until);
+                HttpRemote::new("git.example.com", bounds).ending(Cursor::new("ten bytes."), bounds, until);
             answer.read_to_string(&mut text).map(|_| text).map_err(|error| error.to_string())
         };
         let later = Instant::now() + Duration::from_secs(3_600);

@@ -18,15 +18,15 @@ const OPEN: usize = 64;
 /// Mirrors that are open, and what was listed of each last.
 #[derive(Default)]
 pub struct OpenedTrees {
-    mirrors: HashMap<PathBuf, Opened>,
+    mirrors: HashMap<PathBuf, OpenedStore>,
 }
 
-struct Opened {
+struct OpenedStore {
     objects: Arc<Objects>,
     listed: Option<Arc<Folder>>,
 }
 
-impl Opened {
+impl OpenedStore {
     fn at(git_dir: &Path) -> Result<Self, String> {
         let repository = open_isolated(git_dir).map_err(|error| with_causes(&error))?;
         Ok(Self { objects: Objects::new(repository), listed: None })
@@ -50,14 +50,14 @@ impl StoredTrees for OpenedTrees {
         match known.map(|known| known.list(stored)) {
             Some(Ok(Some(tree))) => return Ok(tree),
             Some(Err(error @ ListError::TooLarge(_))) => return Err(error.to_string()),
-            // What was fetched since it was opened may lie in a pack that it does not know, or has no room for
-            // (gix' table of packs does not grow), or in a mirror that took the place of the one that was opened.
+            // A later fetch may be in a pack that it does not know, or has no room for (gix' table of packs
+            // does not grow), or in a mirror that replaced the opened one.
             Some(Ok(None) | Err(ListError::Broken(_))) | None => {}
         }
         if self.mirrors.len() >= OPEN {
             self.mirrors.clear();
         }
-        let mut anew = Opened::at(&stored.git_dir)?;
+        let mut anew = OpenedStore::at(&stored.git_dir)?;
         let tree = anew.list(stored).map_err(|error| error.to_string())?;
         self.mirrors.insert(stored.git_dir.clone(), anew);
         tree.ok_or_else(|| format!("the mirror {} does not hold {}", stored.git_dir.display(), stored.tree))

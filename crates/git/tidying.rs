@@ -1,4 +1,4 @@
-//! When a mirror's packs are put together: once nobody reads it, so that nobody waits for it.
+//! When a mirror's packs are merged: while it is not read, so that no read waits for it.
 //!
 //! Each fetch brings a pack ([`super::packs`]), and packs that are read may not go. A run reads its mirror from its first
 //! to its last step; after it there is mostly a moment of rest. Where runs follow each other without one, the next fetch
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::mirror::{Place, REFERENCES};
+use super::mirror::{MirrorFolder, REFERENCES};
 use super::mirror_limits::MirrorLimits;
 use super::mirror_lock::{clear_leftovers, lock};
 use super::objects::Objects;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// For how long; the next fetch looks again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-impl Place {
+impl MirrorFolder {
     /// Waits in the background for the moment at which small packs may be put together, where there are many.
     pub(super) fn tidy_at_rest(self: Arc<Self>, limits: &MirrorLimits) {
         let most = limits.small_packs;
@@ -46,7 +46,7 @@ impl Place {
         open.is_none_or(|objects| self.is_unread(&objects))
     }
 
-    /// Whether there is nothing to be tidied any more. Whoever fetches goes before.
+    /// Whether there is nothing left to tidy. A fetch has priority.
     fn tidy(&self, most: usize) -> bool {
         let Ok(_alone) = self.writing.try_lock() else { return false };
         let Some(objects) = self.open() else { return true };
@@ -73,8 +73,8 @@ impl Place {
         Arc::strong_count(objects) <= 2 && earlier.iter().all(|objects| objects.strong_count() == 0)
     }
 
-    /// The same mirror with its small packs put together, where there are more than so many packs and nobody reads them. A
-    /// mirror that is read goes on with what it has. Only called by the one who holds the lock.
+    /// The same mirror with its small packs merged, where there are more than so many packs and it is not
+    /// read. A mirror that is read stays as it is. Only called by the holder of the lock.
     pub(super) fn with_fewer_packs(&self, objects: Arc<Objects>, most: usize) -> Arc<Objects> {
         let small = small_ones(packs_of(&self.folder), most);
         if small.is_empty() || !self.is_unread(&objects) {

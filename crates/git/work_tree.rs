@@ -19,14 +19,14 @@ use gix::objs::tree::EntryKind as GitKind;
 
 use super::commit_tree::UNNAMED;
 use super::folder_ids::{StoredFile, folder_ids};
-use super::identify::{Found, Identify, Tracked};
+use super::identify::{Identify, Tracked, WorkTreeFile};
 use super::objects::{Objects, blob_id, entry_kind, too_large};
 use super::{CheckoutError, MAXIMUM_FILE_BYTES};
 
-/// A snapshot of a work tree: tracked files as they are on disk, and files that are not tracked and
-/// not ignored. Symbolic links are entries and never followed; repositories inside the work tree that
-/// are no submodules are left out. Contents are read when asked for, and refused when the file has
-/// changed since the snapshot was made: the same path always gives the same bytes.
+/// A snapshot of a work tree: tracked files as they are on disk, and files that are not tracked and not
+/// ignored. Symbolic links are entries and never followed; repositories inside the work tree are left out
+/// unless they are submodules. Contents are read on demand, and refused if the file has changed since the
+/// snapshot was made: the same path always gives the same bytes.
 ///
 /// Files are hashed as they are: a file that was edited *and* is converted on `git add` (line ends, LFS)
 /// gets the id of its bytes on disk.
@@ -45,7 +45,7 @@ pub(super) struct WorkTree {
 impl WorkTree {
     /// Lists the work tree at `root`.
     pub(super) fn list(objects: Arc<Objects>, root: &Path) -> Result<Self, CheckoutError> {
-        let listing = objects.with(|repository| Listing::new(repository, root))?;
+        let listing = objects.with(|repository| IndexListing::new(repository, root))?;
         let hash = listing.identify.hash;
         let mut found = listing.run(&objects)?;
         // Both lists have this order: it is that of the bytes.
@@ -136,7 +136,7 @@ impl Tree for WorkTree {
     }
 }
 
-/// The folder and the first name in a path that is no part of one here.
+/// The folder and the first name in a path that cannot be part of one here.
 fn up_to_unnamed(path: &BStr) -> (RepoPath, BString) {
     let mut folder = RepoPath::root();
     for name in path.split_str("/") {
@@ -180,7 +180,7 @@ pub(super) fn stored_in<'s>(stored: &'s [StoredFile], folder: &RepoPath) -> &'s 
 }
 
 /// What is known before the walk over the disk: the index.
-struct Listing<'a> {
+struct IndexListing<'a> {
     root: &'a Path,
     tracked: HashMap<BString, Tracked>,
     tracked_folders: HashSet<BString>,
@@ -195,13 +195,13 @@ enum Untracked {
 }
 
 /// A folder that is still to be walked.
-type Ahead = (BString, Untracked);
+type FolderToWalk = (BString, Untracked);
 
 /// How many folders for each thread there shall be before the walk is shared: so few that finding them costs
 /// nothing, so many that no thread waits long for another one's last.
 const FOLDERS_OF_A_THREAD: usize = 8;
 
-impl<'a> Listing<'a> {
+impl<'a> IndexListing<'a> {
     fn new(repository: &gix::Repository, root: &'a Path) -> Result<Self, CheckoutError> {
         let failed = |error: gix::Error| CheckoutError::unreadable(root, &error);
         let index = repository.index_or_empty().map_err(failed)?;
@@ -242,12 +242,12 @@ impl<'a> Listing<'a> {
         })
     }
 
-    /// The files on disk, found and looked at on all cores, and what a sparse checkout left out.
-    fn run(&self, objects: &Objects) -> Result<Vec<Found>, CheckoutError> {
+    /// The files on disk, found and examined on all cores, and those that a sparse checkout left out.
+    fn run(&self, objects: &Objects) -> Result<Vec<WorkTreeFile>, CheckoutError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let mut ahead = VecDeque::from([(BString::default(), Untracked::Wanted)]);
         let mut walked = objects.with(|repository| {
-            let mut walk = Walk::new(self, repository)?;
+            let mut walk = DiskWalk::new(self, repository)?;
             while ahead.len() < threads * FOLDERS_OF_A_THREAD
                 && let Some(next) = ahead.pop_front()
             {
@@ -255,11 +255,11 @@ impl<'a> Listing<'a> {
             }
             Ok::<_, CheckoutError>(walk.walked)
         })?;
-        let ahead: Vec<Ahead> = ahead.into();
+        let ahead: Vec<FolderToWalk> = ahead.into();
         let next = AtomicUsize::new(0);
         let share = || {
             objects.with(|repository| {
-                let mut walk = Walk::new(self, repository)?;
+                let mut walk = DiskWalk::new(self, repository)?;
                 while let Some(folder) = ahead.get(next.fetch_add(1, Ordering::Relaxed)) {
                     walk.all_below(folder.clone())?;
                 }
@@ -288,7 +288,7 @@ impl<'a> Listing<'a> {
                 && !unskipped.contains(path)
                 && let Some(mode) = known.mode.to_tree_entry_mode()
             {
-                found.push(Found {
+                found.push(WorkTreeFile {
                     stored: StoredFile { path: path.clone(), mode, id: known.id },
                     seen: None,
                 });
@@ -301,21 +301,21 @@ impl<'a> Listing<'a> {
 /// What a walk came by.
 #[derive(Default)]
 struct Walked {
-    found: Vec<Found>,
+    found: Vec<WorkTreeFile>,
     /// What a sparse checkout would leave out, and is there.
     unskipped: Vec<BString>,
 }
 
 /// One thread's walk over the disk, guided by the index and the ignore rules.
-struct Walk<'l, 'repository> {
-    listing: &'l Listing<'l>,
+struct DiskWalk<'l, 'repository> {
+    listing: &'l IndexListing<'l>,
     excludes: gix::AttributeStack<'repository>,
     walked: Walked,
 }
 
-impl<'l, 'repository> Walk<'l, 'repository> {
+impl<'l, 'repository> DiskWalk<'l, 'repository> {
     fn new(
-        listing: &'l Listing<'l>,
+        listing: &'l IndexListing<'l>,
         repository: &'repository gix::Repository,
     ) -> Result<Self, CheckoutError> {
         let failed = |error: gix::Error| CheckoutError::unreadable(listing.root, &error);
@@ -324,7 +324,7 @@ impl<'l, 'repository> Walk<'l, 'repository> {
         Ok(Self { listing, excludes, walked: Walked::default() })
     }
 
-    fn all_below(&mut self, folder: Ahead) -> Result<(), CheckoutError> {
+    fn all_below(&mut self, folder: FolderToWalk) -> Result<(), CheckoutError> {
         let mut ahead = vec![folder];
         while let Some(next) = ahead.pop() {
             ahead.extend(self.step(next)?);
@@ -333,7 +333,7 @@ impl<'l, 'repository> Walk<'l, 'repository> {
     }
 
     /// Takes in the files of one folder; the folders in it that are to be walked.
-    fn step(&mut self, (mut path, untracked): Ahead) -> Result<Vec<Ahead>, CheckoutError> {
+    fn step(&mut self, (mut path, untracked): FolderToWalk) -> Result<Vec<FolderToWalk>, CheckoutError> {
         let on_disk = self.listing.root.join(path.to_path_lossy());
         let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
         let mut ahead = Vec::new();
@@ -386,7 +386,7 @@ impl<'l, 'repository> Walk<'l, 'repository> {
         let on_disk = self.listing.root.join(path.to_path_lossy());
         let head = gix::open(on_disk).ok().and_then(|inner| inner.head_id().ok().map(gix::Id::detach));
         self.note_unskipped(path, known);
-        self.walked.found.push(Found {
+        self.walked.found.push(WorkTreeFile {
             stored: StoredFile {
                 path: path.clone(),
                 mode: GitKind::Commit.into(),

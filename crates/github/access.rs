@@ -31,13 +31,13 @@ pub(super) enum Task {
 }
 
 /// A right: what it is about, and `read` or `write`.
-pub(super) type Right = (&'static str, &'static str);
+pub(super) type TokenRight = (&'static str, &'static str);
 
 impl Task {
     /// The rights that it needs, in GitHub's words
     /// (<https://docs.github.com/en/rest/authentication/permissions-required-for-github-apps>). To read metadata goes
     /// with each of them.
-    pub(super) const fn rights(self) -> &'static [Right] {
+    pub(super) const fn rights(self) -> &'static [TokenRight] {
         match self {
             Self::Find => &[("metadata", "read")],
             Self::Fetch => &[("contents", "read")],
@@ -67,14 +67,14 @@ impl Task {
 
 /// What a token of an installation is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Access {
+pub(super) struct TokenAccess {
     pub(super) installation: u64,
     /// The one repository; `None` only to find out which there are.
     pub(super) repository: Option<u64>,
     pub(super) task: Task,
 }
 
-impl Access {
+impl TokenAccess {
     /// Finding out which repositories there are.
     pub(super) const fn find(installation: u64) -> Self {
         Self { installation, repository: None, task: Task::Find }

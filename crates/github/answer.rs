@@ -30,15 +30,15 @@ const NOT_WRITTEN: &str = "it redirects in a way that may turn a write into a re
 /// What octocrab hands up.
 pub(super) type CrabResponse = Response<BoxBody<Bytes, octocrab::Error>>;
 
-/// An answer that is no failure of the server's.
+/// An answer that is not a server error.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GitHubAnswer {
     pub(super) doing: String,
     method: Method,
     said: Result<CrabResponse, Box<GitHubError>>,
 }
 
-impl Answer {
+impl GitHubAnswer {
     /// Reads the words of a refusal; a failure of the server's is an error.
     pub(super) async fn of(
         doing: String,
@@ -117,7 +117,7 @@ fn words_of(status: StatusCode) -> String {
 
 /// GitHub's words: the message, and the messages of its `errors`.
 fn message(refusal: &GitHubError) -> String {
-    // Where `errors` is no list, octocrab gives all of the body as the message.
+    // Where `errors` is not a list, octocrab gives all of the body as the message.
     let body: Option<serde_json::Value> = serde_json::from_str(&refusal.message).ok();
     let own = body.as_ref().and_then(|body| body.get("message")?.as_str());
     let mut text = own.unwrap_or(&refusal.message).to_owned();
@@ -273,14 +273,14 @@ mod tests {
         }
     }
 
-    fn answered(response: http::response::Builder, body: &'static str) -> Answer {
+    fn answered(response: http::response::Builder, body: &'static str) -> GitHubAnswer {
         let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed();
         let response = response.body(body).unwrap();
-        let answer = Answer::of("opening".to_owned(), Method::POST, response).now_or_never().unwrap();
+        let answer = GitHubAnswer::of("opening".to_owned(), Method::POST, response).now_or_never().unwrap();
         answer.unwrap()
     }
 
-    fn answer(body: &'static str) -> Answer {
+    fn answer(body: &'static str) -> GitHubAnswer {
         answered(Response::builder().status(422), body)
     }
 

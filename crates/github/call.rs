@@ -1,18 +1,18 @@
-//! What is asked of GitHub: as whom, where, and whether it may be asked again.
+//! A call to GitHub: its identity, its address, and whether it may be repeated.
 
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use url::{Position, Url};
 
-use super::access::{Access, Task};
-use capstan_budget::{Cost, Resource};
+use super::access::{Task, TokenAccess};
+use capstan_budget::{Cost, PrimaryLimit};
 use capstan_ports::Repository;
 
 /// The route of GraphQL, for metrics and for finding its URL.
 pub(super) const GRAPHQL: &str = "/graphql";
 
-/// Whom GitHub's limits count a call against.
+/// The account that GitHub's limits count a call for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CountedFor {
     /// The App itself.
@@ -40,31 +40,31 @@ impl std::fmt::Display for CountedFor {
     }
 }
 
-/// As whom a call is made.
+/// The identity that makes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Identity {
+pub(super) enum CallerIdentity {
     /// The App itself.
     App,
     /// One of its installations, for a task.
-    Installation(Access),
+    Installation(TokenAccess),
     /// A person who signed in, by a digest of their token.
     Person(u64),
 }
 
-impl Identity {
+impl CallerIdentity {
     /// For reading in a repository.
     pub(super) const fn reading(repository: &Repository) -> Self {
-        Self::Installation(Access::to(Task::Read, repository))
+        Self::Installation(TokenAccess::to(Task::Read, repository))
     }
 
     /// For a task in a repository.
     pub(super) const fn doing(task: Task, repository: &Repository) -> Self {
-        Self::Installation(Access::to(task, repository))
+        Self::Installation(TokenAccess::to(task, repository))
     }
 
     /// For finding out which repositories there are.
     pub(super) const fn finding(installation: u64) -> Self {
-        Self::Installation(Access::find(installation))
+        Self::Installation(TokenAccess::find(installation))
     }
 
     pub(super) const fn counted_for(self) -> CountedFor {
@@ -78,15 +78,15 @@ impl Identity {
 
 /// Whether a call may be repeated when its fate is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum Repeatable {
     Reads,
     /// Doing it twice is doing it once.
     WritesAgain,
-    /// Done twice it would be there twice: whoever makes the call looks whether it was done.
+    /// Repeating it would create it twice: the caller checks whether it was done.
     Writes,
 }
 
-impl Effect {
+impl Repeatable {
     pub(super) const fn writes(self) -> bool {
         !matches!(self, Self::Reads)
     }
@@ -123,7 +123,7 @@ const NOTIFY: &[(Method, &str)] = &[
     (Method::PUT, "/repos/{owner}/{repo}/pulls/{pull_number}/merge-async"),
 ];
 
-/// What people see in a conversation without being told of it: counted as content too, to be on the safe side.
+/// What people see in a conversation without a notification: counted as content too, to be on the safe side.
 const SEEN: &[(Method, &str)] = &[
     (Method::POST, "/repos/{owner}/{repo}/check-runs"),
     (Method::POST, "/repos/{owner}/{repo}/statuses/{sha}"),
@@ -139,12 +139,12 @@ pub(super) enum Keep {
 /// What the layers below octocrab know of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
-    pub(super) identity: Identity,
-    /// The route as GitHub documents it: a metric's label, hence a closed set.
+    pub(super) identity: CallerIdentity,
+    /// The route as GitHub documents it: a metric's label, so a closed set.
     pub(super) route: &'static str,
     /// What is being done, for errors.
     pub(super) doing: String,
-    pub(super) effect: Effect,
+    pub(super) effect: Repeatable,
     pub(super) keep: Keep,
 }
 
@@ -153,21 +153,21 @@ impl Terms {
     pub(super) fn cost(&self, method: &Method) -> Cost {
         let is_it = |known: &(Method, &str)| known.0 == *method && known.1 == self.route;
         match self.effect {
-            Effect::Reads => Cost::READ,
+            Repeatable::Reads => Cost::READ,
             _ if NOTIFY.iter().chain(SEEN).any(is_it) => Cost::CONTENT,
             _ => Cost::WRITE,
         }
     }
 
     /// Against which of the primary limits it counts.
-    pub(super) fn resource(&self) -> Resource {
-        if self.route == GRAPHQL { Resource::Graphql } else { Resource::Core }
+    pub(super) fn resource(&self) -> PrimaryLimit {
+        if self.route == GRAPHQL { PrimaryLimit::Graphql } else { PrimaryLimit::Core }
     }
 }
 
 /// One call.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct GitHubCall {
     pub(super) terms: Terms,
     pub(super) method: Method,
     segments: Vec<String>,
@@ -182,21 +182,21 @@ pub(super) struct Call {
 /// What GitHub's API answers with.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.github+json";
 
-impl Call {
+impl GitHubCall {
     pub(super) fn new(
-        identity: Identity,
+        identity: CallerIdentity,
         method: Method,
         route: &'static str,
         doing: String,
-        effect: Effect,
+        effect: Repeatable,
     ) -> Self {
         let terms = Terms { identity, route, doing, effect, keep: Keep::No };
         let (segments, query) = (Vec::new(), Vec::new());
         Self { terms, method, segments, query, body: None, accept: MEDIA_TYPE, token: None }
     }
 
-    pub(super) fn get(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::GET, route, doing, Effect::Reads)
+    pub(super) fn get(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::GET, route, doing, Repeatable::Reads)
     }
 
     /// The path and the query, without the server: octocrab tells its token to no server by name but github.com's.
@@ -218,24 +218,24 @@ impl Call {
 
     /// Doing it twice is doing it once.
     pub(super) const fn repeatable(mut self) -> Self {
-        self.terms.effect = Effect::WritesAgain;
+        self.terms.effect = Repeatable::WritesAgain;
         self
     }
 
-    pub(super) fn post(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::POST, route, doing, Effect::Writes)
+    pub(super) fn post(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::POST, route, doing, Repeatable::Writes)
     }
 
-    pub(super) fn put(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::PUT, route, doing, Effect::Writes)
+    pub(super) fn put(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::PUT, route, doing, Repeatable::Writes)
     }
 
-    pub(super) fn patch(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::PATCH, route, doing, Effect::WritesAgain)
+    pub(super) fn patch(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::PATCH, route, doing, Repeatable::WritesAgain)
     }
 
-    pub(super) fn delete(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::DELETE, route, doing, Effect::WritesAgain)
+    pub(super) fn delete(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::DELETE, route, doing, Repeatable::WritesAgain)
     }
 
     /// The path, a part each; parts are escaped where needed.
@@ -261,8 +261,9 @@ impl Call {
         self
     }
 
-    /// Asks a list for what is newer than that; what is a little older may come, too. GitHub takes whole seconds. A list
-    /// that reaches back for days begins at a whole hour: the next run asks for the same, and is told where nothing is new.
+    /// Asks a list for newer items; slightly older ones may come, too. GitHub takes whole seconds. A list
+    /// that reaches back for days begins at a whole hour: the next run asks for the same, and gets "not
+    /// modified" if nothing is new.
     pub(super) fn since(self, since: Timestamp) -> Self {
         let is_long = Timestamp::now().duration_since(since) > SignedDuration::from_hours(24);
         let step = if is_long { 3_600 } else { 1 };

@@ -17,12 +17,12 @@ use capstan_ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{Call, Effect, Identity};
+use super::call::{CallerIdentity, GitHubCall, Repeatable};
 use super::transport::{GitHub, Paged};
 
 /// GitHub shows so many buttons.
 const BUTTONS: usize = 3;
-/// What GitHub takes, in characters (of a message: in bytes, hence the smaller number).
+/// GitHub's limits, in characters (of a message: in bytes, so the smaller number).
 const SUMMARY_CHARACTERS: usize = 65_535;
 const TITLE_CHARACTERS: usize = 255;
 const MESSAGE_CHARACTERS: usize = 16_000;
@@ -187,8 +187,8 @@ impl Checks for GitHub {
         name: &str,
     ) -> Result<Option<CheckState>, CodeHostError> {
         let doing = format!("reading checks {name} on {commit} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
             .in_repository(repository, &["commits", commit.as_str(), "check-runs"])
             .query("check_name", name)
             .query("filter", "latest")
@@ -249,7 +249,8 @@ impl Checks for GitHub {
         }
         let path = ["check-runs", &id.to_string()];
         let doing = format!("reading check run {id} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), ROUTE, doing).in_repository(repository, &path);
+        let call = GitHubCall::get(CallerIdentity::reading(repository), ROUTE, doing)
+            .in_repository(repository, &path);
         let Said { output: Output { title, summary } } = self.ask(&call).await?;
         let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
         // Nothing is above what says nothing, and what was written there once need not be written again.
@@ -258,7 +259,7 @@ impl Checks for GitHub {
         }
         let summary = format!("{line}\n\n{summary}");
         let doing = format!("updating check run {id} of {}", repository.name);
-        let call = Call::patch(Identity::doing(Task::Report, repository), ROUTE, doing)
+        let call = GitHubCall::patch(CallerIdentity::doing(Task::Report, repository), ROUTE, doing)
             .in_repository(repository, &path)
             .body(json!({"output": {"title": title, "summary": cut_to(&summary, SUMMARY_CHARACTERS)}}));
         self.ask::<IgnoredAny>(&call).await.map(drop)
@@ -282,8 +283,8 @@ impl GitHub {
         name: &str,
     ) -> Result<Vec<CheckPayload>, CodeHostError> {
         let doing = format!("listing checks {name} on {head} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
             .in_repository(repository, &["commits", head.as_str(), "check-runs"])
             .query("check_name", name)
             .query("app_id", self.app_id.to_string())
@@ -312,8 +313,8 @@ impl GitHub {
         body: &Value,
     ) -> Result<CheckPayload, CodeHostError> {
         let doing = format!("reporting check {} on {} of {}", check.name, check.head, repository.name);
-        let identity = Identity::doing(Task::Report, repository);
-        let call = Call::post(identity, "/repos/{owner}/{repo}/check-runs", doing)
+        let identity = CallerIdentity::doing(Task::Report, repository);
+        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/check-runs", doing)
             .in_repository(repository, &["check-runs"])
             .body(body.clone());
         self.ask(&call).await
@@ -362,11 +363,11 @@ impl GitHub {
         body: Value,
     ) -> Result<CheckPayload, CodeHostError> {
         let doing = format!("updating check {} on {} of {}", check.name, check.head, repository.name);
-        let identity = Identity::doing(Task::Report, repository);
-        let mut call = Call::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing);
-        // GitHub adds annotations to those that are there: the next run looks how many that are, and goes on.
+        let identity = CallerIdentity::doing(Task::Report, repository);
+        let mut call = GitHubCall::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing);
+        // GitHub adds annotations to the existing ones: the next run counts them, and continues.
         if body["output"]["annotations"].as_array().is_some_and(|annotations| !annotations.is_empty()) {
-            call.terms.effect = Effect::Writes;
+            call.terms.effect = Repeatable::Writes;
         }
         let call = call.in_repository(repository, &["check-runs", &id.to_string()]).body(body);
         self.ask(&call).await

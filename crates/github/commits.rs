@@ -14,7 +14,7 @@ use capstan_ports::{CodeHostError, CommitStatus, History, Repository, Statuses};
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::pulls::UserPayload;
 use super::transport::GitHub;
 
@@ -60,11 +60,12 @@ struct StatusPayload {
 impl History for GitHub {
     async fn pushes(&self, repository: &Repository, branch: &str) -> Result<Vec<Push>, CodeHostError> {
         let doing = format!("listing pushes to {branch} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/activity", doing)
-            .in_repository(repository, &["activity"])
-            .query("ref", format!("refs/heads/{branch}"))
-            .query("per_page", "100")
-            .conditional();
+        let call =
+            GitHubCall::get(CallerIdentity::reading(repository), "/repos/{owner}/{repo}/activity", doing)
+                .in_repository(repository, &["activity"])
+                .query("ref", format!("refs/heads/{branch}"))
+                .query("per_page", "100")
+                .conditional();
         let found: Vec<ActivityPayload> = self.ask(&call).await?;
         let push = |activity: ActivityPayload| {
             let after = CommitId::parse(&activity.after).ok()?;
@@ -84,11 +85,14 @@ impl History for GitHub {
         }
         let doing = format!("comparing {earlier} with {later} of {}", repository.name);
         // Only the first page lists changed files, with their diffs: the second costs next to nothing.
-        let call =
-            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/compare/{basehead}", doing)
-                .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
-                .query("per_page", "1")
-                .query("page", "2");
+        let call = GitHubCall::get(
+            CallerIdentity::reading(repository),
+            "/repos/{owner}/{repo}/compare/{basehead}",
+            doing,
+        )
+        .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
+        .query("per_page", "1")
+        .query("page", "2");
         let found: Option<ComparePayload> = self.find(&call).await?;
         Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
     }
@@ -103,11 +107,14 @@ impl History for GitHub {
             return Ok(Some(one.clone()));
         }
         let doing = format!("finding where {other} leaves {one} in {}", repository.name);
-        let call =
-            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/compare/{basehead}", doing)
-                .in_repository(repository, &["compare", &format!("{one}...{other}")])
-                .query("per_page", "1")
-                .query("page", "2");
+        let call = GitHubCall::get(
+            CallerIdentity::reading(repository),
+            "/repos/{owner}/{repo}/compare/{basehead}",
+            doing,
+        )
+        .in_repository(repository, &["compare", &format!("{one}...{other}")])
+        .query("per_page", "1")
+        .query("page", "2");
         let found: Option<ForkPointPayload> = self.find(&call).await?;
         Ok(found.map(|found| found.merge_base_commit.sha))
     }
@@ -122,10 +129,13 @@ impl Statuses for GitHub {
         context: &str,
     ) -> Result<Option<CommitStatus>, CodeHostError> {
         let doing = format!("reading statuses of {commit} of {}", repository.name);
-        let call =
-            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/commits/{ref}/status", doing)
-                .in_repository(repository, &["commits", commit.as_str(), "status"])
-                .query("per_page", "100");
+        let call = GitHubCall::get(
+            CallerIdentity::reading(repository),
+            "/repos/{owner}/{repo}/commits/{ref}/status",
+            doing,
+        )
+        .in_repository(repository, &["commits", commit.as_str(), "status"])
+        .query("per_page", "100");
         let found: CombinedPayload = self.ask(&call).await?;
         Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
             |status| CommitStatus {
@@ -156,8 +166,8 @@ impl Statuses for GitHub {
         if let Some(url) = &status.target_url {
             body["target_url"] = url.as_str().into();
         }
-        let call = Call::post(
-            Identity::doing(Task::Report, repository),
+        let call = GitHubCall::post(
+            CallerIdentity::doing(Task::Report, repository),
             "/repos/{owner}/{repo}/statuses/{sha}",
             doing,
         )

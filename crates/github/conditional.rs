@@ -1,7 +1,8 @@
 //! Answers that were given before, so that GitHub may say "not modified", which costs nothing of the
 //! rate limit.
 //!
-//! By hand: octocrab's cache finds an answer by its address, whoever asks, and panics where the answer was given up meanwhile.
+//! By hand: octocrab's cache finds an answer by its address, for any identity, and panics if the answer was
+//! evicted meanwhile.
 //!
 //! They are kept deflated: most of GitHub's JSON is addresses that begin alike, and takes a tenth of its room so.
 
@@ -40,48 +41,49 @@ impl Remembered {
 
     pub(super) fn body(&self) -> Bytes {
         let mut body = Vec::new();
-        // It was written above. Half of an answer is none, which whoever reads it says.
+        // It was compressed above. An incomplete answer fails when it is parsed.
         let _whole = DeflateDecoder::new(&*self.deflated).read_to_end(&mut body);
         body.into()
     }
 }
 
-/// What nobody asked for in so long is not kept. Of what is looked at each time, GitHub is asked every three minutes, and of
-/// a campaign every five; answers about closed pull requests and older commits are never asked for again.
+/// An answer that was not used for so long is not kept. GitHub is asked for the usual ones every three
+/// minutes, and for a campaign every five; answers about closed pull requests and older commits are never
+/// used again.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_secs(60);
 
 /// Answers by installation and path, bounded by bytes; those go first that were not asked for the longest.
-pub(super) struct Memory {
+pub(super) struct AnswerMemory {
     inner: Mutex<Inner>,
 }
 
 struct Inner {
-    answers: CLruCache<String, Kept, RandomState, Weight>,
+    answers: CLruCache<String, CachedAnswer, RandomState, AnswerWeight>,
     /// When it was last looked for what nobody asks for.
     looked: Instant,
 }
 
-struct Kept {
+struct CachedAnswer {
     answer: Remembered,
     asked: Cell<Instant>,
 }
 
 /// An answer weighs what it takes; the cache itself counts one more for each.
-struct Weight;
+struct AnswerWeight;
 
-impl WeightScale<String, Kept> for Weight {
-    fn weight(&self, key: &String, kept: &Kept) -> usize {
+impl WeightScale<String, CachedAnswer> for AnswerWeight {
+    fn weight(&self, key: &String, kept: &CachedAnswer) -> usize {
         let link = kept.answer.link.as_ref().map_or(0, HeaderValue::len);
         key.len() + kept.answer.etag.len() + kept.answer.deflated.len() + link
     }
 }
 
-impl Memory {
+impl AnswerMemory {
     pub(super) fn new(bytes: usize) -> Self {
         let capacity = NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN);
-        let answers = CLruCache::with_scale(capacity, Weight);
+        let answers = CLruCache::with_scale(capacity, AnswerWeight);
         Self { inner: Mutex::new(Inner { answers, looked: Instant::now() }) }
     }
 
@@ -103,7 +105,9 @@ impl Memory {
             inner.answers.retain(|_, kept| now.saturating_duration_since(kept.asked.get()) < IDLE);
         }
         // What is larger than all room is not kept; that of before is no longer right.
-        if let Err((key, _)) = inner.answers.put_with_weight(key, Kept { answer, asked: Cell::new(now) }) {
+        if let Err((key, _)) =
+            inner.answers.put_with_weight(key, CachedAnswer { answer, asked: Cell::new(now) })
+        {
             inner.answers.pop(&key);
         }
     }
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_the_longest_goes_when_there_is_no_room() {
-        let memory = Memory::new(22);
+        let memory = AnswerMemory::new(22);
         let began = Instant::now();
         let after = |seconds| began + Duration::from_secs(seconds);
         memory.remember_at("a".to_owned(), answer("12345678"), began - Duration::from_secs(2));
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_any_more_goes_though_there_is_room() {
-        let memory = Memory::new(1_000);
+        let memory = AnswerMemory::new(1_000);
         let now = Instant::now();
         memory.remember_at("a".to_owned(), answer("1"), now);
         memory.remember_at("b".to_owned(), answer("1"), now + IDLE / 2);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
-use capstan_outbound::{Answer, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use capstan_outbound::{Bounds, Client, HttpAnswer, Question, Reach, Setup, Trouble, host_of};
 use url::Url;
 
 use super::answer::cut;
@@ -11,7 +11,7 @@ use super::answer::cut;
 /// Why no connection can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The URL would show tokens to the network, or is none.
+    /// The URL would show tokens to the network, or is not valid.
     #[error("{url}: {reason}")]
     Url {
         /// The API's URL.
@@ -42,7 +42,7 @@ pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<(Client, U
     let setup = Setup {
         agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
         connect: timeout.min(Duration::from_secs(10)),
-        // Whoever starts the bot names it, and GitHub Enterprise Server lies in private networks.
+        // The operator names it, and GitHub Enterprise Server is in private networks.
         reach: Reach::Network,
         authorities: None,
     };
@@ -70,9 +70,9 @@ pub(super) async fn ask(
     question: Question,
     bytes: usize,
     within: Duration,
-) -> Result<Answer, NoAnswer> {
+) -> Result<HttpAnswer, NoAnswer> {
     let host = host_of(&question.url);
-    // Why something is refused stands in the body.
+    // The body has the reason for a refusal.
     let answer = client.ask(question, Bounds { bytes, within, of_failures: true }).await;
     answer.map_err(|trouble| {
         let says = cut(&format!("{host} {trouble}"));

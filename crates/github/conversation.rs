@@ -15,7 +15,7 @@ use capstan_ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
 
@@ -47,7 +47,7 @@ pub(super) struct ReactionCounts {
 }
 
 impl ReactionCounts {
-    /// Those that Capstan says with what came of a comment.
+    /// Capstan's reactions that show a comment's result.
     pub(super) const fn verdicts(self) -> u32 {
         self.thumbs_up.saturating_add(self.confused)
     }
@@ -101,8 +101,8 @@ impl Comments for GitHub {
         since: jiff::Timestamp,
     ) -> Result<Vec<PlacedComment>, CodeHostError> {
         let doing = format!("listing recent comments of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/issues/comments", doing)
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/issues/comments", doing)
             .in_repository(repository, &["issues", "comments"])
             .since(since)
             .query("sort", "created")
@@ -142,7 +142,8 @@ impl Comments for GitHub {
         let (route, path) = reactions_to(comment);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let doing = format!("reading the reactions to {comment} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), route, doing).in_repository(repository, &path);
+        let call = GitHubCall::get(CallerIdentity::reading(repository), route, doing)
+            .in_repository(repository, &path);
         let (found, _) = self.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
         let is_own = |user: &UserPayload| user.kind == "Bot" && user.login == own;
         let own = found.iter().filter(|one| one.user.as_ref().is_some_and(is_own));
@@ -181,14 +182,14 @@ impl Comments for GitHub {
     ) -> Result<(), CodeHostError> {
         let content = REACTIONS.iter().find(|(known, _)| *known == reaction).map(|(_, content)| *content);
         let doing = format!("reacting to {comment} of {}", repository.name);
-        let identity = Identity::doing(Task::Answer, repository);
+        let identity = CallerIdentity::doing(Task::Answer, repository);
         let (route, path) = reactions_to(comment);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let call = Call::post(identity, route, doing)
+        let call = GitHubCall::post(identity, route, doing)
             .repeatable()
             .in_repository(repository, &path)
             .body(json!({"content": content}));
-        // 201, or 200 where the reaction stands already.
+        // 201, or 200 if the reaction exists already.
         self.ask::<IgnoredAny>(&call).await.map(drop)
     }
 }
@@ -197,9 +198,10 @@ impl Comments for GitHub {
 impl Rights for GitHub {
     async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError> {
         let doing = format!("reading what {login} may do in {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
-            .in_repository(repository, &["collaborators", login, "permission"]);
+        let identity = CallerIdentity::reading(repository);
+        let call =
+            GitHubCall::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
+                .in_repository(repository, &["collaborators", login, "permission"]);
         let found = self.find::<PermissionPayload>(&call).await?;
         Ok(match found.as_ref().map(|found| found.permission.as_str()) {
             Some("admin") => Permission::Admin,
@@ -221,9 +223,9 @@ impl Rights for GitHub {
         }
         let (organisation, slug) = (team.organisation.as_str(), team.slug.as_str());
         let doing = format!("reading whether {login} belongs to {organisation}/{slug}");
-        let identity = Identity::doing(Task::AskTeam, repository);
+        let identity = CallerIdentity::doing(Task::AskTeam, repository);
         let route = "/orgs/{org}/teams/{team_slug}/memberships/{username}";
-        let call = Call::get(identity, route, doing).path(&[
+        let call = GitHubCall::get(identity, route, doing).path(&[
             "orgs",
             organisation,
             "teams",
@@ -232,7 +234,7 @@ impl Rights for GitHub {
             login,
         ]);
         let found = self.find::<Membership>(&call).await?;
-        // Whoever was invited and has not accepted is none yet.
+        // A person with a pending invitation is not a member yet.
         Ok(found.is_some_and(|membership| membership.state == "active"))
     }
 }
@@ -245,8 +247,8 @@ impl GitHub {
         body: &str,
     ) -> Result<Comment, CodeHostError> {
         let doing = format!("commenting on {number} of {}", repository.name);
-        let identity = Identity::doing(Task::Answer, repository);
-        let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
+        let identity = CallerIdentity::doing(Task::Answer, repository);
+        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
             .in_repository(repository, &["issues", &number.to_string(), "comments"])
             .body(json!({"body": body}));
         let made: CommentPayload = self.ask(&call).await?;

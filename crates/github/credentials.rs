@@ -44,7 +44,7 @@ impl AppCredentials {
         let key = EncodingKey::from_rsa_pem(text.as_bytes())
             .map_err(|_| refuse("looks like a private key, but is cut off, damaged or not an RSA key"))?;
         let credentials = AppAuth { app_id: AppId(app_id), key };
-        // Only signing tells whether what stands between the PEM lines is a key.
+        // Only signing shows whether the text between the PEM lines is a key.
         credentials
             .generate_bearer_token()
             .map_err(|_| refuse("looks like a private key, but it cannot sign"))?;

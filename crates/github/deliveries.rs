@@ -9,7 +9,7 @@ use octocrab::Page;
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, DeliveryAttempt, DeliveryLog, Redelivery};
 
@@ -34,7 +34,7 @@ impl DeliveryLog for GitHub {
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..self.shared.limits.pages {
-            let mut call = Call::get(Identity::App, LIST, doing.to_owned())
+            let mut call = GitHubCall::get(CallerIdentity::App, LIST, doing.to_owned())
                 .path(&["app", "hook", "deliveries"])
                 .query("per_page", PER_PAGE);
             if let Some(cursor) = cursor.take() {
@@ -66,9 +66,10 @@ impl DeliveryLog for GitHub {
 
     async fn redeliver(&self, attempt: u64) -> Result<Redelivery, CodeHostError> {
         // Made twice it is known the second time.
-        let call = Call::post(Identity::App, AGAIN, format!("asking for delivery {attempt} again"))
-            .repeatable()
-            .path(&["app", "hook", "deliveries", &attempt.to_string(), "attempts"]);
+        let call =
+            GitHubCall::post(CallerIdentity::App, AGAIN, format!("asking for delivery {attempt} again"))
+                .repeatable()
+                .path(&["app", "hook", "deliveries", &attempt.to_string(), "attempts"]);
         let answer = self.send(&call).await?;
         match answer.status() {
             StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST => {

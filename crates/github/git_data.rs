@@ -12,7 +12,7 @@ use serde_json::json;
 use capstan_ports::{CodeHostError, CommitMetadata, Contents, NewTreeEntry, Repository, Trees};
 
 use super::access::Task;
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::transport::GitHub;
 
 #[derive(Deserialize)]
@@ -65,8 +65,8 @@ impl Trees for GitHub {
             })
             .collect();
         let doing = format!("writing a tree in {}", repository.name);
-        let identity = Identity::doing(Task::Commit, repository);
-        let call = Call::post(identity, "/repos/{owner}/{repo}/git/trees", doing)
+        let identity = CallerIdentity::doing(Task::Commit, repository);
+        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/git/trees", doing)
             .repeatable()
             .in_repository(repository, &["git", "trees"])
             .body(json!({"base_tree": base.as_str(), "tree": entries}));
@@ -81,9 +81,9 @@ impl Trees for GitHub {
     ) -> Result<CommitId, CodeHostError> {
         let parents: Vec<&str> = commit.parents.iter().map(CommitId::as_str).collect();
         let doing = format!("writing a commit in {}", repository.name);
-        let identity = Identity::doing(Task::Commit, repository);
+        let identity = CallerIdentity::doing(Task::Commit, repository);
         // Done twice it is another commit that nothing names.
-        let call = Call::post(identity, "/repos/{owner}/{repo}/git/commits", doing)
+        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/git/commits", doing)
             .repeatable()
             .in_repository(repository, &["git", "commits"])
             .body(json!({"message": commit.message, "tree": commit.tree.as_str(), "parents": parents}));
@@ -94,15 +94,15 @@ impl Trees for GitHub {
 
 #[async_trait]
 impl Contents for GitHub {
-    /// The regular files of a folder; links and submodules are no content of a release.
+    /// The regular files of a folder; links and submodules are not content of a release.
     async fn tree(
         &self,
         repository: &Repository,
         tree: &TreeId,
     ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
         let doing = format!("reading tree {tree} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
             .in_repository(repository, &["git", "trees", tree.as_str()])
             .query("recursive", "1");
         let Some(found) = self.send(&call).await?.object_if_there::<TreePayload>().await? else {
@@ -123,8 +123,8 @@ impl Contents for GitHub {
 
     async fn blob(&self, repository: &Repository, blob: &BlobId) -> Result<Vec<u8>, CodeHostError> {
         let doing = format!("reading blob {blob} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
             .in_repository(repository, &["git", "blobs", blob.as_str()]);
         let found = self.send(&call).await?.object_if_there::<BlobPayload>().await?;
         let found = found.ok_or_else(|| CodeHostError::NotFound { doing: doing.clone() })?;

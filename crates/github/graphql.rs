@@ -8,11 +8,11 @@ use http::Method;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::answer::cut;
-use super::call::{Call, Effect, GRAPHQL, Identity};
+use super::call::{CallerIdentity, GRAPHQL, GitHubCall, Repeatable};
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, Repository};
 
-/// GitHub Enterprise Server has had `updateRefs` as a preview for long, which is to be asked for; where it is none, that
+/// GitHub Enterprise Server had `updateRefs` as a preview for long, which needs this header; elsewhere it
 /// changes nothing (<https://docs.github.com/en/enterprise-server@3.10/graphql/overview/schema-previews>).
 const WITH_PREVIEWS: &str = "application/vnd.github+json, application/vnd.github.update-refs-preview+json";
 
@@ -32,11 +32,11 @@ pub(super) struct OfNode<T> {
 
 /// What a mutation answers that is called `done`.
 #[derive(Debug, serde::Deserialize)]
-pub(super) struct Done {
+pub(super) struct MutationReply {
     done: Option<IgnoredAny>,
 }
 
-impl GraphQl<Done> {
+impl GraphQl<MutationReply> {
     pub(super) fn is_done(&self) -> bool {
         self.errors.is_empty() && self.data.as_ref().is_some_and(|data| data.done.is_some())
     }
@@ -82,12 +82,12 @@ impl GitHub {
     /// Reads by GraphQL.
     pub(super) async fn query<T: DeserializeOwned>(
         &self,
-        identity: Identity,
+        identity: CallerIdentity,
         doing: String,
         query: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, query, variables, Effect::Reads).await
+        self.graphql(identity, doing, query, variables, Repeatable::Reads).await
     }
 
     /// Reads the `node` that a query asks for.
@@ -98,7 +98,7 @@ impl GitHub {
         query: &str,
         variables: serde_json::Value,
     ) -> Result<T, CodeHostError> {
-        let identity = Identity::reading(repository);
+        let identity = CallerIdentity::reading(repository);
         let answer = self.query::<OfNode<T>>(identity, doing.clone(), query, variables).await?;
         answer.data.and_then(|data| data.node).ok_or_else(|| missing_node(doing, answer.errors))
     }
@@ -107,23 +107,23 @@ impl GitHub {
     /// named, draft or ready, merged), so that doing it twice is doing it once.
     pub(super) async fn mutate<T: DeserializeOwned>(
         &self,
-        identity: Identity,
+        identity: CallerIdentity,
         doing: String,
         mutation: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, mutation, variables, Effect::WritesAgain).await
+        self.graphql(identity, doing, mutation, variables, Repeatable::WritesAgain).await
     }
 
     async fn graphql<T: DeserializeOwned>(
         &self,
-        identity: Identity,
+        identity: CallerIdentity,
         doing: String,
         query: &str,
         variables: serde_json::Value,
-        effect: Effect,
+        effect: Repeatable,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        let mut call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
+        let mut call = GitHubCall::new(identity, Method::POST, GRAPHQL, doing, effect)
             .body(serde_json::json!({"query": query, "variables": variables}));
         if effect.writes() {
             call.accept = WITH_PREVIEWS;

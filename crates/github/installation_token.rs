@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use capstan_ports::CodeHostError;
 
-use super::access::{Access, Right};
-use super::answer::Answer;
-use super::call::{Call, Identity};
-use super::tokens::{Rights, Token};
+use super::access::{TokenAccess, TokenRight};
+use super::answer::GitHubAnswer;
+use super::call::{CallerIdentity, GitHubCall};
+use super::tokens::{InstallationToken, TokenRights};
 use super::transport::GitHub;
 use super::words;
 
@@ -45,7 +45,7 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretStr
 
 impl GitHub {
     /// A token for a task that is good for at least ten minutes more.
-    pub(super) async fn token_for(&self, access: Access) -> Result<Token, CodeHostError> {
+    pub(super) async fn token_for(&self, access: TokenAccess) -> Result<InstallationToken, CodeHostError> {
         let slot = self.tokens.slot(access);
         let mut token = slot.lock().await;
         let enough = jiff::Timestamp::now() + RENEW_BEFORE;
@@ -53,50 +53,54 @@ impl GitHub {
             return Ok(token.clone());
         }
         let (TokenAnswer { token: secret, mut expires_at }, rights) = self.ask_for_token(access).await?;
-        if rights == Rights::Fewer {
+        if rights == TokenRights::Fewer {
             expires_at = expires_at.min(enough + FEWER_RIGHTS_KEPT);
         }
-        Ok(token.insert(Token { secret, expires_at, rights }).clone())
+        Ok(token.insert(InstallationToken { secret, expires_at, rights }).clone())
     }
 
-    async fn ask_for_token(&self, access: Access) -> Result<(TokenAnswer, Rights), CodeHostError> {
+    async fn ask_for_token(&self, access: TokenAccess) -> Result<(TokenAnswer, TokenRights), CodeHostError> {
         let answer = self.post_for_token(access, access.task.rights()).await?;
         if answer.status() != StatusCode::UNPROCESSABLE_ENTITY {
-            return Ok((answer.content().await?, Rights::All));
+            return Ok((answer.content().await?, TokenRights::All));
         }
         let message = answer.message();
         if words::repository_out_of_reach(&message) {
             if !access.task.only_reads() {
                 return Err(CodeHostError::NotFound { doing: answer.doing });
             }
-            // The App is not installed there; what is public it may read all the same.
-            let nowhere = Access::find(access.installation);
+            // The App is not installed there; public data it may read nevertheless.
+            let nowhere = TokenAccess::find(access.installation);
             let token = self.post_for_token(nowhere, nowhere.task.rights()).await?.content().await?;
-            return Ok((token, Rights::Fewer));
+            return Ok((token, TokenRights::Fewer));
         }
         if words::rights_not_granted(&message) {
             // An owner who has not accepted a newer permission yet: what needs it is refused, and nothing else.
             let granted = self.granted(access.installation).await?;
-            let rights: Vec<Right> =
+            let rights: Vec<TokenRight> =
                 access.task.rights().iter().filter_map(|right| within(&granted, *right)).collect();
             if rights.is_empty() {
                 return Err(CodeHostError::Forbidden { doing: answer.doing, reason: message });
             }
-            return Ok((self.post_for_token(access, &rights).await?.content().await?, Rights::Fewer));
+            return Ok((self.post_for_token(access, &rights).await?.content().await?, TokenRights::Fewer));
         }
         Err(answer.into_error())
     }
 
-    async fn post_for_token(&self, access: Access, rights: &[Right]) -> Result<Answer, CodeHostError> {
+    async fn post_for_token(
+        &self,
+        access: TokenAccess,
+        rights: &[TokenRight],
+    ) -> Result<GitHubAnswer, CodeHostError> {
         let installation = access.installation;
-        let words = |(about, level): &Right| ((*about).to_owned(), (*level).to_owned());
+        let words = |(about, level): &TokenRight| ((*about).to_owned(), (*level).to_owned());
         let body = CreateInstallationAccessToken {
             repositories: None,
             repository_ids: access.repository.map(|id| vec![RepositoryId(id)]),
             permissions: Some(rights.iter().map(words).collect()),
         };
-        let call = Call::post(
-            Identity::App,
+        let call = GitHubCall::post(
+            CallerIdentity::App,
             "/app/installations/{installation}/access_tokens",
             format!("getting a token of installation {installation}"),
         )
@@ -107,8 +111,8 @@ impl GitHub {
     }
 
     async fn granted(&self, installation: u64) -> Result<BTreeMap<String, Value>, CodeHostError> {
-        let call = Call::get(
-            Identity::App,
+        let call = GitHubCall::get(
+            CallerIdentity::App,
             "/app/installations/{installation}",
             format!("reading what installation {installation} grants"),
         )
@@ -119,7 +123,7 @@ impl GitHub {
 }
 
 /// What of a right is granted.
-fn within(granted: &BTreeMap<String, Value>, (about, level): Right) -> Option<Right> {
+fn within(granted: &BTreeMap<String, Value>, (about, level): TokenRight) -> Option<TokenRight> {
     match granted.get(about).and_then(Value::as_str)? {
         "write" | "admin" => Some((about, level)),
         "read" => Some((about, "read")),

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use capstan_ports::{CodeHostError, Installation, Installations, Repository, RepositoryName};
 
-use super::access::{Access, Task};
-use super::call::{Call, Identity};
+use super::access::{Task, TokenAccess};
+use super::call::{CallerIdentity, GitHubCall};
 use super::transport::GitHub;
 use super::web::check_clone_url;
 
@@ -71,8 +71,8 @@ impl Installations for GitHub {
         let slug = self
             .slug
             .get_or_try_init(|| async {
-                let call =
-                    Call::get(Identity::App, "/app", "reading the App itself".to_owned()).path(&["app"]);
+                let call = GitHubCall::get(CallerIdentity::App, "/app", "reading the App itself".to_owned())
+                    .path(&["app"]);
                 let app: AppPayload = self.ask(&call).await?;
                 Ok(app.slug)
             })
@@ -81,9 +81,10 @@ impl Installations for GitHub {
     }
 
     async fn installations(&self) -> Result<Vec<Installation>, CodeHostError> {
-        let call = Call::get(Identity::App, "/app/installations", "listing installations".to_owned())
-            .path(&["app", "installations"])
-            .conditional();
+        let call =
+            GitHubCall::get(CallerIdentity::App, "/app/installations", "listing installations".to_owned())
+                .path(&["app", "installations"])
+                .conditional();
         let found = self.pages::<Page<InstallationPayload>>(call).await?;
         Ok(found
             .into_iter()
@@ -97,9 +98,10 @@ impl Installations for GitHub {
 
     async fn repositories(&self, installation: u64) -> Result<Vec<Repository>, CodeHostError> {
         let doing = format!("listing the repositories of installation {installation}");
-        let call = Call::get(Identity::finding(installation), "/installation/repositories", doing)
-            .path(&["installation", "repositories"])
-            .conditional();
+        let call =
+            GitHubCall::get(CallerIdentity::finding(installation), "/installation/repositories", doing)
+                .path(&["installation", "repositories"])
+                .conditional();
         let found = self.pages::<Page<RepositoryPayload>>(call).await?;
         Ok(found.into_iter().filter_map(|found| found.into_repository(installation)).collect())
     }
@@ -110,9 +112,10 @@ impl Installations for GitHub {
         name: &RepositoryName,
     ) -> Result<Repository, CodeHostError> {
         let doing = format!("reading {name}");
-        let call = Call::get(Identity::finding(installation), "/repos/{owner}/{repo}", doing.clone())
-            .path(&["repos", name.owner(), name.name()])
-            .conditional();
+        let call =
+            GitHubCall::get(CallerIdentity::finding(installation), "/repos/{owner}/{repo}", doing.clone())
+                .path(&["repos", name.owner(), name.name()])
+                .conditional();
         let found: RepositoryPayload = self.ask(&call).await?;
         let full_name = found.full_name.clone();
         found.into_repository(installation).ok_or_else(|| CodeHostError::Unexpected {
@@ -127,6 +130,6 @@ impl Installations for GitHub {
         check_clone_url(&self.shared.rest, &repository.clone_url).map_err(|reason| {
             CodeHostError::Unexpected { doing: format!("fetching {}", repository.name), status: 200, reason }
         })?;
-        Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
+        Ok(self.token_for(TokenAccess::to(Task::Fetch, repository)).await?.secret)
     }
 }

@@ -18,7 +18,7 @@ use capstan_ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::conversation::ReactionCounts;
 use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
@@ -94,7 +94,7 @@ impl Issues for GitHub {
         let found = if numbers.is_empty() {
             let doing = format!("listing recent issues of {}", repository.name);
             // Who was updated since includes who was created since.
-            let call = Call::get(Identity::reading(repository), LIST, doing)
+            let call = GitHubCall::get(CallerIdentity::reading(repository), LIST, doing)
                 .in_repository(repository, &["issues"])
                 .since(since)
                 .query("state", "open")
@@ -121,7 +121,7 @@ impl Issues for GitHub {
 
     async fn issues_by(&self, repository: &Repository, author: &str) -> Result<Vec<Issue>, CodeHostError> {
         let doing = format!("listing issues of {author} in {}", repository.name);
-        let call = Call::get(Identity::reading(repository), LIST, doing)
+        let call = GitHubCall::get(CallerIdentity::reading(repository), LIST, doing)
             .in_repository(repository, &["issues"])
             .query("creator", author)
             .query("state", "all")
@@ -208,7 +208,7 @@ impl Issues for GitHub {
             body.insert("state".to_owned(), state.into());
         }
         let doing = format!("changing issue {number} of {}", repository.name);
-        let call = Call::patch(Identity::doing(Task::Answer, repository), ONE, doing)
+        let call = GitHubCall::patch(CallerIdentity::doing(Task::Answer, repository), ONE, doing)
             .in_repository(repository, &["issues", &number.to_string()])
             .body(body.into());
         self.ask::<IgnoredAny>(&call).await.map(drop)
@@ -222,7 +222,7 @@ impl GitHub {
         number: u64,
     ) -> Result<Option<IssuePayload>, CodeHostError> {
         let doing = format!("reading issue {number} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), ONE, doing)
+        let call = GitHubCall::get(CallerIdentity::reading(repository), ONE, doing)
             .in_repository(repository, &["issues", &number.to_string()])
             .conditional();
         let answer = self.send(&call).await?;
@@ -239,7 +239,7 @@ impl GitHub {
         issue: &NewIssue,
     ) -> Result<Issue, CodeHostError> {
         let doing = format!("opening an issue in {}", repository.name);
-        let call = Call::post(Identity::doing(Task::Answer, repository), LIST, doing)
+        let call = GitHubCall::post(CallerIdentity::doing(Task::Answer, repository), LIST, doing)
             .in_repository(repository, &["issues"])
             .body(json!({
                 "title": cut_to(&issue.title, TITLE_CHARACTERS),

@@ -41,7 +41,7 @@ impl Lane {
         *unanswered = (unanswered.0.saturating_add(1), Some(Instant::now()));
     }
 
-    /// Whether it is no use to ask: so that of a thousand things of which each fails alone, not each waits by itself.
+    /// Whether a call is useless now: so that a thousand calls that would each fail do not each wait.
     pub(super) fn is_down(&self) -> bool {
         let (times, last) = *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         times >= UNANSWERED && last.is_some_and(|last| last.elapsed() < DOWN)

@@ -18,12 +18,12 @@ use tower::util::BoxCloneSyncService;
 use tower::{ServiceBuilder, ServiceExt as _, service_fn};
 use url::Url;
 
-use capstan_budget::{Limit, Meter, Priority, present_priority};
+use capstan_budget::{Meter, Priority, RateLimit, present_priority};
 use capstan_ports::CodeHostError;
 
 use super::answer::{asked_to_wait, primary_limit};
-use super::call::{CountedFor, GRAPHQL, Identity, Keep, MEDIA_TYPE, Terms};
-use super::conditional::{Memory, Remembered};
+use super::call::{CallerIdentity, CountedFor, GRAPHQL, Keep, MEDIA_TYPE, Terms};
+use super::conditional::{AnswerMemory, Remembered};
 use super::connect::{NoAnswer, ask};
 use super::lane::Lane;
 use super::limits::GitHubLimits;
@@ -32,12 +32,12 @@ use super::limits::GitHubLimits;
 const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// What all layers share.
-pub(super) struct Shared {
+pub(super) struct LayerState {
     pub(super) rest: Url,
     pub(super) graphql: Url,
     pub(super) client: Client,
     pub(super) limits: GitHubLimits,
-    pub(super) memory: Memory,
+    pub(super) memory: AnswerMemory,
     lanes: Mutex<HashMap<CountedFor, Arc<Lane>>>,
     /// What may be asked, where that is counted.
     pub(super) meter: OnceLock<Meter>,
@@ -45,21 +45,22 @@ pub(super) struct Shared {
 
 /// One request on its way down.
 #[derive(Clone)]
-struct Asked {
+struct LayeredRequest {
     terms: Arc<Terms>,
     request: Request<Bytes>,
 }
 
-type Said = Result<Response<Bytes>, CodeHostError>;
+type LayeredResponse = Result<Response<Bytes>, CodeHostError>;
 
-/// What stands below a layer.
-type Below = BoxCloneSyncService<Asked, Response<Bytes>, CodeHostError>;
+/// The layers below.
+type Below = BoxCloneSyncService<LayeredRequest, Response<Bytes>, CodeHostError>;
 
 /// What octocrab asks.
-pub(super) type Whole = BoxCloneSyncService<Request<OctoBody>, Response<Full<Bytes>>, CodeHostError>;
+pub(super) type OctocrabService =
+    BoxCloneSyncService<Request<OctoBody>, Response<Full<Bytes>>, CodeHostError>;
 
 /// All layers, one upon the other.
-pub(super) fn stacked(shared: &Arc<Shared>) -> Whole {
+pub(super) fn stacked(shared: &Arc<LayerState>) -> OctocrabService {
     let ground = Arc::clone(shared);
     let below = ServiceBuilder::new()
         .layer(layer(shared, ask_again))
@@ -67,14 +68,17 @@ pub(super) fn stacked(shared: &Arc<Shared>) -> Whole {
         .layer(layer(shared, take_turns))
         .layer(layer(shared, remember))
         .service(Below::new(service_fn(move |asked| exchange(Arc::clone(&ground), asked))));
-    Whole::new(service_fn(move |request| enter(request, below.clone())))
+    OctocrabService::new(service_fn(move |request| enter(request, below.clone())))
 }
 
-/// A layer that does this with each request, and with what stands below it.
-fn layer<Act, Acting>(shared: &Arc<Shared>, act: Act) -> impl Layer<Below, Service = Below> + use<Act, Acting>
+/// A layer that does this with each request, and with the layers below it.
+fn layer<Act, Acting>(
+    shared: &Arc<LayerState>,
+    act: Act,
+) -> impl Layer<Below, Service = Below> + use<Act, Acting>
 where
-    Act: Fn(Arc<Shared>, Asked, Below) -> Acting + Clone + Send + Sync + 'static,
-    Acting: Future<Output = Said> + Send + 'static,
+    Act: Fn(Arc<LayerState>, LayeredRequest, Below) -> Acting + Clone + Send + Sync + 'static,
+    Acting: Future<Output = LayeredResponse> + Send + 'static,
 {
     let shared = Arc::clone(shared);
     layer_fn(move |below: Below| {
@@ -90,11 +94,11 @@ async fn enter(request: Request<OctoBody>, below: Below) -> Result<Response<Full
         let (doing, reason) = ("asking GitHub".to_owned(), "a call came without its terms".to_owned());
         return Err(CodeHostError::Unexpected { doing, status: 500, reason });
     };
-    let asked = Asked { terms, request: Request::from_parts(parts, body.to_bytes()) };
+    let asked = LayeredRequest { terms, request: Request::from_parts(parts, body.to_bytes()) };
     Ok(below.oneshot(asked).await?.map(Full::new))
 }
 
-async fn ask_again(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
+async fn ask_again(shared: Arc<LayerState>, asked: LayeredRequest, below: Below) -> LayeredResponse {
     let lane = shared.lane(asked.terms.identity);
     let may_be_repeated = asked.terms.effect.may_be_repeated();
     let mut pauses = shared.limits.pauses(if may_be_repeated { shared.limits.retries } else { 0 });
@@ -109,7 +113,7 @@ async fn ask_again(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
             Ok(_) | Err(CodeHostError::Unreachable { .. }) => {
                 (true, pauses.next().map(|pause| ("unreachable", pause)))
             }
-            // Refused, hence not done, whatever it is.
+            // Refused, so it was not done, whatever it is.
             Err(CodeHostError::RateLimited { retry_after, .. }) if *retry_after <= SHORT_WAIT => {
                 (false, short_waits.next().map(|_| ("short-wait", *retry_after)))
             }
@@ -129,8 +133,8 @@ async fn ask_again(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
     }
 }
 
-/// Waits until a call is within the budget; not for long, since whoever has work may do other work meanwhile.
-async fn keep_within_budget(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
+/// Waits until a call is within the budget; not for long, since the worker may do other work meanwhile.
+async fn keep_within_budget(shared: Arc<LayerState>, asked: LayeredRequest, below: Below) -> LayeredResponse {
     let terms = &asked.terms;
     if let (Some(meter), Some(account)) = (shared.meter.get(), terms.identity.counted_for().account()) {
         let priority = present_priority();
@@ -172,7 +176,7 @@ const fn patience(priority: Priority) -> Duration {
     })
 }
 
-async fn take_turns(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
+async fn take_turns(shared: Arc<LayerState>, asked: LayeredRequest, below: Below) -> LayeredResponse {
     let terms = Arc::clone(&asked.terms);
     let (lane, doing) = (shared.lane(terms.identity), || terms.doing.clone());
     let unreachable = |reason: &str| CodeHostError::Unreachable { doing: doing(), reason: reason.to_owned() };
@@ -199,7 +203,7 @@ async fn take_turns(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
     Ok(response)
 }
 
-async fn remember(shared: Arc<Shared>, mut asked: Asked, below: Below) -> Said {
+async fn remember(shared: Arc<LayerState>, mut asked: LayeredRequest, below: Below) -> LayeredResponse {
     if asked.terms.keep == Keep::No {
         return below.oneshot(asked).await;
     }
@@ -230,7 +234,10 @@ async fn remember(shared: Arc<Shared>, mut asked: Asked, below: Below) -> Said {
 }
 
 /// A repository that was renamed is at another path of the same API, to which GitHub leads reads and writes alike.
-async fn exchange(shared: Arc<Shared>, Asked { terms, request }: Asked) -> Said {
+async fn exchange(
+    shared: Arc<LayerState>,
+    LayeredRequest { terms, request }: LayeredRequest,
+) -> LayeredResponse {
     let method = request.method().clone();
     let unreachable = |reason: String| CodeHostError::Unreachable { doing: terms.doing.clone(), reason };
     let question = if terms.route == GRAPHQL {
@@ -256,7 +263,7 @@ pub(super) fn joined(rest: &Url, path_and_query: &Uri) -> Option<Url> {
     Url::parse(&format!("{}{path_and_query}", rest.as_str().trim_end_matches('/'))).ok()
 }
 
-/// What octocrab asks, of whoever is at this address.
+/// octocrab's request, to this address.
 pub(super) fn question(url: Url, request: Request<Bytes>) -> Question {
     let (mut parts, body) = request.into_parts();
     if parts.method == Method::GET {
@@ -277,8 +284,9 @@ pub(super) async fn answered(
     Ok(read(ask(client, question, bytes, within).await?))
 }
 
-fn read(mut answer: outbound::Answer) -> Response<Bytes> {
-    // Where it is no JSON, octocrab would take all of it as GitHub's message: a page of some proxy's.
+fn read(mut answer: outbound::HttpAnswer) -> Response<Bytes> {
+    // Where it is not JSON, octocrab would take all of it as GitHub's message: for example, a page of a
+    // proxy.
     if !answer.status.is_success() && !answer.body.starts_with(b"{") {
         answer.body.clear();
     }
@@ -288,13 +296,13 @@ fn read(mut answer: outbound::Answer) -> Response<Bytes> {
     response
 }
 
-impl Shared {
+impl LayerState {
     pub(super) fn new(rest: Url, client: Client, limits: GitHubLimits) -> Self {
-        let (graphql, memory) = (graphql_url(&rest), Memory::new(limits.remembered_bytes));
+        let (graphql, memory) = (graphql_url(&rest), AnswerMemory::new(limits.remembered_bytes));
         Self { rest, graphql, client, limits, memory, lanes: Mutex::default(), meter: OnceLock::new() }
     }
 
-    fn lane(&self, identity: Identity) -> Arc<Lane> {
+    fn lane(&self, identity: CallerIdentity) -> Arc<Lane> {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let counted_for = identity.counted_for();
         // Installations are few and stay. People are counted by their tokens, of which each sign-in brings a new one:
@@ -310,7 +318,7 @@ impl Shared {
     }
 
     /// GitHub asked to be left alone for so long.
-    pub(super) fn be_quiet(&self, identity: Identity, wait: Duration) {
+    pub(super) fn be_quiet(&self, identity: CallerIdentity, wait: Duration) {
         self.lane(identity).be_quiet(wait);
         if let (Some(meter), Some(account)) = (self.meter.get(), identity.counted_for().account()) {
             meter.asked_to_wait(&account, wait);
@@ -318,7 +326,8 @@ impl Shared {
     }
 }
 
-/// GraphQL stands beside the REST API: `https://ghes.example/api/v3` and `https://ghes.example/api/graphql`.
+/// GraphQL's address is next to the REST API: `https://ghes.example/api/v3` and
+/// `https://ghes.example/api/graphql`.
 fn graphql_url(rest: &Url) -> Url {
     let mut url = rest.clone();
     let path = rest.path().trim_end_matches('/');
@@ -333,7 +342,7 @@ pub(super) fn begin_counts() {
         metrics::counter!("capstan_github_repeated_total", "reason" => reason).increment(0);
     }
     for priority in Priority::ALL.map(Priority::as_str) {
-        for limit in Limit::ALL.map(Limit::as_str) {
+        for limit in RateLimit::ALL.map(RateLimit::as_str) {
             metrics::counter!(
                 "capstan_github_budget_waits_total", "priority" => priority, "limit" => limit
             )
@@ -384,7 +393,7 @@ mod tests {
             [(502, "<html>", ""), (403, r#"{"message": "x"}"#, r#"{"message": "x"}"#), (200, "[]", "[]")]
         {
             let (status, headers) = (StatusCode::from_u16(status).unwrap(), HeaderMap::new());
-            let response = read(outbound::Answer { status, headers, body: body.into() });
+            let response = read(outbound::HttpAnswer { status, headers, body: body.into() });
             assert_eq!((response.status(), response.body().as_ref()), (status, expected.as_bytes()));
         }
     }

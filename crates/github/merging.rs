@@ -17,8 +17,8 @@ use serde_json::json;
 
 use super::access::Task;
 use super::answer::cut;
-use super::call::{Call, Identity};
-use super::graphql::{Done, GraphQlError, OfNode, missing_node};
+use super::call::{CallerIdentity, GitHubCall};
+use super::graphql::{GraphQlError, MutationReply, OfNode, missing_node};
 use super::transport::GitHub;
 use capstan_ports::{
     CodeHostError, Installations, MergeAnswer, MergeCall, MergeQueueState, Merging, PullRequest,
@@ -76,7 +76,7 @@ struct ActorPayload {
 }
 
 impl ReviewPayload {
-    /// An opinion that a person has, and that stands.
+    /// A person's review that counts.
     fn into_review(self) -> Option<Review> {
         let author = self.author.filter(|author| author.kind != "Bot")?;
         let opinion = match self.state.as_str() {
@@ -228,7 +228,7 @@ impl Merging for GitHub {
             let ids: Vec<&str> = pulls.iter().map(|pull| pull.node_id.as_str()).collect();
             let answer = self
                 .query::<Nodes<Reviewed>>(
-                    Identity::reading(repository),
+                    CallerIdentity::reading(repository),
                     doing.clone(),
                     REVIEWS,
                     json!({"ids": ids}),
@@ -309,7 +309,7 @@ impl Merging for GitHub {
                 "query($id: ID!) {{ node(id: $id) {{ ... on PullRequest {{ \
                  reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
             );
-            let (identity, variables) = (Identity::reading(repository), json!({"id": pull.node_id}));
+            let (identity, variables) = (CallerIdentity::reading(repository), json!({"id": pull.node_id}));
             self.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
         };
         let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
@@ -351,8 +351,8 @@ impl GitHub {
         input: serde_json::Value,
     ) -> Result<MergeAnswer, CodeHostError> {
         let doing = format!("having pull request {} of {} merged", pull.number, repository.name);
-        let identity = Identity::doing(Task::Merge, repository);
-        let answer = self.mutate::<Done>(identity, doing, mutation, json!({"input": input})).await?;
+        let identity = CallerIdentity::doing(Task::Merge, repository);
+        let answer = self.mutate::<MutationReply>(identity, doing, mutation, json!({"input": input})).await?;
         if answer.is_done() {
             return Ok(MergeAnswer::Done);
         }
@@ -383,8 +383,8 @@ impl GitHub {
         method: MergeMethod,
     ) -> Result<MergeAnswer, CodeHostError> {
         let doing = format!("merging pull request {} of {}", pull.number, repository.name);
-        let identity = Identity::doing(Task::Merge, repository);
-        let call = Call::put(identity, "/repos/{owner}/{repo}/pulls/{pull_number}/merge", doing)
+        let identity = CallerIdentity::doing(Task::Merge, repository);
+        let call = GitHubCall::put(identity, "/repos/{owner}/{repo}/pulls/{pull_number}/merge", doing)
             .in_repository(repository, &["pulls", &pull.number.to_string(), "merge"])
             .body(json!({"sha": head.as_str(), "merge_method": method.as_str()}));
         let answer = self.send(&call).await?;

@@ -16,7 +16,7 @@ use super::transport::GitHub;
 
 /// Branches that one call asks about.
 const BRANCHES: usize = 100;
-/// Of each so many are looked at: people's forks may have branches of the same names.
+/// Pull requests read of each: people's forks may have branches of the same names.
 const NEWEST: usize = 10;
 /// So many at once, where those are all people's.
 const MORE: usize = 100;
@@ -25,8 +25,8 @@ const TEXTS: usize = 25;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    nodes: Vec<Option<Seen>>,
+struct PullsPage {
+    nodes: Vec<Option<SeenPulls>>,
     page_info: PageInfo,
 }
 
@@ -39,7 +39,7 @@ struct PageInfo {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Seen {
+struct SeenPulls {
     id: String,
     number: u64,
     updated_at: String,
@@ -85,7 +85,7 @@ impl GitHub {
         for branches in branches.chunks(BRANCHES) {
             seen.extend(self.see_newest(repository, branches, base).await?);
         }
-        let key = |seen: &Seen| format!("text of {} in {}", seen.id, repository.node_id);
+        let key = |seen: &SeenPulls| format!("text of {} in {}", seen.id, repository.node_id);
         let doing = listing(repository);
         // What was read of each is let go at once: they may be as many as the fleet has clusters.
         let earlier = |text: &[u8]| -> Result<EarlierPullRequest, CodeHostError> {
@@ -115,13 +115,13 @@ impl GitHub {
         Ok(found)
     }
 
-    /// Of each branch the newest that stands in the repository itself.
+    /// Of each branch the newest whose head is in the repository itself.
     async fn see_newest(
         &self,
         repository: &Repository,
         branches: &[String],
         base: Option<&str>,
-    ) -> Result<Vec<Seen>, CodeHostError> {
+    ) -> Result<Vec<SeenPulls>, CodeHostError> {
         let doing = listing(repository);
         let indices: Vec<usize> = (0..branches.len()).collect();
         let definitions: String = indices.iter().map(|at| format!(", $h{at}: String!")).collect();
@@ -142,20 +142,20 @@ impl GitHub {
         let mut all = Vec::new();
         for (at, branch) in branches.iter().enumerate() {
             let page = pages.remove(&format!("b{at}")).unwrap_or_default();
-            let page: Page = read(&doing, serde_json::from_value(page))?;
+            let page: PullsPage = read(&doing, serde_json::from_value(page))?;
             all.extend(self.newest_of(repository, branch, base, page).await?);
         }
         Ok(all)
     }
 
-    /// The newest of a branch that stands in the repository itself, from this page on.
+    /// The newest of a branch whose head is in the repository itself, from this page on.
     async fn newest_of(
         &self,
         repository: &Repository,
         branch: &str,
         base: Option<&str>,
-        mut page: Page,
-    ) -> Result<Option<Seen>, CodeHostError> {
+        mut page: PullsPage,
+    ) -> Result<Option<SeenPulls>, CodeHostError> {
         let doing = listing(repository);
         for _ in 0..self.shared.limits.pages {
             if let Some(own) = page.nodes.into_iter().flatten().find(|seen| !seen.is_cross_repository) {
@@ -183,7 +183,7 @@ impl GitHub {
     async fn read_texts(
         &self,
         repository: &Repository,
-        pulls: &[Seen],
+        pulls: &[SeenPulls],
     ) -> Result<HashMap<String, Value>, CodeHostError> {
         let fields: String = pulls
             .iter()

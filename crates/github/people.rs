@@ -20,7 +20,7 @@ use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
 use super::answer::cut;
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::connect::ask;
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, Permission, SignIn, SignInError};
@@ -76,7 +76,7 @@ struct PermissionsPayload {
 }
 
 impl RepositoryPayload {
-    /// A right that is not told is none.
+    /// A missing right counts as none.
     fn right(&self) -> Option<Permission> {
         match self.permissions.as_ref()? {
             PermissionsPayload { admin: true, .. } => Some(Permission::Admin),
@@ -99,10 +99,11 @@ impl GitHubSignIn {
 }
 
 /// A read with somebody's token, and by a digest of it counted: GitHub limits each person alone.
-fn reading(token: &SecretString, route: &'static str, doing: &str) -> Call {
+fn reading(token: &SecretString, route: &'static str, doing: &str) -> GitHubCall {
     let digest = digest(&SHA256, token.expose_secret().as_bytes());
     let first = digest.as_ref().first_chunk().copied().unwrap_or_default();
-    let mut call = Call::get(Identity::Person(u64::from_be_bytes(first)), route, doing.to_owned());
+    let mut call =
+        GitHubCall::get(CallerIdentity::Person(u64::from_be_bytes(first)), route, doing.to_owned());
     call.token = Some(token.clone());
     call
 }
@@ -139,7 +140,7 @@ impl SignIn for GitHubSignIn {
         if answer.status != StatusCode::OK {
             return Err(unreachable(format!("GitHub answers {}", answer.status.as_u16())).into());
         }
-        // Serde's message may quote what was sent: the token stands there.
+        // Serde's message may quote the answer, which contains the token.
         let payload: ExchangePayload = serde_json::from_slice(&answer.body)
             .map_err(|_| unreachable("the answer is not as documented".to_owned()))?;
         match (payload.access_token, payload.error) {

@@ -19,8 +19,8 @@ use capstan_ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{Call, Identity};
-use super::graphql::{Done, missing_node};
+use super::call::{CallerIdentity, GitHubCall};
+use super::graphql::{MutationReply, missing_node};
 use super::transport::GitHub;
 use super::words;
 
@@ -174,7 +174,7 @@ impl PullRequests for GitHub {
         repository: &Repository,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
         let doing = format!("listing recently closed pull requests of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), LIST, doing)
+        let call = GitHubCall::get(CallerIdentity::reading(repository), LIST, doing)
             .in_repository(repository, &["pulls"])
             .query("state", "closed")
             .query("sort", "updated")
@@ -187,7 +187,7 @@ impl PullRequests for GitHub {
 
     async fn pull_request(&self, repository: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
         let doing = format!("reading pull request {number} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), ONE, doing)
+        let call = GitHubCall::get(CallerIdentity::reading(repository), ONE, doing)
             .in_repository(repository, &["pulls", &number.to_string()])
             .conditional();
         let pull: PullPayload = self.ask(&call).await?;
@@ -230,8 +230,8 @@ impl PullRequests for GitHub {
         };
         let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
         let input = json!({"input": {"pullRequestId": pull.node_id}});
-        let identity = Identity::doing(Task::Draft, repository);
-        let answer = self.mutate::<Done>(identity, doing.clone(), mutation, input).await?;
+        let identity = CallerIdentity::doing(Task::Draft, repository);
+        let answer = self.mutate::<MutationReply>(identity, doing.clone(), mutation, input).await?;
         if answer.is_done() { Ok(()) } else { Err(missing_node(doing, answer.errors)) }
     }
 
@@ -252,7 +252,7 @@ impl PullRequests for GitHub {
             body.insert("state".to_owned(), "closed".into());
         }
         let doing = format!("changing pull request {number} of {}", repository.name);
-        let call = Call::patch(Identity::doing(Task::Propose, repository), ONE, doing)
+        let call = GitHubCall::patch(CallerIdentity::doing(Task::Propose, repository), ONE, doing)
             .in_repository(repository, &["pulls", &number.to_string()])
             .body(body.into());
         let pull: PullPayload = self.ask(&call).await?;
@@ -278,12 +278,13 @@ impl Stacks for GitHub {
         number: u64,
     ) -> Result<Option<Vec<u64>>, CodeHostError> {
         let doing = format!("reading the stack of pull request {number} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/stacks", doing)
-            .in_repository(repository, &["stacks"])
-            .query("pull_request", number.to_string())
-            .conditional();
+        let call =
+            GitHubCall::get(CallerIdentity::reading(repository), "/repos/{owner}/{repo}/stacks", doing)
+                .in_repository(repository, &["stacks"])
+                .query("pull_request", number.to_string())
+                .conditional();
         let found: Option<Vec<PrStack>> = self.find(&call).await?;
-        // It stands in one, or nobody knows in which.
+        // It is in one, but in an unknown one.
         let Some([stack]) = found.as_deref() else { return Ok(None) };
         let Some(at) = stack.pull_requests.iter().position(|member| member.number == number) else {
             return Ok(None);
@@ -302,7 +303,7 @@ impl GitHub {
         since: Option<jiff::Timestamp>,
         doing: String,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let call = Call::get(Identity::reading(repository), LIST, doing)
+        let call = GitHubCall::get(CallerIdentity::reading(repository), LIST, doing)
             .in_repository(repository, &["pulls"])
             .query("state", state)
             .query("sort", "created")
@@ -323,7 +324,7 @@ impl GitHub {
     ) -> Result<CreatedPullRequest, CodeHostError> {
         let call = |draft: bool| {
             let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
-            Call::post(Identity::doing(Task::Propose, repository), LIST, doing)
+            GitHubCall::post(CallerIdentity::doing(Task::Propose, repository), LIST, doing)
                 .in_repository(repository, &["pulls"])
                 .body(json!({
                     "title": cut_to(&pull.title, TITLE_CHARACTERS),

@@ -12,8 +12,8 @@ use capstan_ports::{BranchHead, Branches, CodeHostError, CreatedReference, Moved
 
 use super::access::Task;
 use super::answer::cut;
-use super::call::{Call, Identity};
-use super::graphql::Done;
+use super::call::{CallerIdentity, GitHubCall};
+use super::graphql::MutationReply;
 use super::transport::GitHub;
 use super::words;
 
@@ -33,8 +33,8 @@ struct TargetPayload {
 impl Branches for GitHub {
     async fn branch(&self, repository: &Repository, branch: &str) -> Result<Option<CommitId>, CodeHostError> {
         let doing = format!("reading branch {branch} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
             .in_repository(repository, &["git", "ref", "heads", branch])
             .conditional();
         let found = self.find::<ReferencePayload>(&call).await?;
@@ -47,8 +47,8 @@ impl Branches for GitHub {
         prefix: &str,
     ) -> Result<Vec<BranchHead>, CodeHostError> {
         let doing = format!("listing branches {prefix}* of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/git/matching-refs/{ref}", doing)
+        let identity = CallerIdentity::reading(repository);
+        let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/matching-refs/{ref}", doing)
             .in_repository(repository, &["git", "matching-refs", "heads", prefix])
             .conditional();
         // The one list that GitHub does not page.
@@ -84,8 +84,8 @@ impl Branches for GitHub {
     ) -> Result<MovedReference, CodeHostError> {
         let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
-            .mutate::<Done>(
-                Identity::doing(Task::Commit, repository),
+            .mutate::<MutationReply>(
+                CallerIdentity::doing(Task::Commit, repository),
                 doing,
                 "mutation($input: UpdateRefsInput!) { done: updateRefs(input: $input) { clientMutationId } }",
                 json!({"input": {
@@ -102,7 +102,7 @@ impl Branches for GitHub {
         if answer.is_done() {
             return Ok(MovedReference::Moved);
         }
-        // GitHub documents no codes for why: where the branch stands now tells it.
+        // GitHub documents no codes for the reason: the present place of the branch shows it.
         let now = self.branch(repository, branch).await?;
         if now.as_ref() == Some(after) {
             return Ok(MovedReference::Moved);
@@ -123,8 +123,8 @@ impl GitHub {
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError> {
         let doing = format!("creating branch {branch} of {}", repository.name);
-        let identity = Identity::doing(Task::Commit, repository);
-        let call = Call::post(identity, "/repos/{owner}/{repo}/git/refs", doing)
+        let identity = CallerIdentity::doing(Task::Commit, repository);
+        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/git/refs", doing)
             .in_repository(repository, &["git", "refs"])
             .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
         let answer = self.send(&call).await?;

@@ -1,4 +1,4 @@
-//! What stands beside a pull request: labels, assignees, and whose review is asked for.
+//! A pull request's sidebar: labels, assignees, and requested reviews.
 //!
 //! Read by hand: logins are all that is wanted, and octocrab's assignee fails with `gravatar_id: null`.
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use capstan_ports::{CodeHostError, Repository, SidebarPart, Sidebars};
 
 use super::access::Task;
-use super::call::{Call, Identity};
+use super::call::{CallerIdentity, GitHubCall};
 use super::pulls::UserPayload;
 use super::transport::GitHub;
 
@@ -25,7 +25,7 @@ struct Assigned {
     assignees: Vec<UserPayload>,
 }
 
-/// How GitHub calls a part: its route, where that lies, what of, and for which task.
+/// GitHub's names for a part: its route, path, items and task.
 fn place(part: SidebarPart) -> (&'static str, [&'static str; 2], &'static str, Task) {
     match part {
         SidebarPart::Labels => (LABELS, ["issues", "labels"], "labels", Task::Propose),
@@ -57,7 +57,7 @@ impl Sidebars for GitHub {
     ) -> Result<Vec<String>, CodeHostError> {
         let (route, [kind, list], field, task) = place(part);
         let doing = format!("adding {field} to pull request {number} of {}", repository.name);
-        let call = Call::post(Identity::doing(task, repository), route, doing)
+        let call = GitHubCall::post(CallerIdentity::doing(task, repository), route, doing)
             .repeatable()
             .in_repository(repository, &[kind, &number.to_string(), list])
             .body(body(part, field, names));
@@ -79,18 +79,18 @@ impl Sidebars for GitHub {
     ) -> Result<(), CodeHostError> {
         let (route, [kind, list], field, task) = place(part);
         let doing = format!("taking {field} from pull request {number} of {}", repository.name);
-        let identity = Identity::doing(task, repository);
+        let identity = CallerIdentity::doing(task, repository);
         let number = number.to_string();
         if part != SidebarPart::Labels {
-            let call = Call::delete(identity, route, doing)
+            let call = GitHubCall::delete(identity, route, doing)
                 .in_repository(repository, &[kind, &number, list])
                 .body(body(part, field, names));
             return self.find::<IgnoredAny>(&call).await.map(drop);
         }
         for name in names {
-            // A name may hold slashes, which are no parts of a path.
+            // A name may contain slashes, which do not separate parts of a path.
             let path = ["repos", repository.name.owner(), repository.name.name(), kind, &number, list, name];
-            let call = Call::delete(identity, ONE_LABEL, doing.clone()).path(&path);
+            let call = GitHubCall::delete(identity, ONE_LABEL, doing.clone()).path(&path);
             self.find::<IgnoredAny>(&call).await?;
         }
         Ok(())

@@ -16,20 +16,20 @@ use url::Url;
 use capstan_budget::Meter;
 use capstan_ports::CodeHostError;
 
-use super::answer::{Answer, failure};
-use super::call::{Call, Identity};
+use super::answer::{GitHubAnswer, failure};
+use super::call::{CallerIdentity, GitHubCall};
 use super::connect::{ConnectError, http_client};
 use super::credentials::AppCredentials;
-use super::layers::{Shared, begin_counts, stacked};
+use super::layers::{LayerState, begin_counts, stacked};
 use super::limits::GitHubLimits;
-use super::tokens::{Rights, Tokens};
+use super::tokens::{TokenRights, Tokens};
 
 /// GitHub as one App sees it. Cheap to share; holds tokens, in memory only.
 pub struct GitHub {
-    /// As the App itself; with a token it asks as somebody else.
+    /// As the App itself; with a token it asks as the token's owner.
     app: Octocrab,
     pub(super) app_id: u64,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<LayerState>,
     pub(super) tokens: Tokens,
     pub(super) slug: OnceCell<String>,
     /// The server is older than merge queues: it was asked for one, and knows no such field.
@@ -45,7 +45,7 @@ impl GitHub {
         limits: GitHubLimits,
     ) -> Result<Self, ConnectError> {
         let (client, rest) = http_client(api_url, limits.timeout)?;
-        let shared = Arc::new(Shared::new(rest, client, limits));
+        let shared = Arc::new(LayerState::new(rest, client, limits));
         let AppCredentials(app) = credentials;
         let app_id = app.app_id.into_inner();
         let layers = OctocrabBuilder::new_empty().with_service(stacked(&shared));
@@ -70,12 +70,12 @@ impl GitHub {
     }
 
     /// Makes a call. Answers of every status come back, except those that ask to wait and failures of the server's.
-    pub(super) async fn send(&self, call: &Call) -> Result<Answer, CodeHostError> {
+    pub(super) async fn send(&self, call: &GitHubCall) -> Result<GitHubAnswer, CodeHostError> {
         let access = match call.terms.identity {
-            Identity::Installation(access) => access,
-            Identity::App => return self.send_as_app(call).await,
-            Identity::Person(_) => {
-                // Made as the App it would be told more than the person may know.
+            CallerIdentity::Installation(access) => access,
+            CallerIdentity::App => return self.send_as_app(call).await,
+            CallerIdentity::Person(_) => {
+                // As the App, the answer would contain more than the person may know.
                 let Some(token) = &call.token else {
                     let reason = "a call for a user has no token of theirs".to_owned();
                     let doing = call.terms.doing.clone();
@@ -90,7 +90,7 @@ impl GitHub {
         // that a write may be repeated too.
         let may_be_better = match answer.status() {
             StatusCode::UNAUTHORIZED => true,
-            StatusCode::FORBIDDEN => token.rights == Rights::Fewer,
+            StatusCode::FORBIDDEN => token.rights == TokenRights::Fewer,
             _ => false,
         };
         if !may_be_better {
@@ -98,24 +98,28 @@ impl GitHub {
         }
         self.tokens.forget(access, &token.secret).await;
         let renewed = self.token_for(access).await?;
-        if answer.status() == StatusCode::FORBIDDEN && renewed.rights == Rights::Fewer {
+        if answer.status() == StatusCode::FORBIDDEN && renewed.rights == TokenRights::Fewer {
             return Ok(answer);
         }
         self.send_with(call, &renewed.secret).await
     }
 
     /// Makes a call as the App itself.
-    pub(super) async fn send_as_app(&self, call: &Call) -> Result<Answer, CodeHostError> {
+    pub(super) async fn send_as_app(&self, call: &GitHubCall) -> Result<GitHubAnswer, CodeHostError> {
         self.send_through(call, &self.app).await
     }
 
-    async fn send_with(&self, call: &Call, token: &SecretString) -> Result<Answer, CodeHostError> {
+    async fn send_with(
+        &self,
+        call: &GitHubCall,
+        token: &SecretString,
+    ) -> Result<GitHubAnswer, CodeHostError> {
         let doing = |error| failure(call.terms.doing.clone(), error);
         let whose = self.app.user_access_token(token.clone()).map_err(doing)?;
         self.send_through(call, &whose).await
     }
 
-    async fn send_through(&self, call: &Call, whose: &Octocrab) -> Result<Answer, CodeHostError> {
+    async fn send_through(&self, call: &GitHubCall, whose: &Octocrab) -> Result<GitHubAnswer, CodeHostError> {
         let doing = |error| failure(call.terms.doing.clone(), error);
         let request = Request::builder()
             .method(&call.method)
@@ -125,16 +129,16 @@ impl GitHub {
         let nothing = call.terms.effect.writes().then(|| json!({}));
         let request = whose.build_request(request, call.body.as_ref().or(nothing.as_ref())).map_err(doing)?;
         let response = whose.execute(request).await.map_err(doing)?;
-        Answer::of(call.terms.doing.clone(), call.method.clone(), response).await
+        GitHubAnswer::of(call.terms.doing.clone(), call.method.clone(), response).await
     }
 
     /// Makes a call and reads what is answered; a refusal is an error.
-    pub(super) async fn ask<T: FromResponse>(&self, call: &Call) -> Result<T, CodeHostError> {
+    pub(super) async fn ask<T: FromResponse>(&self, call: &GitHubCall) -> Result<T, CodeHostError> {
         self.send(call).await?.content().await
     }
 
     /// The same; `None` where there is no such thing.
-    pub(super) async fn find<T: FromResponse>(&self, call: &Call) -> Result<Option<T>, CodeHostError> {
+    pub(super) async fn find<T: FromResponse>(&self, call: &GitHubCall) -> Result<Option<T>, CodeHostError> {
         self.send(call).await?.content_if_found().await
     }
 
@@ -165,14 +169,14 @@ impl GitHub {
     }
 
     /// Reads all pages of a list.
-    pub(super) async fn pages<P: Paged>(&self, call: Call) -> Result<Vec<P::Item>, CodeHostError> {
+    pub(super) async fn pages<P: Paged>(&self, call: GitHubCall) -> Result<Vec<P::Item>, CodeHostError> {
         self.pages_until::<P>(call, |_| false).await
     }
 
     /// The same up to the page whose last item is one of these.
     pub(super) async fn pages_until<P: Paged>(
         &self,
-        call: Call,
+        call: GitHubCall,
         is_far_enough: impl Fn(&P::Item) -> bool,
     ) -> Result<Vec<P::Item>, CodeHostError> {
         let (doing, most) = (call.terms.doing.clone(), self.shared.limits.pages);
@@ -189,7 +193,7 @@ impl GitHub {
     /// GitHub's links lead, to a GitHub Enterprise Server without the token.
     pub(super) async fn first_pages<P: Paged>(
         &self,
-        call: Call,
+        call: GitHubCall,
         most: usize,
         is_far_enough: impl Fn(&P::Item) -> bool,
     ) -> Result<(Vec<P::Item>, bool), CodeHostError> {
@@ -208,7 +212,7 @@ impl GitHub {
         Ok((all, false))
     }
 
-    async fn page(&self, call: &Call, number: usize) -> Result<Answer, CodeHostError> {
+    async fn page(&self, call: &GitHubCall, number: usize) -> Result<GitHubAnswer, CodeHostError> {
         self.send(&call.clone().query("per_page", PER_PAGE.to_string()).query("page", number.to_string()))
             .await
     }
@@ -217,8 +221,8 @@ impl GitHub {
 /// The most that GitHub puts on one.
 const PER_PAGE: usize = 100;
 
-/// Whether a list may go on. GitHub names the next page in `Link`. A full page is asked for its successor, whatever it says:
-/// "not modified" is true of its items, and not of the pages that came since.
+/// Whether a list may continue. GitHub names the next page in `Link`. A full page is followed by a request
+/// for the next one in any case: "not modified" is true of its items, and not of newer pages.
 const fn goes_on(has_next: Option<bool>, items: usize) -> bool {
     matches!(has_next, Some(true)) || items >= PER_PAGE
 }

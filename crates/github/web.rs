@@ -19,7 +19,8 @@ pub fn web_url(api: &Url) -> Url {
     web
 }
 
-/// Refuses a clone URL of another server than the API's own: whoever gets the token may read the repository. The reason.
+/// Refuses a clone URL of another server than the API's own: the token's holder may read the repository.
+/// Returns the reason.
 pub(super) fn check_clone_url(api: &Url, clone_url: &str) -> Result<(), String> {
     let own = web_url(api);
     let url = Url::parse(clone_url).map_err(|error| format!("the clone URL is not valid ({error})"))?;

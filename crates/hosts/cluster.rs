@@ -26,23 +26,23 @@ pub const CONTROL_PLANE: &str = "ControlPlane";
 /// The role whose hosts are its workers.
 pub const WORKER: &str = "Worker";
 
-/// Namespace and name, by which objects of one kind are told apart.
+/// Namespace and name, which identify an object of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Named {
+pub struct NamespacedName {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
 }
 
-impl Named {
+impl NamespacedName {
     /// Of these two.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
 }
 
-impl std::fmt::Display for Named {
+impl std::fmt::Display for NamespacedName {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}/{}", self.namespace, self.name)
     }
@@ -74,8 +74,8 @@ pub struct Metadata {
 
 impl Metadata {
     /// Namespace and name.
-    pub fn named(&self) -> Named {
-        Named::new(&self.namespace, &self.name)
+    pub fn named(&self) -> NamespacedName {
+        NamespacedName::new(&self.namespace, &self.name)
     }
 }
 
@@ -88,7 +88,7 @@ pub struct SipCluster {
     pub spec: Spec,
     /// The observed state.
     #[serde(default)]
-    pub status: Status,
+    pub status: ClusterStatus,
     /// Whether Capstan applies the old finalizer from a folder: it would come back as often as it is taken off, so that it
     /// stays until the SIPCluster goes.
     #[serde(skip)]
@@ -100,7 +100,7 @@ pub struct SipCluster {
 #[error("{kind} {object} cannot be read: {why}")]
 pub struct ReadError {
     pub(crate) kind: &'static str,
-    pub(crate) object: Named,
+    pub(crate) object: NamespacedName,
     /// The field and what is wrong with it.
     pub(crate) why: String,
 }
@@ -109,7 +109,7 @@ impl ReadError {
     pub(crate) fn of(kind: &'static str, object: &Value, why: &impl std::fmt::Display) -> Self {
         let why = with_plain_type(&why.to_string());
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let object = Named::new(text("/metadata/namespace"), text("/metadata/name"));
+        let object = NamespacedName::new(text("/metadata/namespace"), text("/metadata/name"));
         Self { kind, object, why }
     }
 }
@@ -126,7 +126,7 @@ impl SipCluster {
     }
 
     /// Namespace and name.
-    pub fn named(&self) -> Named {
+    pub fn named(&self) -> NamespacedName {
         self.metadata.named()
     }
 }
@@ -148,7 +148,7 @@ fn applies_old_finalizer(object: &Value) -> bool {
 pub struct Spec {
     /// The roles, by their names.
     #[serde(default)]
-    pub nodes: BTreeMap<String, Role>,
+    pub nodes: BTreeMap<String, HostRole>,
     /// The services in front of the hosts. Required: one that lacks them does not ask for none.
     pub services: Services,
 }
@@ -156,7 +156,7 @@ pub struct Spec {
 /// The hosts of one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Role {
+pub struct HostRole {
     /// Which hosts may be chosen. Default: all.
     pub label_selector: LabelSelector,
     /// The label whose values are the domains over which hosts are spread; empty: not spread.
@@ -167,7 +167,7 @@ pub struct Role {
     pub count: Count,
 }
 
-impl Role {
+impl HostRole {
     /// The label whose values are domains, where hosts are spread.
     pub fn topology_key(&self) -> Option<&str> {
         Some(self.topology_key.as_str()).filter(|key| !key.is_empty())
@@ -215,7 +215,7 @@ pub struct Services {
     /// The way to the hosts by ssh.
     pub jump_host: Vec<JumpHost>,
     /// Who vouches for people before the tenant's API server.
-    pub auth: Vec<Auth>,
+    pub auth: Vec<IssuerSpec>,
 }
 
 /// How a service is reached.
@@ -271,7 +271,7 @@ pub struct JumpHost {
     pub node_interface_id: String,
     /// Who may come, as public keys of one line without options.
     pub ssh_authorized_keys: Vec<String>,
-    /// A Secret with private keys for the hosts; looked at with `shell` alone.
+    /// A Secret with private keys for the hosts; only read with `shell`.
     #[serde(rename = "nodeSSHPrivateKeys")]
     pub node_ssh_private_keys: String,
     /// Whether those who come get a shell there, beside those private keys.
@@ -281,7 +281,7 @@ pub struct JumpHost {
 /// One issuer of tokens: Dex.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Auth {
+pub struct IssuerSpec {
     /// The image, which brings Dex.
     pub image: String,
     /// How it is reached.
@@ -296,7 +296,7 @@ pub struct Auth {
     pub ca_secret: String,
     /// Another with the connectors of Dex: a list, as YAML or JSON, under the key `connectors`.
     pub connectors_secret: String,
-    /// For whom tokens are; `kubernetes` where nothing is said.
+    /// The audience of tokens; default `kubernetes`.
     #[serde(rename = "clientID")]
     pub client_id: String,
 }
@@ -304,11 +304,11 @@ pub struct Auth {
 /// What is noted of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Status {
+pub struct ClusterStatus {
     /// How it stands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
-    /// The choice, by namespace and name: hosts are nobody else's from here on.
+    pub conditions: Vec<HostCondition>,
+    /// The choice, by namespace and name: the hosts are reserved from here on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<NotedHost>,
     /// Hosts wanted, including standby.
@@ -323,7 +323,7 @@ pub struct Status {
     /// SHA-256 fingerprints of the jump hosts' host keys, as ssh shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_key_fingerprints: Vec<String>,
-    /// Whom its API server may trust.
+    /// The issuer that its API server may trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oidc: Option<Oidc>,
 }
@@ -383,15 +383,15 @@ pub struct NotedHost {
 
 impl NotedHost {
     /// Namespace and name.
-    pub fn named(&self) -> Named {
-        Named::new(&self.namespace, &self.name)
+    pub fn named(&self) -> NamespacedName {
+        NamespacedName::new(&self.namespace, &self.name)
     }
 }
 
 /// A condition, as Kubernetes has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Condition {
+pub struct HostCondition {
     /// Of what: `HostsChosen`, `ServicesReady`, `HostsLabelled`, `Ready`.
     #[serde(rename = "type")]
     pub kind: String,

@@ -1,8 +1,9 @@
 //! The definition of `SIPCluster` that the API server holds: fields, bounds, rules, columns.
 //!
-//! Every manifest that the old operator's definition accepted is accepted, except for what could never be meant: counts below
-//! 0, ports that are none, a range that ends before it begins, two services at one port of the nodes, lines that are no public
-//! key, and more than 32 services of a kind. What the old operator accepted and never acted upon is accepted so still, and says so.
+//! Every manifest that the old operator's definition accepted is accepted, except for mistakes: counts below
+//! 0, invalid ports, a range that ends before it begins, two services at one port of the nodes, lines that
+//! are not public keys, and more than 32 services of a kind. Fields that the old operator accepted and
+//! ignored are still accepted, and reported.
 
 use serde_json::{Value, json};
 

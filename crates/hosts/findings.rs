@@ -10,17 +10,17 @@ use capstan_yaml::YamlFile;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::cluster::{Count, Endpoint, Named, Oidc};
+use crate::cluster::{Count, Endpoint, NamespacedName, Oidc};
 use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE};
 use crate::selector::LabelSelector;
 
 /// Who makes machines of a role, and how it replaces them, as `capstan_live::rollout` reads both.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct MachineMaker {
     /// Its kind.
     pub kind: String,
     /// Which.
-    pub named: Named,
+    pub named: NamespacedName,
     /// How many machines it wants.
     pub replicas: u64,
     /// How many more it makes while it replaces them.
@@ -28,7 +28,7 @@ pub struct Owner {
 }
 
 /// `hosts-too-few-for-rollout`: a rolling upgrade of these would wait for ever.
-pub fn too_few_for_rollout(role: &str, count: Count, owners: &[Owner]) -> Option<String> {
+pub fn too_few_for_rollout(role: &str, count: Count, owners: &[MachineMaker]) -> Option<String> {
     let replicas: u64 = owners.iter().map(|owner| owner.replicas).fold(0, u64::saturating_add);
     // They may all roll at once.
     let surge: u64 = owners.iter().map(|owner| owner.max_surge).fold(0, u64::saturating_add);
@@ -50,8 +50,8 @@ fn unread(kind: &str, object: &Value) -> Option<String> {
     Some(Reader::Hosts.told(kind, api_version))
 }
 
-/// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others, or of which nobody can tell.
-pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String> {
+/// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others, or may do so.
+pub fn selector_missing(sip_cluster: &NamespacedName, template: &Value) -> Option<String> {
     if let Some(why) = unread(names::METAL3_MACHINE_TEMPLATE, template) {
         let name = template.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         return Some(format!(
@@ -67,7 +67,7 @@ pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String>
         return None;
     }
     let name = template.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    let Named { namespace, name: cluster } = sip_cluster;
+    let NamespacedName { namespace, name: cluster } = sip_cluster;
     Some(format!(
         "Metal3MachineTemplate {name} has no hostSelector for the hosts of this SIPCluster, so Metal3 takes any free host of the namespace, even those of other tenants. Add spec.template.spec.hostSelector.matchLabels: {{{CLUSTER_NAMESPACE}: {namespace}, {CLUSTER_NAME}: {cluster}}}"
     ))
@@ -218,8 +218,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn owner(kind: &str, name: &str, replicas: u64, max_surge: u64) -> Owner {
-        Owner { kind: kind.to_owned(), named: Named::new("gauss", name), replicas, max_surge }
+    fn owner(kind: &str, name: &str, replicas: u64, max_surge: u64) -> MachineMaker {
+        MachineMaker { kind: kind.to_owned(), named: NamespacedName::new("gauss", name), replicas, max_surge }
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_selector_must_name_namespace_and_cluster() {
-        let me = Named::new("gauss", "t");
+        let me = NamespacedName::new("gauss", "t");
         let template = |selector: Value| json!({"metadata": {"name": "m"}, "spec": {"template": {"spec": {"hostSelector": selector}}}});
         let both = json!({"matchLabels": {CLUSTER_NAMESPACE: "gauss", CLUSTER_NAME: "t"}});
         assert_eq!(selector_missing(&me, &template(both)), None);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_version_that_is_not_known_is_never_misread() {
-        let me = Named::new("gauss", "t");
+        let me = NamespacedName::new("gauss", "t");
         let of = |version: &str| {
             let api_version = format!("infrastructure.cluster.x-k8s.io/{version}");
             let labels = json!({CLUSTER_NAMESPACE: "gauss", CLUSTER_NAME: "t"});
@@ -290,10 +290,10 @@ mod tests {
         );
     }
 
-    /// Every kind of the table: told by its version's name, whatever its fields say.
+    /// Every kind of the table: an unknown version is reported by its name, whatever its fields.
     #[test]
     fn what_is_read_is_what_the_table_says() {
-        let me = Named::new("gauss", "t");
+        let me = NamespacedName::new("gauss", "t");
         let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
         for known in Reader::Hosts.known() {
             for kind in known.kinds {

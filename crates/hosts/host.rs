@@ -1,13 +1,13 @@
 //! `BareMetalHost` (`metal3.io/v1alpha1`): what is read of one, and why it cannot be had.
 //!
-//! Of how its baseboard management controller is reached (`spec.bmc`) the name of the Secret is read, and nothing else: so that
-//! nobody reads that Secret by another name.
-//! States and annotations: <https://book.metal3.io/bmo/introduction>, and `baremetal-operator` v0.13.
+//! Of a host's baseboard management controller (`spec.bmc`) only the name of the Secret is read, so that no
+//! other name can be used for that Secret. States and annotations: <https://book.metal3.io/bmo/introduction>,
+//! and `baremetal-operator` v0.13.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::cluster::{Metadata, Named, ReadError};
+use crate::cluster::{Metadata, NamespacedName, ReadError};
 
 /// Its API group.
 pub const GROUP: &str = "metal3.io";
@@ -33,13 +33,13 @@ const CLUSTER_API_NAME: &str = "cluster.x-k8s.io/cluster-name";
 pub struct Host {
     /// Who it is, with its labels.
     pub metadata: Metadata,
-    /// `status.provisioning.state`; empty before the operator looked at it.
+    /// `status.provisioning.state`; empty before the operator saw it.
     pub state: String,
     /// What is wrong with it, in the operator's word, or its message where it has no word.
     pub error: Option<String>,
     /// Who uses it: kind, namespace and name.
-    pub consumer: Option<(String, Named)>,
-    /// Whether somebody else provisioned it.
+    pub consumer: Option<(String, NamespacedName)>,
+    /// Whether it was provisioned externally.
     pub externally_provisioned: bool,
     /// The Secret with its network data: in its own namespace.
     pub network_data: Option<String>,
@@ -74,7 +74,7 @@ impl Host {
     }
 
     /// Namespace and name.
-    pub fn named(&self) -> Named {
+    pub fn named(&self) -> NamespacedName {
         self.metadata.named()
     }
 
@@ -83,15 +83,15 @@ impl Host {
         self.metadata.labels.get(key).map(String::as_str)
     }
 
-    /// The domain that it is in, by this label. An empty value is none.
+    /// The domain that it is in, by this label. An empty value counts as none.
     pub fn domain(&self, topology_key: &str) -> Option<&str> {
         self.label(topology_key).filter(|domain| !domain.is_empty())
     }
 
     /// The SIPCluster that it is labelled for. One label of the two alone says that it is somebody's.
-    pub fn labelled_for(&self) -> Option<Named> {
+    pub fn labelled_for(&self) -> Option<NamespacedName> {
         let part = |key: &str| self.label(key).unwrap_or_default();
-        let owner = Named::new(part(CLUSTER_NAMESPACE), part(CLUSTER_NAME));
+        let owner = NamespacedName::new(part(CLUSTER_NAMESPACE), part(CLUSTER_NAME));
         (!owner.namespace.is_empty() || !owner.name.is_empty()).then_some(owner)
     }
 
@@ -117,7 +117,7 @@ impl Host {
         !self.is_used() && (self.is_available() || self.fault().is_some())
     }
 
-    /// Whether whoever has it can count on it, or somebody uses it.
+    /// Whether it is usable for its cluster, or in use.
     pub fn is_steady(&self) -> bool {
         self.is_used() || self.fault().is_none()
     }
@@ -135,8 +135,8 @@ impl Host {
         self.error.clone().or_else(|| self.annotated(&UNHEALTHY).then(|| "unhealthy".to_owned()))
     }
 
-    /// Why it is not free, whoever asks; `None` where it is. Whether a SIPCluster has it is for
-    /// [`choice`](crate::choice) to say, except for the words.
+    /// Why it is not free for any cluster; `None` where it is. [`choice`](crate::choice) says whether a
+    /// SIPCluster has it.
     pub fn why_not_free(&self) -> Option<String> {
         let whose = self.labelled_for().map(|owner| owner.to_string()).or_else(|| self.used_for());
         if self.consumer.is_some() || self.externally_provisioned {
@@ -167,23 +167,24 @@ impl Host {
     }
 
     /// Whether a machine of the Cluster of that name, in the SIPCluster's namespace, uses it.
-    pub fn is_used_by(&self, cluster: &Named) -> bool {
+    pub fn is_used_by(&self, cluster: &NamespacedName) -> bool {
         let is_there = self.consumer.as_ref().is_some_and(|(_, named)| named.namespace == cluster.namespace);
         is_there && self.label(CLUSTER_API_NAME) == Some(cluster.name.as_str())
     }
 
-    /// The cluster, or else whoever, that uses it.
+    /// The cluster, or another consumer, that uses it.
     fn used_for(&self) -> Option<String> {
         let (kind, named) = self.consumer.as_ref()?;
-        let cluster =
-            self.label(CLUSTER_API_NAME).map(|cluster| Named::new(&named.namespace, cluster).to_string());
+        let cluster = self
+            .label(CLUSTER_API_NAME)
+            .map(|cluster| NamespacedName::new(&named.namespace, cluster).to_string());
         Some(cluster.unwrap_or_else(|| format!("{kind} {named}")))
     }
 }
 
-fn consumer_of(reference: &Map<String, Value>, namespace: &str) -> (String, Named) {
+fn consumer_of(reference: &Map<String, Value>, namespace: &str) -> (String, NamespacedName) {
     let text = |key: &str| reference.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let named = Named::new(text("namespace").unwrap_or(namespace), text("name").unwrap_or("?"));
+    let named = NamespacedName::new(text("namespace").unwrap_or(namespace), text("name").unwrap_or("?"));
     (text("kind").unwrap_or("somebody").to_owned(), named)
 }
 

@@ -1,8 +1,9 @@
-//! Which bare-metal hosts a tenant cluster gets, and what stands before them: `SIPCluster` and `BareMetalHost`.
+//! Which bare-metal hosts a tenant cluster gets, and the services in front of them: `SIPCluster` and
+//! `BareMetalHost`.
 //!
-//! Pure, like all of the heart: [`choose`](choice::choose) takes the hosts and every `SIPCluster`, and gives the hosts that
-//! one of them has from here on, or why it cannot have what it wishes. Nothing is stored but the choice itself, in the
-//! status: everything else is read anew.
+//! Pure, like all of the heart: [`choose`](choice::choose) takes the hosts and every `SIPCluster`, and
+//! returns the hosts that one of them has from here on, or why it cannot have what its spec asks for. Only
+//! the choice itself is stored, in the status: everything else is read again.
 //!
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!

@@ -32,8 +32,8 @@ pub struct Requirement {
 }
 
 impl LabelSelector {
-    /// Whether labels match all of it. An operator that nobody knows matches nothing: a selector never means more than it
-    /// says.
+    /// Whether labels match all of it. An unknown operator matches nothing: a selector never matches more
+    /// than it says.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
             && self.match_expressions.iter().all(|requirement| requirement.matches(labels))
@@ -103,8 +103,8 @@ impl HostDeployPolicy {
         !self.has_labels.is_empty()
     }
 
-    /// Whether a namespace with these labels may take them. Each of the three ways admits by itself; one that says nothing
-    /// admits nobody, nor does a pattern that is none.
+    /// Whether a namespace with these labels may take them. Each of the three ways admits by itself; an empty
+    /// one admits nobody, and neither does an invalid pattern.
     pub fn admits(&self, namespace: &str, labels: &Labels) -> bool {
         let has = |(name, value): &(String, Option<String>)| {
             labels.get(name).is_some_and(|held| value.as_ref().is_none_or(|value| value == held))

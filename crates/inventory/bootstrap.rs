@@ -2,7 +2,7 @@
 //!
 //! Values of secrets are not among them: a Secret that holds some is left out, and said so. A reference to Vault stays.
 
-use capstan_model::kinds::{KindRole, Stage, role_of, stage};
+use capstan_model::kinds::{ApplyStage, KindRole, role_of, stage};
 use capstan_model::object::{ObjectId, api_group};
 use serde_json::Value;
 
@@ -57,14 +57,14 @@ fn turn(id: &ObjectId) -> (u8, u8, u8) {
     let own = id.group == "capstan.dev";
     match (id.group.as_str(), id.kind.as_str()) {
         ("apiextensions.k8s.io", _) => (0, 0, 0),
-        (_, "VaultStore") if own => (2, Stage::Credentials as u8, 0),
+        (_, "VaultStore") if own => (2, ApplyStage::Credentials as u8, 0),
         (_, "Fleet") if own => (4, 0, 0),
         ("operator.cluster.x-k8s.io", "CoreProvider") => (3, 0, 0),
         _ => match stage(id) {
-            Some((Stage::Namespaces, rank)) => (1, 0, rank),
-            Some((stage @ Stage::Credentials, rank)) => (2, stage as u8, rank),
+            Some((ApplyStage::Namespaces, rank)) => (1, 0, rank),
+            Some((stage @ ApplyStage::Credentials, rank)) => (2, stage as u8, rank),
             Some((stage, rank)) => (3, stage as u8, rank),
-            None => (3, Stage::AddOns as u8, u8::MAX),
+            None => (3, ApplyStage::AddOns as u8, u8::MAX),
         },
     }
 }

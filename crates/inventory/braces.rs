@@ -10,11 +10,11 @@ use super::engine::{ROW, too_long};
 pub(crate) enum Segment {
     /// As it stands.
     Text(String),
-    /// What stands between braces.
+    /// The text between braces.
     Expression(String),
 }
 
-/// Why a text with braces is no expression.
+/// Why a text with braces is not an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoExpression {
     /// The byte of the text at which that is seen.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_kustomize::schema::Type;
+use capstan_kustomize::schema::SchemaType;
 use capstan_model::finding::{Finding, RuleEntry, rules};
 use capstan_model::object::FieldPath;
 use capstan_model::spelling::hint;
@@ -10,39 +10,40 @@ use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Scalar, ScalarStyle, Value};
 
 use super::fields::shortened;
-use super::merge::{Kind, Merged};
-use super::origin::Level;
+use super::merge::{MergedKind, MergedValue};
+use super::origin::InventoryLevel;
 use super::schema::{ReleaseSchema, ValueSchema};
 
 /// What is wrong with the values.
-pub(crate) fn check(values: &Merged, schema: &ReleaseSchema) -> Vec<Finding> {
+pub(crate) fn check(values: &MergedValue, schema: &ReleaseSchema) -> Vec<Finding> {
     let mut checker = Checker { schema: &schema.level, findings: Vec::new() };
     checker.value(&FieldPath::root(), values, &schema.root);
     checker.findings
 }
 
 struct Checker<'c> {
-    schema: &'c Arc<Level>,
+    schema: &'c Arc<InventoryLevel>,
     findings: Vec<Finding>,
 }
 
 impl Checker<'_> {
-    fn wrong(&mut self, rule: &'static RuleEntry, path: &FieldPath, value: &Merged, message: String) {
+    fn wrong(&mut self, rule: &'static RuleEntry, path: &FieldPath, value: &MergedValue, message: String) {
         self.findings.push(Finding::new(rule, message).place(value.origin.place()).path(path));
     }
 
-    fn value(&mut self, path: &FieldPath, value: &Merged, schema: &ValueSchema) {
+    fn value(&mut self, path: &FieldPath, value: &MergedValue, schema: &ValueSchema) {
         if schema.secret {
             return self.reference(path, value);
         }
         match (&value.kind, schema.kind) {
-            (Kind::Absent, _) => return,
-            (Kind::Scalar(scalar), _) => {
+            (MergedKind::Absent, _) => return,
+            (MergedKind::Scalar(scalar), _) => {
                 if !self.scalar(path, value, scalar, schema) {
                     return;
                 }
             }
-            (Kind::Map(_), Type::Object | Type::Any) | (Kind::List(_), Type::Array | Type::Any) => {}
+            (MergedKind::Map(_), SchemaType::Object | SchemaType::Any)
+            | (MergedKind::List(_), SchemaType::Array | SchemaType::Any) => {}
             (kind, wanted) => {
                 let message = format!(
                     "`{path}` must be {}, found {}{}",
@@ -55,7 +56,7 @@ impl Checker<'_> {
         }
         self.bounds(path, value, schema);
         match &value.kind {
-            Kind::Map(entries) => {
+            MergedKind::Map(entries) => {
                 self.required(path, value, entries, schema);
                 for (key, below) in entries {
                     if let Some(schema) = schema.value(key) {
@@ -63,31 +64,37 @@ impl Checker<'_> {
                     }
                 }
             }
-            Kind::List(items) => {
+            MergedKind::List(items) => {
                 for (at, item) in items.iter().enumerate() {
                     if let Some(schema) = schema.items.as_deref() {
                         self.value(&path.index(at), item, schema);
                     }
                 }
             }
-            Kind::Absent | Kind::Scalar(_) => {}
+            MergedKind::Absent | MergedKind::Scalar(_) => {}
         }
     }
 
     /// Whether a scalar is of its type.
-    fn scalar(&mut self, path: &FieldPath, value: &Merged, scalar: &Scalar, schema: &ValueSchema) -> bool {
+    fn scalar(
+        &mut self,
+        path: &FieldPath,
+        value: &MergedValue,
+        scalar: &Scalar,
+        schema: &ValueSchema,
+    ) -> bool {
         let reading = scalar.reading();
         let fits = matches!(
             (schema.kind, reading),
             (_, Reading::Null)
-                | (Type::Any, _)
-                | (Type::String | Type::IntOrString, Reading::String(_))
-                | (Type::Boolean, Reading::Bool(_))
+                | (SchemaType::Any, _)
+                | (SchemaType::String | SchemaType::IntOrString, Reading::String(_))
+                | (SchemaType::Boolean, Reading::Bool(_))
                 | (
-                    Type::Integer | Type::Number | Type::IntOrString,
+                    SchemaType::Integer | SchemaType::Number | SchemaType::IntOrString,
                     Reading::Integer(_) | Reading::Unsigned(_)
                 )
-                | (Type::Number, Reading::Float(_))
+                | (SchemaType::Number, Reading::Float(_))
         );
         if !fits {
             let found = match reading {
@@ -114,7 +121,7 @@ impl Checker<'_> {
         fits
     }
 
-    fn bounds(&mut self, path: &FieldPath, value: &Merged, schema: &ValueSchema) {
+    fn bounds(&mut self, path: &FieldPath, value: &MergedValue, schema: &ValueSchema) {
         let Some(json) = value.value() else { return };
         if !schema.choices.is_empty() && !schema.choices.contains(&json) {
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -137,8 +144,8 @@ impl Checker<'_> {
     fn required(
         &mut self,
         path: &FieldPath,
-        value: &Merged,
-        entries: &[(String, Merged)],
+        value: &MergedValue,
+        entries: &[(String, MergedValue)],
         schema: &ValueSchema,
     ) {
         for name in &schema.required {
@@ -146,7 +153,7 @@ impl Checker<'_> {
             let said = entries.iter().find(|(key, _)| key == name).map(|(_, value)| value);
             let described = schema.property(name).map(|schema| self.described(schema)).unwrap_or_default();
             match said {
-                Some(said) if matches!(said.kind, Kind::Absent) => {
+                Some(said) if matches!(said.kind, MergedKind::Absent) => {
                     let before = said
                         .overrides
                         .first()
@@ -167,11 +174,11 @@ impl Checker<'_> {
         }
     }
 
-    /// A value that is secret: what stands there names where it is kept. It is never shown.
-    fn reference(&mut self, path: &FieldPath, value: &Merged) {
+    /// A secret value, which only names where the secret is kept. It is never shown.
+    fn reference(&mut self, path: &FieldPath, value: &MergedValue) {
         let is_reference = match &value.kind {
-            Kind::Absent => true,
-            Kind::Map(entries) => {
+            MergedKind::Absent => true,
+            MergedKind::Map(entries) => {
                 let text = |name: &str| {
                     entries
                         .iter()
@@ -180,8 +187,8 @@ impl Checker<'_> {
                 let known = ["store", "mount", "path", "key", "version"];
                 text("path") && text("key") && entries.iter().all(|(key, _)| known.contains(&key.as_str()))
             }
-            Kind::Scalar(scalar) => scalar.reading() == Reading::Null,
-            Kind::List(_) => false,
+            MergedKind::Scalar(scalar) => scalar.reading() == Reading::Null,
+            MergedKind::List(_) => false,
         };
         if !is_reference {
             let message = format!(
@@ -202,16 +209,16 @@ impl Checker<'_> {
 }
 
 /// What to write where text is wanted, and a plain scalar is read as something else; and the other way round.
-fn advice(scalar: &Scalar, wanted: Type) -> String {
+fn advice(scalar: &Scalar, wanted: SchemaType) -> String {
     match (scalar.style, wanted) {
-        (ScalarStyle::Plain, Type::String) => format!(": in quotes it is text, `\"{}\"`", scalar.text),
+        (ScalarStyle::Plain, SchemaType::String) => format!(": in quotes it is text, `\"{}\"`", scalar.text),
         (
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted,
-            Type::Integer | Type::Number | Type::Boolean,
+            SchemaType::Integer | SchemaType::Number | SchemaType::Boolean,
         ) => {
             let plain = Scalar::plain(scalar.text.as_str());
             let fits = match wanted {
-                Type::Boolean => matches!(plain.reading(), Reading::Bool(_)),
+                SchemaType::Boolean => matches!(plain.reading(), Reading::Bool(_)),
                 _ => matches!(plain.reading(), Reading::Integer(_) | Reading::Float(_)),
             };
             if fits { format!(": without quotes it is one, `{}`", scalar.text) } else { String::new() }

@@ -1,8 +1,8 @@
 //! Kustomize components over what templates make: those of all levels, upper ones first.
 //!
-//! The files that templates come to are the resources of a kustomization that names the components; what it renders is
-//! carried back into those files, so that comments and order of a template stay where a component changes nothing. What a
-//! component brings besides stands in a file of its name.
+//! The rendered files of templates are the resources of a kustomization that names the components. Its result
+//! is written back into those files, so that comments and order of a template stay where a component changes
+//! nothing. New objects of a component go into a file with its name.
 //!
 //! A component reads nothing outside of its own folder: the record of a cluster names that folder's Git tree, and from it
 //! alone the old render is made again.
@@ -16,8 +16,8 @@ use capstan_model::tree::{MadeTree, RepoPath, Tree, TreeId};
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit, write};
 
 use super::kinds::SourceText;
-use super::origin::Origin;
-use super::templates::{Rendered, RenderedFile, RenderedObject};
+use super::origin::InventoryOrigin;
+use super::templates::{RenderedFile, RenderedObject, RenderedTemplates};
 
 /// A component, as a snapshot has it.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ impl Component {
 }
 
 /// The finding that a level names a folder that is not there.
-pub fn no_component(path: &RepoPath, said_in: &Origin) -> Finding {
+pub fn no_component(path: &RepoPath, said_in: &InventoryOrigin) -> Finding {
     let message = format!(
         "there is no component `{path}`: a component is a folder with a kustomization.yaml of kind Component"
     );
@@ -72,7 +72,10 @@ pub fn no_component(path: &RepoPath, said_in: &Origin) -> Finding {
 ///
 /// # Errors
 /// What kustomize says of them, at the component's place or the template's.
-pub fn apply(mut rendered: Rendered, components: &[&Component]) -> Result<Rendered, Vec<Finding>> {
+pub fn apply(
+    mut rendered: RenderedTemplates,
+    components: &[&Component],
+) -> Result<RenderedTemplates, Vec<Finding>> {
     if components.is_empty() {
         return Ok(rendered);
     }
@@ -115,7 +118,7 @@ pub fn apply(mut rendered: Rendered, components: &[&Component]) -> Result<Render
     Ok(rendered)
 }
 
-/// A folder for the kustomization that is no component's.
+/// A folder for the kustomization that belongs to no component.
 fn free_folder(components: &[&Component]) -> RepoPath {
     let mut name = ".capstan-render".to_owned();
     loop {
@@ -128,7 +131,7 @@ fn free_folder(components: &[&Component]) -> RepoPath {
     }
 }
 
-fn free_name(rendered: &Rendered, component: &RepoPath) -> String {
+fn free_name(rendered: &RenderedTemplates, component: &RepoPath) -> String {
     let taken = |name: &str| rendered.files.iter().any(|file| file.name == name);
     let mut name = component.name().to_owned();
     while taken(&format!("{name}.yaml")) {
@@ -138,7 +141,7 @@ fn free_name(rendered: &Rendered, component: &RepoPath) -> String {
 }
 
 /// The render and the components, and nothing else.
-fn snapshot(folder: &RepoPath, rendered: &Rendered, components: &[&Component]) -> MadeTree {
+fn snapshot(folder: &RepoPath, rendered: &RenderedTemplates, components: &[&Component]) -> MadeTree {
     let mut contents = BTreeMap::new();
     let with_objects = || rendered.files.iter().filter(|file| !file.objects.is_empty());
     let resources: Vec<&str> = with_objects().map(|file| file.name.as_str()).collect();
@@ -173,12 +176,12 @@ fn lost(patch: &PatchUse) -> Option<Finding> {
 }
 
 /// What kustomize says, where people can mend it.
-fn told(error: &RenderError, folder: &RepoPath, rendered: &Rendered) -> Finding {
+fn told(error: &RenderError, folder: &RepoPath, rendered: &RenderedTemplates) -> Finding {
     written_in_template(Finding::from(error), folder, rendered)
 }
 
 /// A finding in a file that a template came to, at the template's object.
-fn written_in_template(finding: Finding, folder: &RepoPath, rendered: &Rendered) -> Finding {
+fn written_in_template(finding: Finding, folder: &RepoPath, rendered: &RenderedTemplates) -> Finding {
     let Some(place) = finding.place.clone() else { return finding };
     let Some(name) = place.file().below(folder) else { return finding };
     let Some(file) = rendered.files.iter().find(|file| file.name == name) else { return finding };
@@ -239,7 +242,7 @@ fn carry(file: &mut RenderedFile, mut made: Vec<Kustomized>) {
     };
     match edited.filter(fits) {
         Some(edited) => file.text = edited.text().to_owned(),
-        // What cannot be edited as it stands, anchors say, is written anew.
+        // A node that cannot be edited in place, for example because of anchors, is written again.
         None => {
             for (at, (object, _)) in kept.iter_mut().enumerate() {
                 object.document = at;

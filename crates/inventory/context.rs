@@ -1,7 +1,7 @@
 //! Values as templates and expressions see them: every reading is noted, and expressions get their value on demand.
 //!
-//! An expression's value is made as a whole before anybody sees it, expressions inside of it included: so no value
-//! holds itself, and whoever walks through one comes to an end.
+//! An expression's value is complete before it is used, inner expressions included. So no value contains
+//! itself, and a walk through a value ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,8 +14,8 @@ use minijinja::{Error, ErrorKind};
 
 use super::braces::Segment;
 use super::engine::{
-    EXPRESSIONS_FUEL, Engines, Given, Room, VALUES_WEIGHT, guard_expression, height, is_limit, to_json,
-    weight,
+    EXPRESSIONS_FUEL, Engines, RenderValue, VALUES_WEIGHT, ValueRoom, guard_expression, height, is_limit,
+    to_json, weight,
 };
 
 /// How many expressions may depend on one another in a row (I8).
@@ -34,22 +34,22 @@ const SLOT: usize = 8;
 const DEPTH: usize = 200;
 
 /// All values of one cluster.
-pub(crate) struct Context {
-    /// In the order of the text: what stands inside of an item follows it.
+pub(crate) struct ValueContext {
+    /// In the order of the text: inner items follow the outer one.
     items: Vec<Item>,
     /// How much the items before each one hold, and all of them.
     weights: Vec<usize>,
-    state: Mutex<State>,
+    state: Mutex<ContextState>,
     expressions: Option<&'static Engines>,
 }
 
-struct State {
+struct ContextState {
     /// What was read, in order.
     reads: Vec<usize>,
     /// What expressions came to.
-    known: BTreeMap<usize, Known>,
+    known: BTreeMap<usize, EvaluatedExpression>,
     /// The expressions that are being evaluated, the outermost first.
-    stack: Vec<Waiting>,
+    stack: Vec<WaitingExpression>,
     /// Steps that are left for all expressions.
     fuel: u64,
     /// Bytes and slots that are left for the values of all expressions.
@@ -57,14 +57,14 @@ struct State {
 }
 
 /// What an expression came to.
-struct Known {
-    made: Result<Made, Arc<Failure>>,
-    row: Row,
+struct EvaluatedExpression {
+    made: Result<ExpressionValue, Arc<EvaluationFailure>>,
+    row: ExpressionChain,
 }
 
 /// Expressions that need each other in a row.
 #[derive(Clone, Copy, Default)]
-struct Row {
+struct ExpressionChain {
     /// How many, the first included.
     links: usize,
     /// The second.
@@ -73,7 +73,7 @@ struct Row {
 
 /// An expression's value.
 #[derive(Clone)]
-struct Made {
+struct ExpressionValue {
     value: minijinja::Value,
     json: Arc<Value>,
     weight: usize,
@@ -81,16 +81,16 @@ struct Made {
 }
 
 /// An expression that is being evaluated.
-struct Waiting {
+struct WaitingExpression {
     at: usize,
-    row: Row,
+    row: ExpressionChain,
     /// The first thing that it needs and that failed.
-    failure: Option<Arc<Failure>>,
+    failure: Option<Arc<EvaluationFailure>>,
 }
 
 /// Why an expression has no value.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub(crate) struct EvaluationFailure {
     /// The expressions concerned, the one that failed last; of a circle, every link.
     pub(crate) links: Vec<FieldPath>,
     /// What is wrong.
@@ -123,7 +123,7 @@ enum ItemKind {
     Scalar(Value),
     Map(Entries),
     List(Vec<usize>),
-    /// An expression, and whether it stands alone.
+    /// An expression, and whether it is the whole scalar.
     Expression(Vec<Segment>),
 }
 
@@ -147,18 +147,18 @@ impl Entries {
 }
 
 /// What a context is made of.
-pub(crate) enum Shape<'s> {
+pub(crate) enum ContextShape<'s> {
     /// A scalar.
     Scalar(Value),
     /// A mapping.
-    Map(Vec<(&'s str, Shape<'s>)>),
+    Map(Vec<(&'s str, ContextShape<'s>)>),
     /// A list.
-    List(Vec<Shape<'s>>),
+    List(Vec<ContextShape<'s>>),
     /// A text with braces.
     Expression(Vec<Segment>),
 }
 
-impl<'s> Shape<'s> {
+impl<'s> ContextShape<'s> {
     /// A plain value.
     pub(crate) fn of(value: &'s Value) -> Self {
         match value {
@@ -173,12 +173,12 @@ impl<'s> Shape<'s> {
 
 /// A context in the hands of who made it. What expressions came to may refer to the context that knows it: unless it is
 /// forgotten in the end, neither ever goes.
-pub(crate) struct Owned(Arc<Context>);
+pub(crate) struct Owned(Arc<ValueContext>);
 
 impl std::ops::Deref for Owned {
-    type Target = Arc<Context>;
+    type Target = Arc<ValueContext>;
 
-    fn deref(&self) -> &Arc<Context> {
+    fn deref(&self) -> &Arc<ValueContext> {
         &self.0
     }
 }
@@ -190,12 +190,12 @@ impl Drop for Owned {
     }
 }
 
-impl Context {
+impl ValueContext {
     /// The context of these values. `expressions` evaluates those among them.
-    pub(crate) fn of(root: Shape<'_>, expressions: Option<&'static Engines>) -> Owned {
+    pub(crate) fn of(root: ContextShape<'_>, expressions: Option<&'static Engines>) -> Owned {
         let mut items = Vec::new();
         add(&mut items, root, FieldPath::root());
-        let state = State {
+        let state = ContextState {
             reads: Vec::new(),
             known: BTreeMap::new(),
             stack: Vec::new(),
@@ -214,7 +214,7 @@ impl Context {
 
     /// All values, as the engine wants them.
     pub(crate) fn root(self: &Arc<Self>) -> minijinja::Value {
-        minijinja::Value::from_object(Reference { context: Arc::clone(self), at: 0 })
+        minijinja::Value::from_object(ContextReference { context: Arc::clone(self), at: 0 })
     }
 
     /// How much was read so far.
@@ -222,12 +222,12 @@ impl Context {
         self.state().reads.len()
     }
 
-    /// What was read since a mark, each once: of what stands in one another only the innermost.
+    /// Paths read since a mark, each once: of nested ones only the innermost.
     pub(crate) fn reads_since(&self, mark: usize) -> Vec<FieldPath> {
         let mut read: Vec<usize> = self.state().reads.get(mark..).unwrap_or_default().to_vec();
         read.sort_unstable();
         read.dedup();
-        // What stands inside of an item is the next that was read, if anything is.
+        // An inner path of an item is the next one that was read, if there is one.
         let innermost = |(at, next): (&usize, Option<&usize>)| {
             let item = self.items.get(*at)?;
             let is_outer = item.path.is_root() || next.is_some_and(|next| *next < item.end);
@@ -270,11 +270,14 @@ impl Context {
     ///
     /// # Errors
     /// Why it has none.
-    pub(crate) fn evaluate(self: &Arc<Self>, path: &FieldPath) -> Result<(Value, Vec<FieldPath>), Failure> {
+    pub(crate) fn evaluate(
+        self: &Arc<Self>,
+        path: &FieldPath,
+    ) -> Result<(Value, Vec<FieldPath>), EvaluationFailure> {
         let found = self.find(path).and_then(|at| Some((at, self.items.get(at)?)));
         let Some((at, Item { kind: ItemKind::Expression(segments), .. })) = found else {
             let kind = FailureKind::Engine("there is no expression".to_owned());
-            return Err(Failure { links: vec![path.clone()], kind });
+            return Err(EvaluationFailure { links: vec![path.clone()], kind });
         };
         let mark = self.mark();
         self.state().reads.push(at);
@@ -282,11 +285,11 @@ impl Context {
         let reads = self.reads_since(mark).into_iter().filter(|read| read != path).collect();
         match made {
             Ok(made) => Ok((Value::clone(&made.json), reads)),
-            Err(failure) => Err(Failure::clone(&failure)),
+            Err(failure) => Err(EvaluationFailure::clone(&failure)),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ContextState> {
         // What a panic elsewhere left behind is notes alone.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -297,7 +300,7 @@ impl Context {
             None => minijinja::Value::UNDEFINED,
             Some(ItemKind::Scalar(value)) => scalar(value),
             Some(ItemKind::Map(_) | ItemKind::List(_)) => {
-                minijinja::Value::from_object(Reference { context: Arc::clone(self), at })
+                minijinja::Value::from_object(ContextReference { context: Arc::clone(self), at })
             }
             Some(ItemKind::Expression(segments)) => match self.made(at, segments) {
                 Ok(made) => made.value,
@@ -307,7 +310,11 @@ impl Context {
     }
 
     /// The value of an expression, made where it is not known yet.
-    fn made(self: &Arc<Self>, at: usize, segments: &[Segment]) -> Result<Made, Arc<Failure>> {
+    fn made(
+        self: &Arc<Self>,
+        at: usize,
+        segments: &[Segment],
+    ) -> Result<ExpressionValue, Arc<EvaluationFailure>> {
         let path = |at: usize| self.items.get(at).map(|item| item.path.clone());
         let mut state = self.state();
         if let Some(known) = state.known.get(&at) {
@@ -329,13 +336,17 @@ impl Context {
         if let Some(kind) = kind {
             let row = &mut state.stack[circle.unwrap_or_default()..];
             let links = row.iter().map(|waiting| waiting.at).chain([at]).filter_map(path).collect();
-            let failure = Arc::new(Failure { links, kind });
+            let failure = Arc::new(EvaluationFailure { links, kind });
             for waiting in row {
                 waiting.failure.get_or_insert_with(|| Arc::clone(&failure));
             }
             return Err(failure);
         }
-        state.stack.push(Waiting { at, row: Row { links: 1, next: None }, failure: None });
+        state.stack.push(WaitingExpression {
+            at,
+            row: ExpressionChain { links: 1, next: None },
+            failure: None,
+        });
         drop(state);
         let made = self.evaluated(at, segments);
         let mut state = self.state();
@@ -348,18 +359,20 @@ impl Context {
                 let next = |at: &usize| state.known.get(at)?.row.next;
                 let links = [at].into_iter().chain(std::iter::successors(row.next, next));
                 let links = links.take(LINKS + 1).filter_map(path).collect();
-                Err(Arc::new(Failure { links, kind: FailureKind::TooLong }))
+                Err(Arc::new(EvaluationFailure { links, kind: FailureKind::TooLong }))
             }
             (None, Ok(made)) => Ok(made),
-            (None, Err(kind)) => Err(Arc::new(Failure { links: path(at).into_iter().collect(), kind })),
+            (None, Err(kind)) => {
+                Err(Arc::new(EvaluationFailure { links: path(at).into_iter().collect(), kind }))
+            }
         };
         state.needed(at, row.links, made.as_ref().err());
-        state.known.insert(at, Known { made: made.clone(), row });
+        state.known.insert(at, EvaluatedExpression { made: made.clone(), row });
         made
     }
 
     /// Evaluates an expression, all of its value at once.
-    fn evaluated(self: &Arc<Self>, at: usize, segments: &[Segment]) -> Result<Made, FailureKind> {
+    fn evaluated(self: &Arc<Self>, at: usize, segments: &[Segment]) -> Result<ExpressionValue, FailureKind> {
         let failed = |error: &Error| {
             if is_limit(error) {
                 FailureKind::Limit
@@ -391,7 +404,7 @@ impl Context {
         }
         let mut state = self.state();
         state.weight = state.weight.checked_sub(weighs).ok_or(FailureKind::SumLimit)?;
-        Ok(Made {
+        Ok(ExpressionValue {
             value,
             json: Arc::new(json),
             weight: usize::try_from(weighs).unwrap_or(usize::MAX),
@@ -399,7 +412,8 @@ impl Context {
         })
     }
 
-    /// Evaluates what stands between braces: with few steps first, since nobody says how many it took.
+    /// Evaluates the text between braces: with few steps first, since the engine does not say how many it
+    /// took.
     fn run(self: &Arc<Self>, source: &str) -> Result<minijinja::Value, FailureKind> {
         let engines =
             self.expressions.ok_or_else(|| FailureKind::Engine("no expressions here".to_owned()))?;
@@ -408,7 +422,7 @@ impl Context {
             {
                 let mut state = self.state();
                 if state.fuel < *fuel {
-                    // What is too much for all is told of all.
+                    // A sum that exceeds the limit is reported for all.
                     state.fuel = 0;
                     return Err(FailureKind::SumLimit);
                 }
@@ -434,12 +448,12 @@ impl Context {
     }
 }
 
-impl State {
+impl ContextState {
     /// Notes with the expression that is being evaluated what it needs.
-    fn needed(&mut self, at: usize, links: usize, failure: Option<&Arc<Failure>>) {
+    fn needed(&mut self, at: usize, links: usize, failure: Option<&Arc<EvaluationFailure>>) {
         if let Some(waiting) = self.stack.last_mut() {
             if links >= waiting.row.links {
-                waiting.row = Row { links: links + 1, next: Some(at) };
+                waiting.row = ExpressionChain { links: links + 1, next: Some(at) };
             }
             if let Some(failure) = failure {
                 waiting.failure.get_or_insert_with(|| Arc::clone(failure));
@@ -476,17 +490,17 @@ fn scalar(value: &Value) -> minijinja::Value {
     }
 }
 
-fn add(items: &mut Vec<Item>, shape: Shape<'_>, path: FieldPath) -> usize {
+fn add(items: &mut Vec<Item>, shape: ContextShape<'_>, path: FieldPath) -> usize {
     let at = items.len();
     items.push(Item { path: FieldPath::root(), kind: ItemKind::List(Vec::new()), end: at });
     let kind = match shape {
-        Shape::Scalar(value) => ItemKind::Scalar(value),
-        Shape::Expression(segments) => ItemKind::Expression(segments),
-        Shape::Map(entries) => {
+        ContextShape::Scalar(value) => ItemKind::Scalar(value),
+        ContextShape::Expression(segments) => ItemKind::Expression(segments),
+        ContextShape::Map(entries) => {
             let entry = |(key, below): (&str, _)| (key.to_owned(), add(items, below, path.key(key)));
             ItemKind::Map(Entries::new(entries.into_iter().map(entry).collect()))
         }
-        Shape::List(list) => ItemKind::List(
+        ContextShape::List(list) => ItemKind::List(
             list.into_iter().enumerate().map(|(at, below)| add(items, below, path.index(at))).collect(),
         ),
     };
@@ -498,18 +512,18 @@ fn add(items: &mut Vec<Item>, shape: Shape<'_>, path: FieldPath) -> usize {
 }
 
 /// A mapping or list of a context.
-struct Reference {
-    context: Arc<Context>,
+struct ContextReference {
+    context: Arc<ValueContext>,
     at: usize,
 }
 
-impl fmt::Debug for Reference {
+impl fmt::Debug for ContextReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("values")
     }
 }
 
-impl Reference {
+impl ContextReference {
     fn kind(&self) -> Option<&ItemKind> {
         self.context.items.get(self.at).map(|item| &item.kind)
     }
@@ -526,7 +540,7 @@ impl Reference {
     }
 }
 
-impl Object for Reference {
+impl Object for ContextReference {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         match self.kind() {
             Some(ItemKind::List(_)) => ObjectRepr::Seq,
@@ -563,22 +577,22 @@ impl Object for Reference {
     }
 }
 
-/// What the engine is told of values of a context.
-pub(crate) const GIVEN: Given = Given {
+/// The engine's settings for values of a context.
+pub(crate) const GIVEN: RenderValue = RenderValue {
     weight: |value| {
-        let reference = value.downcast_object_ref::<Reference>()?;
+        let reference = value.downcast_object_ref::<ContextReference>()?;
         Some(reference.context.weight(reference.at))
     },
     json: plain,
 };
 
 /// A mapping or list of a context as JSON, without the engine's detours; `None` for anything else.
-pub(crate) fn plain(value: &minijinja::Value, room: &mut Room) -> Option<Result<Value, Error>> {
-    let reference = value.downcast_object_ref::<Reference>()?;
+pub(crate) fn plain(value: &minijinja::Value, room: &mut ValueRoom) -> Option<Result<Value, Error>> {
+    let reference = value.downcast_object_ref::<ContextReference>()?;
     Some(reference.context.json(reference.at, room))
 }
 
-impl Context {
+impl ValueContext {
     /// How much there is to look at in an item: values, and texts by their length.
     fn weight(&self, at: usize) -> usize {
         let Some(end) = self.items.get(at).map(|item| item.end) else { return 0 };
@@ -592,7 +606,7 @@ impl Context {
         made.map(|made| made.weight / SLOT).fold(written, usize::saturating_add)
     }
 
-    fn json(self: &Arc<Self>, at: usize, room: &mut Room) -> Result<Value, Error> {
+    fn json(self: &Arc<Self>, at: usize, room: &mut ValueRoom) -> Result<Value, Error> {
         let Some(item) = self.items.get(at) else { return Ok(Value::Null) };
         room.pay(1)?;
         self.state().reads.push(at);

@@ -1,7 +1,7 @@
 //! Every release's templates, tried on examples: those of its schema (`example`), and the files in its `examples/`.
 //!
-//! A release without an example is read and not rendered: which of the values that its schema does not require the
-//! inventories say that use it, nobody knows here.
+//! A release without an example is read and not rendered: the optional values that inventories use are
+//! unknown here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{Entry, Node, NodeKind, YamlFile};
 
 use super::kinds::Object;
-use super::origin::{Level, LevelKind};
+use super::origin::{InventoryLevel, LevelKind};
 use super::schema::{self, ReleaseSchema, ValueSchema};
 use super::steps::Steps;
 use super::survey::ReleaseParts;
@@ -145,7 +145,7 @@ fn example_of(schema: &ValueSchema) -> Option<Node> {
 }
 
 fn object(path: &RepoPath, file: &YamlFile, values: Node) -> Object {
-    let level = Level {
+    let level = InventoryLevel {
         kind: LevelKind::ClusterDefinition,
         name: NAME.to_owned(),
         path: path.clone(),
@@ -178,7 +178,7 @@ fn tried(example: &Object, parts: &ReleaseParts, steps: &mut Steps) -> Vec<Findi
     };
     let mut values = member.values(parts.schema.as_ref());
     steps.add(values.steps);
-    // An example stands for all levels.
+    // An example replaces all levels.
     values.findings.retain(|finding| finding.rule != rules::INVENTORY_LEVEL);
     let mut findings = std::mem::take(&mut values.findings);
     findings.extend(parts.schema.iter().flat_map(|schema| unknown_values(example, &[schema])));
@@ -236,7 +236,7 @@ properties:
         let broken = format!("{TEMPLATE}  mtu: {{{{ network.mtu }}}}\n");
         for (files, expected) in [
             (vec![(schema, SCHEMA), (template, TEMPLATE)], vec![]),
-            // Without an example nothing is rendered, and what cannot be read is told all the same.
+            // Without an example nothing is rendered, but unreadable files are reported.
             (
                 vec![
                     (schema, "type: object\nproperties: {a: {type: string}}\n"),
@@ -284,7 +284,7 @@ properties:
                 ],
                 vec!["template-error mc/v1.0.0/templates/a.yaml:4:"],
             ),
-            // What is no release has no examples.
+            // A folder that is not a release has no examples.
             (
                 vec![("os/latest/templates/a.yaml", "{{ a \n"), ("charts/x/templates/a.yaml", "{{ a \n")],
                 vec![],

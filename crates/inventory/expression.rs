@@ -7,10 +7,10 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
 use super::braces::segments;
-use super::context::{Context, Failure, FailureKind, GIVEN, LINKS, Shape};
+use super::context::{ContextShape, EvaluationFailure, FailureKind, GIVEN, LINKS, ValueContext};
 use super::engine::{EXPRESSIONS_FUEL, Engines, VALUES_WEIGHT};
-use super::merge::{Kind, Merged};
-use super::origin::Origin;
+use super::merge::{MergedKind, MergedValue};
+use super::origin::InventoryOrigin;
 
 /// The values that each expression read, by its own path.
 pub type Dependencies = BTreeMap<FieldPath, Vec<FieldPath>>;
@@ -26,11 +26,11 @@ pub(crate) struct Evaluated {
 }
 
 /// Gives every expression its value.
-pub(crate) fn evaluate(merged: &mut Merged) -> Evaluated {
+pub(crate) fn evaluate(merged: &mut MergedValue) -> Evaluated {
     let mut findings = Vec::new();
-    let mut found: BTreeMap<FieldPath, Origin> = BTreeMap::new();
+    let mut found: BTreeMap<FieldPath, InventoryOrigin> = BTreeMap::new();
     merged.leaves(&FieldPath::root(), &mut |path, leaf| {
-        let Kind::Scalar(scalar) = &leaf.kind else { return };
+        let MergedKind::Scalar(scalar) = &leaf.kind else { return };
         // Numbers and the like have no braces.
         match segments(&scalar.text) {
             Ok(None) => {}
@@ -49,7 +49,7 @@ pub(crate) fn evaluate(merged: &mut Merged) -> Evaluated {
     if found.is_empty() {
         return Evaluated { dependencies: Dependencies::new(), findings, steps: 0 };
     }
-    let context = Context::of(shape(merged), engine());
+    let context = ValueContext::of(shape(merged), engine());
     let mut dependencies = Dependencies::new();
     let mut told: BTreeSet<String> = BTreeSet::new();
     merged.leaves_mut(&FieldPath::root(), &mut |path, leaf| {
@@ -58,11 +58,12 @@ pub(crate) fn evaluate(merged: &mut Merged) -> Evaluated {
             Ok((value, reads)) => {
                 dependencies.insert(path.clone(), reads);
                 let overrides = std::mem::take(&mut leaf.overrides);
-                *leaf = Merged { overrides, ..Merged::of_value(&value, origin) };
+                *leaf = MergedValue { overrides, ..MergedValue::of_value(&value, origin) };
             }
             Err(failure) => {
                 let finding = tell(&failure, &found, path, origin);
-                // A circle is told once, not once a link; of a long row only its beginning; a sum where it was used up.
+                // A circle is reported once, not for each link; of a long chain only its beginning; a sum
+                // where it exceeded the limit.
                 let known = match failure.kind {
                     FailureKind::TooLong | FailureKind::SumLimit => format!("{:?}", failure.kind),
                     _ => finding.message.clone(),
@@ -82,29 +83,29 @@ fn engine() -> Option<&'static Engines> {
     ENGINES.get_or_init(|| super::engine::engines(GIVEN).ok()).as_ref()
 }
 
-fn shape(merged: &Merged) -> Shape<'_> {
+fn shape(merged: &MergedValue) -> ContextShape<'_> {
     match &merged.kind {
-        Kind::Absent => Shape::Scalar(serde_json::Value::Null),
-        Kind::Scalar(scalar) => match segments(&scalar.text) {
-            Ok(Some(segments)) => Shape::Expression(segments),
-            _ => Shape::Scalar(scalar.value()),
+        MergedKind::Absent => ContextShape::Scalar(serde_json::Value::Null),
+        MergedKind::Scalar(scalar) => match segments(&scalar.text) {
+            Ok(Some(segments)) => ContextShape::Expression(segments),
+            _ => ContextShape::Scalar(scalar.value()),
         },
-        Kind::Map(entries) => Shape::Map(
+        MergedKind::Map(entries) => ContextShape::Map(
             entries
                 .iter()
-                .filter(|(_, value)| !matches!(value.kind, Kind::Absent))
+                .filter(|(_, value)| !matches!(value.kind, MergedKind::Absent))
                 .map(|(key, value)| (key.as_str(), shape(value)))
                 .collect(),
         ),
-        Kind::List(items) => Shape::List(items.iter().map(shape).collect()),
+        MergedKind::List(items) => ContextShape::List(items.iter().map(shape).collect()),
     }
 }
 
 fn tell(
-    failure: &Failure,
-    origins: &BTreeMap<FieldPath, Origin>,
+    failure: &EvaluationFailure,
+    origins: &BTreeMap<FieldPath, InventoryOrigin>,
     path: &FieldPath,
-    origin: &Origin,
+    origin: &InventoryOrigin,
 ) -> Finding {
     let link = |path: &FieldPath| match origins.get(path) {
         Some(origin) => format!("`{path}` ({})", origin.place()),
@@ -146,7 +147,7 @@ fn tell(
     Finding::new(rule, message).place(at.1.place()).path(at.0)
 }
 
-/// A circle told from its first path, so that it is the same from wherever it was entered.
+/// A circle beginning at its first path, so that it is the same for every entry.
 fn rotated(links: &[FieldPath]) -> Vec<FieldPath> {
     let Some((_, circle)) = links.split_last() else { return Vec::new() };
     let first = circle.iter().enumerate().min_by(|a, b| a.1.cmp(b.1)).map_or(0, |(at, _)| at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capstan_model::object::FieldPath;
 
 use crate::braces::segments;
-use crate::context::{Context, Shape};
+use crate::context::{ContextShape, ValueContext};
 use crate::testing::{inventory, lines};
 use crate::values::Member;
 
@@ -40,7 +40,7 @@ fn expressions_see_the_merged_values_and_keep_their_type_where_they_stand_alone(
         ),
         ("{a: \"{{ '{{' }} x }}\"}", "{}", r#"{"a":"{{ x }}"}"#),
         ("{a: \"{{ b.upper() }}\", b: ab}", "{}", r#"{"a":"AB","b":"ab"}"#),
-        // What stands alone may take the place of what it turns out to be.
+        // A whole scalar may be replaced by a mapping or list.
         ("{m: {k: v}, o: {k: w}}", "{m: \"{{ o }}\"}", r#"{"m":{"k":"w"},"o":{"k":"w"}}"#),
     ] {
         assert_eq!(values(site, own), Ok(expected.to_owned()), "{site} <- {own}");
@@ -102,7 +102,7 @@ fn a_circle_is_told_once() {
     assert_eq!(values("{a: \"{{ b }}\", b: \"{{ a }}\"}", "{}").unwrap_err().len(), 1);
 }
 
-/// Through what stands around it, too: whoever has all of a mapping or list has the expressions in it.
+/// Through containers, too: an expression that reads a whole mapping or list reads the expressions in it.
 #[test]
 fn a_circle_through_mappings_and_lists_is_found_and_does_not_recurse() {
     let cycle = |site: &str, own: &str| {
@@ -125,7 +125,7 @@ fn a_circle_through_mappings_and_lists_is_found_and_does_not_recurse() {
     ] {
         assert_eq!(cycle(site, own), expected, "{site} <- {own}");
     }
-    // A part of what stands around it, and how much there is, it may have.
+    // It may read a part of its own container, and its length.
     assert_eq!(
         values("{m: {k: \"{{ m.x }}-{{ m | length }}\", x: 1}, l: \"{{ m }}\"}", "{}"),
         Ok(r#"{"m":{"k":"1-2","x":1},"l":{"k":"1-2","x":1}}"#.to_owned())
@@ -238,11 +238,11 @@ fn many_values_take_no_longer_than_they_are_many() {
 /// A list that an expression hands on refers to the context that knows what the expression came to.
 #[test]
 fn values_that_expressions_hand_on_go_with_their_context() {
-    let expression = |text: &str| Shape::Expression(segments(text).unwrap().unwrap());
-    let list = Shape::List(vec![Shape::Scalar(serde_json::json!(1))]);
+    let expression = |text: &str| ContextShape::Expression(segments(text).unwrap().unwrap());
+    let list = ContextShape::List(vec![ContextShape::Scalar(serde_json::json!(1))]);
     let shape =
-        Shape::Map(vec![("l", list), ("a", expression("{{ l }}")), ("b", expression("{{ [a, l] }}"))]);
-    let context = Context::of(shape, super::engine());
+        ContextShape::Map(vec![("l", list), ("a", expression("{{ l }}")), ("b", expression("{{ [a, l] }}"))]);
+    let context = ValueContext::of(shape, super::engine());
     for (key, expected) in [("a", serde_json::json!([1])), ("b", serde_json::json!([[1], [1]]))] {
         assert_eq!(context.evaluate(&FieldPath::root().key(key)).unwrap().0, expected);
     }

@@ -6,7 +6,7 @@ use capstan_model::finding::{Finding, RuleEntry, rules};
 use capstan_model::spelling::hint;
 use capstan_yaml::{Entry, Node, NodeKind};
 
-use super::origin::Level;
+use super::origin::InventoryLevel;
 
 /// What a node is, as people call it.
 pub(super) fn noun(node: &Node) -> String {
@@ -38,12 +38,12 @@ pub(super) fn shortened(text: &str) -> String {
 
 /// Reads the fields of one object.
 pub(super) struct Fields<'f> {
-    pub(super) level: &'f Arc<Level>,
+    pub(super) level: &'f Arc<InventoryLevel>,
     pub(super) findings: Vec<Finding>,
 }
 
 impl<'f> Fields<'f> {
-    pub(super) const fn new(level: &'f Arc<Level>) -> Self {
+    pub(super) const fn new(level: &'f Arc<InventoryLevel>) -> Self {
         Self { level, findings: Vec::new() }
     }
 
@@ -85,7 +85,7 @@ impl<'f> Fields<'f> {
         text
     }
 
-    /// A list of texts, each with the byte at which it stands.
+    /// A list of texts, each with its byte.
     pub(super) fn texts<'n>(&mut self, node: &'n Node, name: &str) -> Vec<(&'n str, usize)> {
         if node.is_null() {
             return Vec::new();

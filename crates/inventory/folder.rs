@@ -12,11 +12,11 @@ use super::origin::LevelKind;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderPattern {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<FolderPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum FolderPart {
     Text(String),
     Name,
     Level(LevelKind),
@@ -24,7 +24,8 @@ enum Part {
 
 impl Default for FolderPattern {
     fn default() -> Self {
-        let parts = vec![Part::Level(LevelKind::Customer), Part::Text("/".to_owned()), Part::Name];
+        let parts =
+            vec![FolderPart::Level(LevelKind::Customer), FolderPart::Text("/".to_owned()), FolderPart::Name];
         Self { text: "{customer}/{name}".to_owned(), parts }
     }
 }
@@ -33,7 +34,7 @@ impl FolderPattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// Why it is none, as a sentence without a full stop.
+    /// Why it is not valid, as a sentence without a full stop.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -45,11 +46,11 @@ impl FolderPattern {
                 return Err(format!("`{text}` has a `}}` without its `{{`"));
             }
             if !before.is_empty() {
-                parts.push(Part::Text(before.to_owned()));
+                parts.push(FolderPart::Text(before.to_owned()));
             }
             parts.push(match (word, LevelKind::of_word(word)) {
-                ("name", _) => Part::Name,
-                (_, Some(level)) => Part::Level(level),
+                ("name", _) => FolderPart::Name,
+                (_, Some(level)) => FolderPart::Level(level),
                 _ => {
                     let known = ["name", "environment", "customer", "site", "infraProvider"];
                     return Err(format!("`{{{word}}}` is not a level{}", hint(word, &known)));
@@ -61,9 +62,9 @@ impl FolderPattern {
             return Err(format!("`{text}` has a `}}` without its `{{`"));
         }
         if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
+            parts.push(FolderPart::Text(rest.to_owned()));
         }
-        if !parts.contains(&Part::Name) {
+        if !parts.contains(&FolderPart::Name) {
             return Err(format!("`{text}` lacks `{{name}}`, so all clusters would share a folder"));
         }
         Ok(Self { text: text.to_owned(), parts })
@@ -72,14 +73,14 @@ impl FolderPattern {
     /// The folder of a cluster.
     ///
     /// # Errors
-    /// Why it has none: it is of no level that the pattern names, or what comes out is no path.
+    /// Why it has none: it has no level that the pattern names, or the result is not a path.
     pub fn folder(&self, name: &str, levels: &BTreeMap<LevelKind, String>) -> Result<RepoPath, String> {
         let mut path = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(text) => path.push_str(text),
-                Part::Name => path.push_str(name),
-                Part::Level(level) => path.push_str(levels.get(level).ok_or_else(|| {
+                FolderPart::Text(text) => path.push_str(text),
+                FolderPart::Name => path.push_str(name),
+                FolderPart::Level(level) => path.push_str(levels.get(level).ok_or_else(|| {
                     format!(
                         "the pattern `{}` of folders names {}, but this cluster is in none: write `in: {{{}: …}}`, or `folder`",
                         self.text,

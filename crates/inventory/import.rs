@@ -1,9 +1,9 @@
 //! A `clusterctl.yaml`, or any flat file of `KEY: value`, as values of an inventory.
 //!
-//! clusterctl puts values into the template's text, and what stands there is read as YAML then: a quoted `"3"` becomes a
-//! number where the template has no quotes. Here values are placed in scalars with their type, so a text that reads as a
-//! whole number, or as true or false, becomes that; where it stands in quotes, or beside other text, it is the same text
-//! again.
+//! clusterctl puts values into the template's text, which is read as YAML afterwards: a quoted `"3"` becomes
+//! a number where the template has no quotes. Here values are placed in scalars with their type. So a text
+//! that reads as a whole number, or as true or false, becomes that; within quotes or other text, it is the
+//! same text again.
 
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
@@ -49,7 +49,7 @@ const SECRET_WORDS: [&str; 4] = ["AUTH", "PASS", "PWD", "DOCKERCONFIGJSON"];
 /// Reads a file.
 ///
 /// # Errors
-/// It is no YAML or no mapping, or a key is no name of a value.
+/// It is not YAML or not a mapping, or a key is not a name of a value.
 pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
     let file = YamlFile::read_bytes(bytes).map_err(|error| {
         FileError::new(rules::INVALID_YAML, Place::at(path.clone(), error.position), error.message)
@@ -205,7 +205,7 @@ mod tests {
                     "clusterctl.yaml:3:4 `C: no` is read as false; for the text, write it in quotes",
                 ],
             ),
-            // clusterctl's own settings are no variables, with or without a mapping of those.
+            // clusterctl's own settings are not variables, with or without a mapping of those.
             (
                 "providers: [{name: a}]\ncert-manager: {version: v1}\noverridesFolder: /x\nimages: {all: {}}\nA: b\n",
                 r#"{"A":"b"}"#,

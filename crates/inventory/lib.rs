@@ -10,7 +10,7 @@
 //! | [`bootstrap`] | a management cluster's objects, in order | nothing |
 //! | [`engine`] | the template engine and its bounds | nothing |
 //! | [`braces`] | which texts are expressions (I8) | `engine` |
-//! | [`origin`] | the kinds of levels, and where a value stands | nothing |
+//! | [`origin`] | the kinds of levels, and the place of a value | nothing |
 //! | [`fields`] | reading an object's fields strictly | `origin` |
 //! | [`folder`] | the folder of a new cluster | `origin` |
 //! | [`kinds`] | the objects of an inventory, read from its files | `fields`, `folder`, `origin` |

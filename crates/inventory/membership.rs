@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::spelling::hint;
 
-use super::kinds::{Inventory, Object};
-use super::origin::{LevelKind, Origin};
+use super::kinds::{InventoryFiles, Object};
+use super::origin::{InventoryOrigin, LevelKind};
 
 /// The objects that a cluster belongs to, by level.
 #[derive(Debug, Clone, Default)]
 pub struct Membership {
     /// The name of the object of each level, and where it was said.
-    pub levels: BTreeMap<LevelKind, (String, Origin)>,
+    pub levels: BTreeMap<LevelKind, (String, InventoryOrigin)>,
 }
 
 impl Membership {
@@ -26,8 +26,8 @@ impl Membership {
     /// # Errors
     /// Everything that is wrong: a name that is nowhere, two that disagree, a circle, a level that is not used, an
     /// object with an error in it.
-    pub fn of(inventory: &Inventory, cluster: &Object) -> Result<Self, Vec<Finding>> {
-        let mut search = Search { inventory, found: Self::default(), findings: Vec::new() };
+    pub fn of(inventory: &InventoryFiles, cluster: &Object) -> Result<Self, Vec<Finding>> {
+        let mut search = MembershipSearch { inventory, found: Self::default(), findings: Vec::new() };
         if let Some(place) = &cluster.broken {
             let message = format!("{} cannot be used before {place} is right", cluster.level);
             let at = cluster.level.place(cluster.offset);
@@ -38,25 +38,25 @@ impl Membership {
     }
 
     /// What is wrong with the `in` of an object that clusters may name, whether or not one does.
-    pub fn judge(inventory: &Inventory, object: &Object) -> Vec<Finding> {
-        let mut search = Search { inventory, found: Self::default(), findings: Vec::new() };
+    pub fn judge(inventory: &InventoryFiles, object: &Object) -> Vec<Finding> {
+        let mut search = MembershipSearch { inventory, found: Self::default(), findings: Vec::new() };
         search.follow(object, &mut Vec::new());
         search.findings
     }
 }
 
-struct Search<'i> {
-    inventory: &'i Inventory,
+struct MembershipSearch<'i> {
+    inventory: &'i InventoryFiles,
     found: Membership,
     findings: Vec<Finding>,
 }
 
-impl<'i> Search<'i> {
+impl<'i> MembershipSearch<'i> {
     /// `way`: the objects from the cluster to this one, each with where it was named.
-    fn follow(&mut self, object: &'i Object, way: &mut Vec<(&'i Object, Origin)>) {
+    fn follow(&mut self, object: &'i Object, way: &mut Vec<(&'i Object, InventoryOrigin)>) {
         for said in &object.membership {
             let (level, name) = &said.value;
-            let origin = Origin::new(object.level.clone(), said.offset);
+            let origin = InventoryOrigin::new(object.level.clone(), said.offset);
             let mut wrong = |message: String| {
                 self.findings.push(Finding::new(rules::INVENTORY_REFERENCE, message).place(origin.place()));
             };
@@ -70,7 +70,7 @@ impl<'i> Search<'i> {
                 wrong(format!("there is no {} `{name}`{}", level.kind(), hint(name, &known)));
                 continue;
             };
-            let known = |other: &&(&Object, Origin)| std::ptr::eq(other.0, next);
+            let known = |other: &&(&Object, InventoryOrigin)| std::ptr::eq(other.0, next);
             if std::ptr::eq(next, object) || way.iter().any(|other| known(&other)) {
                 let mut links: Vec<String> = way
                     .iter()

@@ -1,4 +1,4 @@
-//! Who says a value, and where it stands.
+//! The object that sets a value, and its place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl LevelKind {
 
 /// One object that says values, and the file that holds it; or the schema of a release.
 #[derive(Debug)]
-pub struct Level {
+pub struct InventoryLevel {
     /// Its kind.
     pub kind: LevelKind,
     /// Its name; of a schema, the release's id.
@@ -94,14 +94,14 @@ pub struct Level {
     pub file: YamlFile,
 }
 
-impl Level {
+impl InventoryLevel {
     /// Line and column of a byte of the file.
     pub fn place(&self, offset: usize) -> Place {
         Place::at(self.path.clone(), self.file.position(offset))
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for InventoryLevel {
     /// `Environment prod`; `the default of openstack/v1.4.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
@@ -111,18 +111,18 @@ impl fmt::Display for Level {
     }
 }
 
-/// Where one value stands.
+/// The place of one value.
 #[derive(Debug, Clone)]
-pub struct Origin {
+pub struct InventoryOrigin {
     /// Who says it.
-    pub level: Arc<Level>,
+    pub level: Arc<InventoryLevel>,
     /// The byte of the level's file at which it begins.
     pub offset: usize,
 }
 
-impl Origin {
+impl InventoryOrigin {
     /// The value that begins at that byte.
-    pub const fn new(level: Arc<Level>, offset: usize) -> Self {
+    pub const fn new(level: Arc<InventoryLevel>, offset: usize) -> Self {
         Self { level, offset }
     }
 
@@ -132,7 +132,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for InventoryOrigin {
     /// `Environment prod, inventory/prod.yaml:9:16`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}", self.level, self.place())

@@ -10,8 +10,8 @@ use capstan_yaml::{Node, Value, YamlFile, write};
 use serde_json::{Map, json};
 
 use super::kinds::API_VERSION;
-use super::merge::Merged;
-use super::origin::{Level, LevelKind, Origin};
+use super::merge::MergedValue;
+use super::origin::{InventoryLevel, InventoryOrigin, LevelKind};
 use super::values::ClusterValues;
 
 /// Name of the file in a cluster's folder.
@@ -55,13 +55,13 @@ impl ValuesRecord {
         })
     }
 
-    /// The values as templates see them. All of them stand in the record, which is at `path`.
+    /// The values as templates see them. All of them are in the record, which is at `path`.
     pub fn cluster_values(&self, path: &RepoPath) -> ClusterValues {
         let file = YamlFile::default();
         let (kind, name) = (LevelKind::ClusterDefinition, self.definition.clone());
-        let level = Arc::new(Level { kind, name, path: path.clone(), file });
+        let level = Arc::new(InventoryLevel { kind, name, path: path.clone(), file });
         ClusterValues {
-            merged: Merged::of_value(&self.values, &Origin::new(level, 0)),
+            merged: MergedValue::of_value(&self.values, &InventoryOrigin::new(level, 0)),
             dependencies: BTreeMap::new(),
             findings: Vec::new(),
             steps: 0,

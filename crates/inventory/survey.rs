@@ -10,13 +10,13 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_yaml::Node;
 
 use super::components::{self, Component};
-use super::kinds::{Inventory, Object, SourceText};
+use super::kinds::{InventoryFiles, Object, SourceText};
 use super::membership::Membership;
-use super::origin::{LevelKind, Origin};
+use super::origin::{InventoryOrigin, LevelKind};
 use super::record::{self, ValuesRecord};
 use super::schema::{self, ReleaseSchema};
 use super::steps::Steps;
-use super::templates::{self, Cluster, Rendered, Subordinate, Templates};
+use super::templates::{self, Cluster, RenderedTemplates, Subordinate, Templates};
 use super::unknown::ReleasesBelow;
 use super::values::{ClusterValues, Member};
 
@@ -64,7 +64,7 @@ pub struct ReleaseParts {
 #[derive(Debug)]
 pub struct Survey {
     /// The objects.
-    pub inventory: Inventory,
+    pub inventory: InventoryFiles,
     /// The releases that clusters use.
     pub releases: BTreeMap<ReleaseId, ReleaseParts>,
     /// The components that clusters name, as far as they are there.
@@ -75,7 +75,7 @@ pub struct Survey {
 impl Survey {
     /// Reads the inventory below a folder and the releases that it names.
     pub fn read(tree: &dyn Tree, folder: &RepoPath, elsewhere: Elsewhere) -> Self {
-        let inventory = Inventory::read_in(tree, folder);
+        let inventory = InventoryFiles::read_in(tree, folder);
         let (releases, components) = (BTreeMap::new(), BTreeMap::new());
         let mut survey = Self { inventory, releases, components, elsewhere };
         survey.read_releases(tree);
@@ -161,11 +161,15 @@ impl Survey {
     ///
     /// # Errors
     /// What is wrong with its values, its release or the render.
-    pub fn render(&self, member: &Member<'_>, values: &ClusterValues) -> Result<Rendered, Vec<Finding>> {
+    pub fn render(
+        &self,
+        member: &Member<'_>,
+        values: &ClusterValues,
+    ) -> Result<RenderedTemplates, Vec<Finding>> {
         if values.findings.iter().any(|finding| finding.severity() == Severity::Error) {
             return Err(values.findings.clone());
         }
-        let Some(parts) = self.parts(member) else { return Ok(Rendered::default()) };
+        let Some(parts) = self.parts(member) else { return Ok(RenderedTemplates::default()) };
         if !parts.findings.is_empty() {
             return Err(parts.findings.clone());
         }
@@ -178,9 +182,9 @@ impl Survey {
         member: &Member<'_>,
         values: &ClusterValues,
         components: &[&Component],
-    ) -> Result<Rendered, Vec<Finding>> {
+    ) -> Result<RenderedTemplates, Vec<Finding>> {
         let templates = self.parts(member).and_then(|parts| parts.templates.as_ref());
-        let Some(templates) = templates else { return Ok(Rendered::default()) };
+        let Some(templates) = templates else { return Ok(RenderedTemplates::default()) };
         let folder = self.folder(member).map_err(|error| vec![Finding::from(&error)])?;
         let clusters = self.subordinates(member);
         let cluster = Cluster {
@@ -200,7 +204,7 @@ impl Survey {
         values: &ClusterValues,
         object: &ObjectId,
         path: &FieldPath,
-    ) -> Option<(RepoPath, Origin)> {
+    ) -> Option<(RepoPath, InventoryOrigin)> {
         let components = self.components(member).ok()?;
         let at = |count: usize| {
             let rendered = self.render_with(member, values, components.get(..count)?).ok()?;
@@ -275,7 +279,7 @@ impl Survey {
         }
         let mut below = ReleasesBelow::default();
         let mut folders: BTreeMap<RepoPath, Place> = BTreeMap::new();
-        let mut unused: BTreeMap<Place, (FieldPath, Origin)> = BTreeMap::new();
+        let mut unused: BTreeMap<Place, (FieldPath, InventoryOrigin)> = BTreeMap::new();
         let mut used: BTreeSet<Place> = BTreeSet::new();
         // Levels and the fields that a template below reads, wherever the value there comes from.
         let mut read: BTreeSet<(String, String)> = BTreeSet::new();
@@ -329,7 +333,7 @@ impl Survey {
                 }
                 Err(wrong) => {
                     findings.extend(wrong);
-                    // Nobody knows what it would have read.
+                    // What it would have read is unknown.
                     values.merged.leaves(&FieldPath::root(), &mut |_, leaf| {
                         used.insert(leaf.origin.place());
                     });
@@ -338,7 +342,7 @@ impl Survey {
         }
         findings.extend(below.unknown_values(|release| self.releases.get(release)?.schema.as_ref()));
         if steps.are_used_up() {
-            // Nobody knows what the others would have read.
+            // What the others would have read is unknown.
             unused.clear();
         }
         unused.retain(|place, (path, origin)| {
@@ -356,7 +360,7 @@ impl Survey {
     }
 }
 
-/// The finding that a definition's folder is that of the one that stands `first`.
+/// The finding that a definition has the same folder as the one at `first`.
 pub fn folder_clash(definition: &Object, folder: &RepoPath, first: &Place) -> Finding {
     let message = format!(
         "{} would be in `{folder}`, like the definition in {first}: write another `folder`",

@@ -5,7 +5,7 @@ use capstan_test_support::random::{Random, seed};
 
 use super::*;
 use crate::testing::lines;
-use crate::trace::{Use, explain, uses};
+use crate::trace::{ValueUse, explain, uses};
 
 const SCHEMA: &str = "\
 type: object
@@ -110,8 +110,8 @@ fn an_inventory_is_told_as_a_whole() {
         )
     );
     let mtu = FieldPath::parse("/network/mtu").unwrap();
-    assert!(matches!(uses(&values, &mtu, Some((LevelKind::Site, "fra1"))), Some(Use::Overrides(_))));
-    assert!(matches!(uses(&values, &path, Some((LevelKind::Environment, "prod"))), Some(Use::Has(_))));
+    assert!(matches!(uses(&values, &mtu, Some((LevelKind::Site, "fra1"))), Some(ValueUse::Overrides(_))));
+    assert!(matches!(uses(&values, &path, Some((LevelKind::Environment, "prod"))), Some(ValueUse::Has(_))));
 }
 
 /// A name that Kubernetes refuses, wherever it comes from.
@@ -425,7 +425,8 @@ fn editing_the_place_that_explain_names_changes_the_value() {
             text.replace_range(start..start + old.len(), &new);
             let after = read(&changed);
             let member = after.member("x").unwrap().unwrap();
-            let found = after.values(&member).merged.at(&leaf.path).and_then(crate::merge::Merged::value);
+            let found =
+                after.values(&member).merged.at(&leaf.path).and_then(crate::merge::MergedValue::value);
             let text =
                 found.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
             assert_eq!(text, Some(new), "round {round}: {} at {place}", leaf.path);

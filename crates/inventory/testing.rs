@@ -3,15 +3,15 @@
 use capstan_model::finding::Finding;
 use capstan_model::tree::RepoPath;
 
-use crate::kinds::{Inventory, SourceText};
+use crate::kinds::{InventoryFiles, SourceText};
 
 /// An inventory: one object a line, `Kind name: {spec}`; each in a file of its own, `i/0.yaml`, with the spec at
 /// the end of line 4.
-pub(crate) fn inventory(objects: &str) -> Inventory {
-    Inventory::read(&files(objects))
+pub(crate) fn inventory(objects: &str) -> InventoryFiles {
+    InventoryFiles::read(&files(objects))
 }
 
-/// The files of an inventory told so.
+/// The files of an inventory with these objects.
 pub(crate) fn files(objects: &str) -> Vec<SourceText> {
     let texts = objects.lines().enumerate().map(|(at, line)| {
         let (head, spec) = line.split_once(": ").unwrap();

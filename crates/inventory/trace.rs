@@ -1,10 +1,10 @@
-//! Where a value comes from, whom it overrides, and who has it from where.
+//! The origin of a value, what it overrides, and which clusters have it from where.
 
 use capstan_model::object::FieldPath;
 use capstan_yaml::Value;
 
-use super::merge::{Merged, Overridden};
-use super::origin::{LevelKind, Origin};
+use super::merge::{MergedValue, Overridden};
+use super::origin::{InventoryOrigin, LevelKind};
 use super::values::{ClusterValues, Member};
 
 /// The history of one value.
@@ -15,11 +15,11 @@ pub struct Explained {
     /// What it is; `None` where somebody made it absent.
     pub value: Option<Value>,
     /// Who says it.
-    pub origin: Origin,
+    pub origin: InventoryOrigin,
     /// What that overrides, the last one first.
     pub overrides: Vec<Overridden>,
-    /// Who calls it, or what it stands in, final.
-    pub is_final: Option<Origin>,
+    /// The object that makes it, or a container of it, final.
+    pub is_final: Option<InventoryOrigin>,
     /// The values that it is made of, where it is an expression.
     pub reads: Vec<FieldPath>,
 }
@@ -27,7 +27,7 @@ pub struct Explained {
 /// The values at and below a path, each with its history; the path itself where a mapping or list is empty or
 /// absent. `None` where nobody says anything there.
 pub fn explain(member: &Member<'_>, values: &ClusterValues, path: &FieldPath) -> Option<Vec<Explained>> {
-    let mut around: Vec<(FieldPath, &Merged)> = vec![(FieldPath::root(), &values.merged)];
+    let mut around: Vec<(FieldPath, &MergedValue)> = vec![(FieldPath::root(), &values.merged)];
     let mut here = &values.merged;
     for step in path.steps() {
         here = here.step(step)?;
@@ -44,9 +44,9 @@ pub fn explain(member: &Member<'_>, values: &ClusterValues, path: &FieldPath) ->
 fn explained(
     member: &Member<'_>,
     values: &ClusterValues,
-    around: &[(FieldPath, &Merged)],
+    around: &[(FieldPath, &MergedValue)],
     path: &FieldPath,
-    leaf: &Merged,
+    leaf: &MergedValue,
 ) -> Explained {
     let mut overrides = leaf.overrides.clone();
     // What a mapping or list around it overrides as a whole had perhaps a value here.
@@ -72,24 +72,24 @@ fn explained(
     }
 }
 
-/// Whether a path is a pointer's or stands inside of it; a number may be a key in one and an index in the other.
+/// Whether a path equals a pointer or is inside it; a number may be a key in one and an index in the other.
 fn same_or_inside(path: &FieldPath, pointer: &FieldPath) -> bool {
     path.to_string() == pointer.to_string() || path.to_string().starts_with(&format!("{pointer}/"))
 }
 
-/// How a cluster stands to what an object says at a path.
+/// A cluster's relation to an object's value at a path.
 #[derive(Debug, Clone)]
-pub enum Use {
+pub enum ValueUse {
     /// It has a value there, or below, from that object.
-    Has(Origin),
+    Has(InventoryOrigin),
     /// Another one overrides it for this cluster.
-    Overrides(Origin),
+    Overrides(InventoryOrigin),
 }
 
-/// How a cluster stands to what an object of that kind and name says at a path; `None` where that object says
-/// nothing to it. `by` is `None` for whoever says it.
-pub fn uses(values: &ClusterValues, path: &FieldPath, by: Option<(LevelKind, &str)>) -> Option<Use> {
-    let is_by = |origin: &Origin| {
+/// A cluster's relation to the value of an object of that kind and name at a path; `None` where that object
+/// sets nothing there. `by` is `None` for any object.
+pub fn uses(values: &ClusterValues, path: &FieldPath, by: Option<(LevelKind, &str)>) -> Option<ValueUse> {
+    let is_by = |origin: &InventoryOrigin| {
         by.is_none_or(|(kind, name)| origin.level.kind == kind && origin.level.name == name)
     };
     let here = values.merged.at(path)?;
@@ -102,5 +102,5 @@ pub fn uses(values: &ClusterValues, path: &FieldPath, by: Option<(LevelKind, &st
             overrides.get_or_insert(leaf.origin.clone());
         }
     });
-    has.map(Use::Has).or(overrides.map(Use::Overrides))
+    has.map(ValueUse::Has).or(overrides.map(ValueUse::Overrides))
 }

@@ -1,4 +1,5 @@
-//! Values that no schema knows, found once a level: a name that one of the releases below a level knows is none.
+//! Values that no schema knows, found once a level: a name that one of the releases below a level knows is
+//! not unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,8 @@ impl<'i> ReleasesBelow<'i> {
         self.0.values().flat_map(|(_, releases)| releases).collect()
     }
 
-    /// What each of them says that no release below it knows. Where one has no schema, nobody can tell.
+    /// The values of each of them that no release below it knows. If one of those has no schema, the answer
+    /// is unknown.
     pub fn unknown_values<'s>(
         &self,
         schema: impl Fn(&ReleaseId) -> Option<&'s ReleaseSchema>,
@@ -44,7 +46,7 @@ impl<'i> ReleasesBelow<'i> {
     }
 }
 
-/// What an object says that none of these releases knows. Without a release nobody can tell.
+/// The values of an object that none of these releases knows. Without a release the answer is unknown.
 pub fn unknown_values(object: &Object, schemas: &[&ReleaseSchema]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let (Some(values), false) = (&object.values, schemas.is_empty()) {

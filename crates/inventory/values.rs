@@ -12,23 +12,23 @@ use capstan_yaml::Value;
 
 use super::check::check;
 use super::expression::{Dependencies, Evaluated, evaluate};
-use super::kinds::{Inventory, Object};
+use super::kinds::{InventoryFiles, Object};
 use super::membership::Membership;
-use super::merge::{Layer, Merged, merge};
-use super::origin::{LevelKind, Origin};
+use super::merge::{Layer, MergedValue, merge};
+use super::origin::{InventoryOrigin, LevelKind};
 use super::schema::ReleaseSchema;
 
 /// What the levels say of a cluster besides its values: later ones win (I1).
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// The release, and who asks for it.
-    pub release: Option<(ReleaseId, Origin)>,
+    pub release: Option<(ReleaseId, InventoryOrigin)>,
     /// How far newer releases are followed, and who says so.
-    pub track: Option<(Track, Origin)>,
+    pub track: Option<(Track, InventoryOrigin)>,
     /// The components of all levels, upper ones first.
-    pub components: Vec<(RepoPath, Origin)>,
+    pub components: Vec<(RepoPath, InventoryOrigin)>,
     /// The folder that the definition names.
-    pub folder: Option<(RepoPath, Origin)>,
+    pub folder: Option<(RepoPath, InventoryOrigin)>,
 }
 
 /// One cluster of the inventory, without its values.
@@ -49,7 +49,7 @@ impl<'i> Member<'i> {
     ///
     /// # Errors
     /// What is wrong with its membership.
-    pub fn of(inventory: &'i Inventory, definition: &'i Object) -> Result<Self, Vec<Finding>> {
+    pub fn of(inventory: &'i InventoryFiles, definition: &'i Object) -> Result<Self, Vec<Finding>> {
         let levels = Membership::of(inventory, definition)?.names();
         let named = inventory.settings.levels.iter().filter_map(|level| {
             let name = levels.get(level)?;
@@ -58,7 +58,7 @@ impl<'i> Member<'i> {
         let objects: Vec<&Object> = named.chain([definition]).collect();
         let mut wishes = Wishes::default();
         for object in &objects {
-            let at = |offset| Origin::new(Arc::clone(&object.level), offset);
+            let at = |offset| InventoryOrigin::new(Arc::clone(&object.level), offset);
             if let Some(said) = &object.release {
                 wishes.release = Some((said.value.clone(), at(said.offset)));
             }
@@ -107,9 +107,9 @@ impl<'i> Member<'i> {
     }
 
     /// What the levels call final, and who.
-    pub fn finals(&self) -> impl Iterator<Item = (&FieldPath, Origin)> {
+    pub fn finals(&self) -> impl Iterator<Item = (&FieldPath, InventoryOrigin)> {
         self.objects.iter().flat_map(|object| {
-            let at = |offset| Origin::new(Arc::clone(&object.level), offset);
+            let at = |offset| InventoryOrigin::new(Arc::clone(&object.level), offset);
             object.finals.iter().map(move |said| (&said.value, at(said.offset)))
         })
     }
@@ -119,7 +119,7 @@ impl<'i> Member<'i> {
 #[derive(Debug)]
 pub struct ClusterValues {
     /// Each with its origin.
-    pub merged: Merged,
+    pub merged: MergedValue,
     /// What expressions read.
     pub dependencies: Dependencies,
     /// What is wrong: with any error the cluster is not rendered.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::bounds::{Bounds, Size};
+use super::bounds::{ReadBounds, ReadSize};
 use super::cluster::KubeCluster;
-use super::rest::Rest;
+use super::rest::ApiServer;
 use capstan_ports::{ApiKind, ApiObject, As, ManagementCluster as _};
 
 /// What it does when it is asked.
@@ -88,10 +88,10 @@ async fn write(stream: &mut TcpStream, sent: &AtomicUsize, text: &str) -> Option
     stream.write_all(text.as_bytes()).await.ok()
 }
 
-fn opened(port: u16, bounds: Bounds) -> KubeCluster {
+fn opened(port: u16, bounds: ReadBounds) -> KubeCluster {
     let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
     let client = Client::try_from(config).unwrap();
-    KubeCluster::of(Rest::new(client, Duration::from_secs(10)).of_stranger("10.0.0.1:6443", bounds))
+    KubeCluster::of(ApiServer::new(client, Duration::from_secs(10)).of_stranger("10.0.0.1:6443", bounds))
 }
 
 fn node() -> ApiKind {
@@ -110,12 +110,12 @@ fn page(items: &Value, follows: bool) -> String {
 }
 
 /// Far below what is read of real clusters, so that the tests are light.
-const SMALL: Bounds = Bounds {
-    answer: Size { bytes: 4_096, values: 1_000 },
-    list: Size { bytes: 6_000, values: 1_500 },
+const SMALL: ReadBounds = ReadBounds {
+    answer: ReadSize { bytes: 4_096, values: 1_000 },
+    list: ReadSize { bytes: 6_000, values: 1_500 },
     pages: 5,
     list_time: Some(Duration::from_secs(5)),
-    ..Bounds::WORKLOAD
+    ..ReadBounds::WORKLOAD
 };
 
 /// As many values as that, in one item: a list of numbers.
@@ -193,13 +193,13 @@ async fn each_bound_is_kept_at_it_and_beyond_and_names_itself_and_the_server() {
 /// Tenants write objects into it: its lists end too, however many pages they have.
 #[tokio::test]
 async fn a_list_of_the_management_cluster_ends_at_its_bound_too() {
-    assert_eq!(Bounds::MANAGEMENT.list, Size { bytes: 536_870_912, values: 8_000_000 });
+    assert_eq!(ReadBounds::MANAGEMENT.list, ReadSize { bytes: 536_870_912, values: 8_000_000 });
     let more =
         "listing Node: the API server has more than 1999 values for one list, which is too much to read";
     for (values, expected) in [(2_000, Ok(4)), (1_999, Err(more.to_owned()))] {
         let (port, _) = stranger(|n| Says::Page(page(&numbers(500 - AROUND), n < 3))).await;
         let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
-        let mut rest = Rest::new(Client::try_from(config).unwrap(), Duration::from_secs(10));
+        let mut rest = ApiServer::new(Client::try_from(config).unwrap(), Duration::from_secs(10));
         rest.bounds.list.values = values;
         assert_eq!(list(&KubeCluster::of(rest)).await, expected);
     }
@@ -214,14 +214,14 @@ async fn a_request_has_a_time_and_so_have_the_pages_of_a_list() {
     let client = Client::try_from(config).unwrap();
     let one = ApiObject { kind: node(), namespace: None, name: "a".to_owned() };
     for (of_stranger, server) in [(true, " from 10.0.0.1:6443"), (false, "")] {
-        let rest = Rest::new(client.clone(), moment);
+        let rest = ApiServer::new(client.clone(), moment);
         let rest = if of_stranger { rest.of_stranger("10.0.0.1:6443", SMALL) } else { rest };
         let told = KubeCluster::of(rest).read(&As::Reconciler, &one).await.unwrap_err().to_string();
         assert!(told.contains(&format!("no answer{server} within 0.001 s")), "{told}");
     }
     let (port, _) =
         stranger(|n| if n == 0 { Says::Page(page(&numbers(1), true)) } else { Says::Nothing }).await;
-    let bounds = Bounds { list_time: Some(moment), ..SMALL };
+    let bounds = ReadBounds { list_time: Some(moment), ..SMALL };
     let told = list(&opened(port, bounds)).await.unwrap_err();
     assert!(told.contains("the API server at 10.0.0.1:6443 takes more than 0.001 s for one list"), "{told}");
 }
@@ -230,7 +230,7 @@ async fn a_request_has_a_time_and_so_have_the_pages_of_a_list() {
 async fn an_answer_without_end_is_not_read_to_its_end() {
     for piece in ["[0],", "{\"\":0},", "[[[[[[", "\"x\",", "{},", "{\"a\":0,\"b\":[{}]},"] {
         let (port, sent) = stranger(move |_| Says::Endless(piece)).await;
-        let told = list(&opened(port, Bounds::WORKLOAD)).await.unwrap_err();
+        let told = list(&opened(port, ReadBounds::WORKLOAD)).await.unwrap_err();
         assert!(told.ends_with(" answers with more than 8388608 bytes, which is too much to read"), "{told}");
         // The rest is what the system's buffers hold.
         assert!(sent.load(Ordering::SeqCst) < 24 << 20, "{piece}: {}", sent.load(Ordering::SeqCst));
@@ -243,7 +243,7 @@ async fn what_is_small_as_bytes_and_large_in_memory_is_not_read() {
         let items = format!("[{}0]", piece.repeat((6 << 20) / piece.len()));
         let text = format!("{{\"metadata\": {{\"continue\": \"more\"}}, \"items\": {items}}}");
         let (port, _) = stranger(move |_| Says::Page(text.clone())).await;
-        let cluster = opened(port, Bounds::WORKLOAD);
+        let cluster = opened(port, ReadBounds::WORKLOAD);
         let told = list(&cluster).await.unwrap_err();
         let bound = "the API server at 10.0.0.1:6443 answers with more than 250000 values";
         assert!(told.contains(bound), "{piece}: {told}");

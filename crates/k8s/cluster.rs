@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use capstan_live::applying::{Refusal, RefusalKind};
+use capstan_live::applying::{ApiRefusal, RefusalKind};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::connect::Connection;
 use super::discovery::{Discovery, Served};
-use super::rest::{Answer, Call, Rest, Within};
+use super::rest::{ApiAnswer, ApiCall, ApiServer, Within};
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, Run, Scope};
 
 /// How often a list is begun again whose pages have expired under it.
@@ -25,18 +25,18 @@ pub(super) struct List<'l> {
     pub(super) fields: Option<&'static str>,
     /// How many objects one page holds.
     pub(super) page: &'static str,
-    pub(super) part: Listed,
+    pub(super) part: ListDepth,
 }
 
 /// How much of each object is listed.
 #[derive(Clone, Copy)]
-pub(super) enum Listed {
+pub(super) enum ListDepth {
     Whole,
     /// `apiVersion`, `kind` and `metadata`.
     Metadata,
 }
 
-impl Listed {
+impl ListDepth {
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables>
     const fn media_type(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Listed {
 /// A management cluster behind its API server.
 #[derive(Clone)]
 pub struct KubeCluster {
-    pub(super) rest: Rest,
+    pub(super) rest: ApiServer,
     pub(super) discovery: Arc<Discovery>,
     /// How many single namespaces may be watched for a kind that may not be watched whole.
     pub(super) namespace_watches: usize,
@@ -62,7 +62,7 @@ impl KubeCluster {
     }
 
     /// The cluster behind an API server.
-    pub(super) fn of(rest: Rest) -> Self {
+    pub(super) fn of(rest: ApiServer) -> Self {
         let discovery = Arc::new(Discovery::new(rest.clone()));
         Self { discovery, rest, namespace_watches: 0 }
     }
@@ -78,8 +78,8 @@ impl KubeCluster {
     pub(super) async fn ask<'c>(
         &self,
         kind: &ApiKind,
-        call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
-    ) -> Result<Option<(Arc<Served>, Call<'c>, Answer)>, LiveError> {
+        call: impl Fn(&Served) -> Result<ApiCall<'c>, LiveError>,
+    ) -> Result<Option<(Arc<Served>, ApiCall<'c>, ApiAnswer)>, LiveError> {
         self.ask_within(kind, call, Within::Answer).await
     }
 
@@ -87,9 +87,9 @@ impl KubeCluster {
     async fn ask_within<'c>(
         &self,
         kind: &ApiKind,
-        call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
+        call: impl Fn(&Served) -> Result<ApiCall<'c>, LiveError>,
         within: Within,
-    ) -> Result<Option<(Arc<Served>, Call<'c>, Answer)>, LiveError> {
+    ) -> Result<Option<(Arc<Served>, ApiCall<'c>, ApiAnswer)>, LiveError> {
         let Some(served) = self.discovery.find(kind).await? else { return Ok(None) };
         let asked = Instant::now();
         let first = call(&served)?;
@@ -108,7 +108,7 @@ impl KubeCluster {
         &self,
         doing: &str,
         kind: &ApiKind,
-        call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
+        call: impl Fn(&Served) -> Result<ApiCall<'c>, LiveError>,
     ) -> Result<Value, LiveError> {
         match self.ask(kind, call).await? {
             None => Err(not_served(doing, kind)),
@@ -119,7 +119,7 @@ impl KubeCluster {
 
     /// All of a kind, each object read as soon as its page is here: of many objects that are wanted in part
     /// only that part is held, and one page. What `read` answers with `None` is passed over. A list that is beyond its
-    /// [`Bounds`](super::bounds::Bounds) is an error: nothing follows from a part of it.
+    /// [`Bounds`](super::bounds::ReadBounds) is an error: nothing follows from a part of it.
     pub(super) async fn list_as<T: Send>(
         &self,
         by: &As,
@@ -161,7 +161,7 @@ impl KubeCluster {
         let mut left = bounds.list;
         loop {
             let call = |served: &Served| {
-                let mut call = Call::new(doing, by, Method::GET, served.path(namespace))
+                let mut call = ApiCall::new(doing, by, Method::GET, served.path(namespace))
                     .query("limit", page)
                     .accept(part.media_type());
                 if !selector.is_empty() {
@@ -181,8 +181,8 @@ impl KubeCluster {
             match answer.status {
                 status if status.is_success() => {}
                 StatusCode::NOT_FOUND => return Ok(Vec::new()),
-                // The pages were cut from a state that the server no longer has: what was read of them is no
-                // one moment's truth.
+                // The server no longer has the state that the pages are from: together they would not be one
+                // state.
                 StatusCode::GONE if tries < LIST_TRIES => {
                     tries += 1;
                     found.clear();
@@ -245,7 +245,7 @@ fn segment(doing: &str, what: &str, text: &str) -> Result<(), LiveError> {
     Err(LiveError::Malformed { doing: doing.to_owned(), reason })
 }
 
-pub(super) fn in_run(call: Call<'_>, run: Run) -> Call<'_> {
+pub(super) fn in_run(call: ApiCall<'_>, run: Run) -> ApiCall<'_> {
     match run {
         Run::Dry => call.query("dryRun", "All"),
         Run::Real => call,
@@ -256,7 +256,7 @@ pub(super) fn not_served(doing: &str, kind: &ApiKind) -> LiveError {
     let version = kind.version.as_ref().map_or(String::new(), |version| format!(" in version {version}"));
     LiveError::Refused {
         doing: doing.to_owned(),
-        refusal: Refusal {
+        refusal: ApiRefusal {
             status: StatusCode::NOT_FOUND.as_u16(),
             kind: RefusalKind::MissingKind,
             message: format!("{kind} is not served{version}"),
@@ -266,9 +266,9 @@ pub(super) fn not_served(doing: &str, kind: &ApiKind) -> LiveError {
 }
 
 /// Items of a list say their kind only where they are custom resources; metadata says that it is that.
-fn named(mut item: Value, part: Listed, api_version: &str, kind: &str) -> Value {
+fn named(mut item: Value, part: ListDepth, api_version: &str, kind: &str) -> Value {
     if let Some(map) = item.as_object_mut() {
-        if matches!(part, Listed::Metadata) {
+        if matches!(part, ListDepth::Metadata) {
             map.retain(|key, _| key == "metadata");
         }
         map.entry("apiVersion").or_insert_with(|| json!(api_version));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-use super::rest::Rest;
+use super::rest::ApiServer;
 
 /// How long one request may take in all. Admission webhooks answer within 30 s at most.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ pub enum ConnectError {
         /// Why; no secrets.
         reason: String,
     },
-    /// There is no kubeconfig, and this is no pod.
+    /// There is no kubeconfig, and this is not a pod.
     #[error("no API server: name a kubeconfig (--kubeconfig FILE or KUBECONFIG), or run in a pod ({reason})")]
     NotInACluster {
         /// What of a pod is missing.
@@ -40,7 +40,7 @@ pub enum ConnectError {
 /// The API server, ready to be asked.
 #[derive(Clone)]
 pub struct Connection {
-    pub(super) rest: Rest,
+    pub(super) rest: ApiServer,
     /// The namespace of the pod or of the kubeconfig's context.
     pub namespace: String,
     /// Whether the API server is on the same machine, as it is not for a pod with a network of its own.
@@ -74,10 +74,10 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connection, ConnectErr
         host == "localhost" || address_of(host).is_some_and(|address| address.is_loopback());
     let client =
         Client::try_from(config).map_err(|error| ConnectError::Unusable { reason: error.to_string() })?;
-    Ok(Connection { rest: Rest::new(client, PATIENCE), namespace, is_on_this_machine })
+    Ok(Connection { rest: ApiServer::new(client, PATIENCE), namespace, is_on_this_machine })
 }
 
-/// The address that a host of a URL is, where it is no name.
+/// The address that a URL's host is, where it is not a name.
 pub(super) fn address_of(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
@@ -102,7 +102,8 @@ async fn from_file(path: &Path, read: Result<Kubeconfig, KubeconfigError>) -> Re
     Ok(config)
 }
 
-/// The parser's own words quote the lines around the place, and with them tokens and keys: only the place is told.
+/// The parser's own words quote the lines around the place, and with them tokens and keys: only the place is
+/// shown.
 fn explain(error: &KubeconfigError) -> String {
     match error {
         KubeconfigError::Parse(error) => match error.location() {

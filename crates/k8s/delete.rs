@@ -1,11 +1,11 @@
-//! Deleting one object as it was looked at, and no other of its name.
+//! Deletes one object as it was read, and no other of its name.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::cluster::{KubeCluster, in_run, path};
 use super::discovery::Served;
-use super::rest::Call;
+use super::rest::ApiCall;
 use capstan_ports::{ApiObject, As, Deleted, LiveError, Preconditions, Run};
 
 pub(super) async fn delete(
@@ -35,7 +35,7 @@ pub(super) async fn delete(
         options["dryRun"] = json!(["All"]);
     }
     let call = |served: &Served| {
-        let call = Call::new(&doing, by, Method::DELETE, path(&doing, served, object)?)
+        let call = ApiCall::new(&doing, by, Method::DELETE, path(&doing, served, object)?)
             .body("application/json", &options);
         // The body decides; the query is what an audit log shows.
         Ok(in_run(call, run))

@@ -13,7 +13,7 @@ use http::Method;
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock};
 
-use super::rest::{Call, Rest};
+use super::rest::{ApiCall, ApiServer};
 use capstan_ports::{ApiKind, As, KindsInNamespaces, LiveError, Scope};
 
 /// The aggregated form: one answer for all groups (Kubernetes 1.30; 1.26 as v2beta1).
@@ -54,21 +54,21 @@ type Catalogue = HashMap<(String, String), Vec<Arc<Served>>>;
 
 /// What was read when.
 #[derive(Default)]
-struct Reading {
+struct DiscoveryReading {
     catalogue: Catalogue,
     begun: Option<Instant>,
 }
 
 /// What the API server serves.
 pub(super) struct Discovery {
-    rest: Rest,
-    known: RwLock<Reading>,
-    /// Held while it is read: whoever waits for it finds what the other has read.
+    rest: ApiServer,
+    known: RwLock<DiscoveryReading>,
+    /// Held during a read: a waiter finds what the other has read.
     reading: Mutex<()>,
 }
 
 impl Discovery {
-    pub(super) fn new(rest: Rest) -> Self {
+    pub(super) fn new(rest: ApiServer) -> Self {
         Self { rest, known: RwLock::default(), reading: Mutex::default() }
     }
 
@@ -91,12 +91,12 @@ impl Discovery {
         if !fresh {
             let begun = Instant::now();
             let (catalogue, _) = self.read().await?;
-            *self.known.write().await = Reading { catalogue, begun: Some(begun) };
+            *self.known.write().await = DiscoveryReading { catalogue, begun: Some(begun) };
         }
         Ok(self.remembered(kind).await)
     }
 
-    /// The kinds that live in namespaces and can be listed, each in the version that comes first, read anew.
+    /// The namespaced kinds that can be listed, each in its preferred version, read again.
     pub(super) async fn in_namespaces(&self) -> Result<KindsInNamespaces, LiveError> {
         let (catalogue, unread) = self.read().await?;
         let first = catalogue.into_values().filter_map(|versions| versions.into_iter().next());
@@ -121,11 +121,11 @@ impl Discovery {
         versions.iter().find(is_meant).cloned()
     }
 
-    /// What is served, and the groups of which that is not known now: whoever serves them does not answer.
+    /// The served kinds, and the groups that are unknown now because their server does not answer.
     async fn read(&self) -> Result<(Catalogue, BTreeSet<String>), LiveError> {
         let (mut catalogue, mut unread) = (Catalogue::new(), BTreeSet::new());
         for path in ["/api", "/apis"] {
-            let call = Call::new("reading which kinds are served", &As::Reconciler, Method::GET, path)
+            let call = ApiCall::new("reading which kinds are served", &As::Reconciler, Method::GET, path)
                 .accept(AGGREGATED);
             let list = self.rest.done(&call).await?;
             if list.get("kind").and_then(Value::as_str) != Some("APIGroupDiscoveryList") {
@@ -139,7 +139,7 @@ impl Discovery {
     }
 }
 
-/// Takes the kinds out of an `APIGroupDiscoveryList`. Groups and versions stand in the order of preference.
+/// Takes the kinds out of an `APIGroupDiscoveryList`. Groups and versions are in the order of preference.
 fn read_groups(list: &Value, catalogue: &mut Catalogue, unread: &mut BTreeSet<String>) {
     fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)

@@ -1,10 +1,11 @@
-//! Events (events.k8s.io/v1) on Capstan's own objects. Losing one is no error: it is logged.
+//! Events (events.k8s.io/v1) on Capstan's own objects. Losing one is not an error: it is logged.
 //!
 //! What is said again within a few minutes becomes a series of the first event, as the API means it, and not a
 //! second event.
 //!
-//! Not kube's `events::Recorder`: of several notes with one reason it keeps the first and counts the others under it,
-//! it does not begin anew where a series' event was deleted, and it cuts no note to what the API server takes.
+//! Not kube's `events::Recorder`: of several notes with one reason it keeps the first and counts the others
+//! under it, it does not start a new series after its event was deleted, and it does not cut a note to the
+//! API server's limit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,7 @@ use http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::rest::{Call, Rest};
+use super::rest::{ApiCall, ApiServer};
 use capstan_ports::As;
 
 /// Who says it.
@@ -54,20 +55,20 @@ struct Series {
 /// Publishes events.
 #[derive(Clone)]
 pub(super) struct Events {
-    rest: Rest,
+    rest: ApiServer,
     instance: Arc<str>,
     series: Arc<Mutex<HashMap<(Regarding, Saying), Series>>>,
 }
 
 /// What is to be done with a saying.
-enum Step {
+enum EventStep {
     Begin,
     Continue { name: String, count: u64 },
 }
 
 impl Events {
     /// `instance` tells this process from others.
-    pub(super) fn new(rest: Rest, instance: &str) -> Self {
+    pub(super) fn new(rest: ApiServer, instance: &str) -> Self {
         // As long as the API server takes it.
         let instance: String = instance.chars().take(128).collect();
         Self { rest, instance: instance.into(), series: Arc::default() }
@@ -77,33 +78,35 @@ impl Events {
     pub(super) async fn say(&self, regarding: &Regarding, mut saying: Saying) {
         saying.note = cut(&saying.note);
         let written = match self.step(regarding, &saying) {
-            Step::Continue { name, count } => match self.continue_series(regarding, &name, count).await {
-                // Events live for an hour, unless somebody deletes them.
-                Ok(StatusCode::NOT_FOUND) => self.begin(regarding, &saying).await,
-                written => written.map(drop),
-            },
-            Step::Begin => self.begin(regarding, &saying).await,
+            EventStep::Continue { name, count } => {
+                match self.continue_series(regarding, &name, count).await {
+                    // Events live for an hour, unless somebody deletes them.
+                    Ok(StatusCode::NOT_FOUND) => self.begin(regarding, &saying).await,
+                    written => written.map(drop),
+                }
+            }
+            EventStep::Begin => self.begin(regarding, &saying).await,
         };
         if let Err(error) = written {
             tracing::warn!(reason = saying.reason, error = %error, "an event is lost");
         }
     }
 
-    fn step(&self, regarding: &Regarding, saying: &Saying) -> Step {
+    fn step(&self, regarding: &Regarding, saying: &Saying) -> EventStep {
         let mut known = self.series.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get_mut(&(regarding.clone(), saying.clone())) {
             Some(series) if series.last.elapsed() < SERIES => {
                 series.count += 1;
                 series.last = Instant::now();
-                Step::Continue { name: series.name.clone(), count: series.count }
+                EventStep::Continue { name: series.name.clone(), count: series.count }
             }
-            _ => Step::Begin,
+            _ => EventStep::Begin,
         }
     }
 
     async fn begin(&self, regarding: &Regarding, saying: &Saying) -> Result<(), capstan_ports::LiveError> {
         let name = format!("{}.{:016x}", cut_name(&regarding.name), rand::random::<u64>());
-        let call = Call::new(
+        let call = ApiCall::new(
             format!("saying {} of {} {}", saying.reason, regarding.kind, regarding.name),
             &As::Reconciler,
             Method::POST,
@@ -129,7 +132,7 @@ impl Events {
         name: &str,
         count: u64,
     ) -> Result<StatusCode, capstan_ports::LiveError> {
-        let call = Call::new(
+        let call = ApiCall::new(
             format!("repeating the event of {} {}", regarding.kind, regarding.name),
             &As::Reconciler,
             Method::PATCH,

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::connect::Connection;
-use super::rest::{Call, Rest};
+use super::rest::{ApiCall, ApiServer};
 use capstan_ports::{As, Fence, Leadership, LiveError, NamespacedLeadership, Term};
 
 /// How long things take; client-go's defaults.
@@ -43,10 +43,10 @@ impl Default for Timing {
     }
 }
 
-/// A post that a Lease stands for.
+/// A role that a Lease guards.
 #[derive(Clone)]
 pub struct KubeLease {
-    rest: Rest,
+    rest: ApiServer,
     namespace: String,
     name: String,
     identity: String,
@@ -63,7 +63,7 @@ struct LeaseFence {
 }
 
 /// A Lease as it was seen, and when it was first seen so.
-struct Seen {
+struct ObservedLease {
     version: String,
     holder: String,
     transitions: i64,
@@ -71,11 +71,11 @@ struct Seen {
     since: Instant,
 }
 
-/// What came of an attempt to hold a Lease.
+/// The result of an attempt to hold a Lease.
 enum Attempt {
-    Held(Seen),
+    Held(ObservedLease),
     /// Somebody else does.
-    Other(Seen),
+    Other(ObservedLease),
 }
 
 impl KubeLease {
@@ -115,12 +115,12 @@ impl KubeLease {
         format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", self.namespace)
     }
 
-    fn call(&self, doing: &str, method: Method, path: String) -> Call<'static> {
-        Call::new(format!("{doing} Lease {}/{}", self.namespace, self.name), &As::Reconciler, method, path)
+    fn call(&self, doing: &str, method: Method, path: String) -> ApiCall<'static> {
+        ApiCall::new(format!("{doing} Lease {}/{}", self.namespace, self.name), &As::Reconciler, method, path)
     }
 
     /// Takes or renews the Lease if it is free, run out or one's own already.
-    async fn attempt(&self, before: Option<&Seen>) -> Result<Attempt, LiveError> {
+    async fn attempt(&self, before: Option<&ObservedLease>) -> Result<Attempt, LiveError> {
         let one = format!("{}/{}", self.path(), self.name);
         let read = self.call("reading", Method::GET, one.clone());
         let answer = self.rest.answer(&read).await?;
@@ -181,7 +181,7 @@ impl KubeLease {
         lease
     }
 
-    fn seen(&self, lease: &Value, before: Option<&Seen>) -> Seen {
+    fn seen(&self, lease: &Value, before: Option<&ObservedLease>) -> ObservedLease {
         let text =
             |pointer: &str| lease.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let version = text("/metadata/resourceVersion");
@@ -189,7 +189,7 @@ impl KubeLease {
             .filter(|before| before.version == version)
             .map_or_else(Instant::now, |before| before.since);
         let seconds = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
-        Seen {
+        ObservedLease {
             version,
             holder: text("/spec/holderIdentity"),
             transitions: lease.pointer("/spec/leaseTransitions").and_then(Value::as_i64).unwrap_or(0),
@@ -198,8 +198,8 @@ impl KubeLease {
         }
     }
 
-    /// Renews until told to resign, or until it does not succeed any more.
-    async fn keep(self, mut held: Seen, lost: CancellationToken, resigned: CancellationToken) {
+    /// Renews until it has to resign, or until it no longer succeeds.
+    async fn keep(self, mut held: ObservedLease, lost: CancellationToken, resigned: CancellationToken) {
         let term = held.transitions;
         let mut renewed = Instant::now();
         loop {
@@ -239,7 +239,7 @@ impl KubeLease {
     }
 
     /// Leaves the Lease without a holder; where that fails, it runs out.
-    async fn give_away(&self, held: &Seen) {
+    async fn give_away(&self, held: &ObservedLease) {
         let mut lease = self.lease(Some(&held.version), held.transitions, &Timestamp::now().to_string());
         lease["spec"]["holderIdentity"] = json!("");
         lease["spec"]["leaseDurationSeconds"] = json!(1);
@@ -298,7 +298,7 @@ impl Fence for LeaseFence {
 #[async_trait]
 impl Leadership for KubeLease {
     async fn lead(&self, stop: &CancellationToken) -> Option<Term> {
-        let mut seen: Option<Seen> = None;
+        let mut seen: Option<ObservedLease> = None;
         loop {
             let attempt = tokio::select! {
                 attempt = self.attempt(seen.as_ref()) => attempt,

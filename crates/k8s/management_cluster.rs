@@ -9,9 +9,9 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;
 
-use super::cluster::{KubeCluster, List, Listed, in_run, path};
+use super::cluster::{KubeCluster, List, ListDepth, in_run, path};
 use super::discovery::Served;
-use super::rest::Call;
+use super::rest::ApiCall;
 use super::{delete, take_over, watch};
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
@@ -24,7 +24,7 @@ const PAGE: &str = "500";
 #[async_trait]
 impl ManagementCluster for KubeCluster {
     async fn uid(&self) -> Result<String, LiveError> {
-        let call = Call::new(
+        let call = ApiCall::new(
             "reading Namespace kube-system",
             &As::Reconciler,
             Method::GET,
@@ -36,7 +36,8 @@ impl ManagementCluster for KubeCluster {
     }
 
     async fn version(&self) -> Result<String, LiveError> {
-        let call = Call::new("asking for the API server's version", &As::Reconciler, Method::GET, "/version");
+        let call =
+            ApiCall::new("asking for the API server's version", &As::Reconciler, Method::GET, "/version");
         let told = self.rest.done(&call).await?;
         let version = told.get("gitVersion").and_then(Value::as_str);
         version.map(str::to_owned).ok_or_else(|| call.unreachable("it reports no version"))
@@ -50,7 +51,7 @@ impl ManagementCluster for KubeCluster {
             "kind": "SelfSubjectRulesReview",
             "spec": {"namespace": namespace},
         });
-        let call = Call::new(format!("asking what may be done in {namespace}"), by, Method::POST, PATH)
+        let call = ApiCall::new(format!("asking what may be done in {namespace}"), by, Method::POST, PATH)
             .body("application/json", &review);
         let told = self.rest.done(&call).await?;
         let rules = told.pointer("/status/resourceRules").and_then(Value::as_array).cloned();
@@ -60,7 +61,7 @@ impl ManagementCluster for KubeCluster {
 
     async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
         let doing = format!("reading {object}");
-        let call = |served: &Served| Ok(Call::new(&doing, by, Method::GET, path(&doing, served, object)?));
+        let call = |served: &Served| Ok(ApiCall::new(&doing, by, Method::GET, path(&doing, served, object)?));
         let Some((_, call, answer)) = self.ask(&object.kind, call).await? else { return Ok(None) };
         match answer.status {
             status if status.is_success() => Ok(Some(answer.body)),
@@ -76,19 +77,19 @@ impl ManagementCluster for KubeCluster {
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> Result<Vec<Value>, LiveError> {
-        let list = List { kind, namespace, labels, fields: None, page: PAGE, part: Listed::Whole };
+        let list = List { kind, namespace, labels, fields: None, page: PAGE, part: ListDepth::Whole };
         self.list_as(by, &list, Some).await
     }
 
     async fn list_metadata(&self, by: &As, kind: &ApiKind, namespace: &str) -> Result<Vec<Value>, LiveError> {
-        let part = Listed::Metadata;
+        let part = ListDepth::Metadata;
         let list = List { kind, namespace: Some(namespace), labels: &[], fields: None, page: PAGE, part };
         self.list_as(by, &list, Some).await
     }
 
     async fn warnings(&self, by: &As, namespace: &str) -> Result<Vec<Value>, LiveError> {
         let kind = ApiKind::of_version("v1", "Event");
-        let (fields, part) = (Some("type=Warning"), Listed::Whole);
+        let (fields, part) = (Some("type=Warning"), ListDepth::Whole);
         let list = List { kind: &kind, namespace: Some(namespace), labels: &[], fields, page: PAGE, part };
         self.list_as(by, &list, Some).await
     }
@@ -118,7 +119,7 @@ impl ManagementCluster for KubeCluster {
         let call = |served: &Served| {
             // Checks the name, which the path does not hold.
             path(&doing, served, &object)?;
-            let call = Call::new(&doing, by, Method::POST, served.path(object.namespace.as_deref()))
+            let call = ApiCall::new(&doing, by, Method::POST, served.path(object.namespace.as_deref()))
                 .query("fieldManager", MANAGER)
                 .query("fieldValidation", "Strict")
                 .body("application/json", &unnamed);
@@ -151,7 +152,7 @@ impl ManagementCluster for KubeCluster {
                 ObjectPart::Status => format!("{path}/status"),
                 ObjectPart::Approval => format!("{path}/approval"),
             };
-            let call = Call::new(&doing, by, Method::PATCH, path)
+            let call = ApiCall::new(&doing, by, Method::PATCH, path)
                 .query("fieldManager", MANAGER)
                 .query("fieldValidation", "Strict")
                 .body("application/json-patch+json", patch);
@@ -210,7 +211,7 @@ impl KubeCluster {
             Run::Real => format!("applying {object}"),
         };
         let call = |served: &Served| {
-            let call = Call::new(&doing, by, Method::PATCH, path(&doing, served, &object)?)
+            let call = ApiCall::new(&doing, by, Method::PATCH, path(&doing, served, &object)?)
                 .query("fieldManager", manager)
                 .query("force", if contested == Contested::Take { "true" } else { "false" })
                 .query("fieldValidation", "Strict")

@@ -1,12 +1,12 @@
 //! Requests to the API server and its answers, bounded in time and size.
 //!
-//! Answers stay what they are: a status and JSON. Those that are not the wished one become a [`Refusal`],
+//! Answers stay what they are: a status and JSON. Those that are not the wished one become a [`ApiRefusal`],
 //! which cuts out what may not be shown; a body never reaches a log line or an error otherwise.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use capstan_live::applying::Refusal;
+use capstan_live::applying::ApiRefusal;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -16,15 +16,15 @@ use kube::client::Body;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::bounds::{Bounds, Size};
+use super::bounds::{ReadBounds, ReadSize};
 use capstan_outbound::bounded_json::{self, Reading, Unread};
 use capstan_ports::{As, LiveError};
 
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
 
-/// One request: what is being done in people's words, by whom, and how.
+/// One request: its purpose in people's words, its identity, and its method.
 #[derive(Debug)]
-pub(super) struct Call<'c> {
+pub(super) struct ApiCall<'c> {
     doing: String,
     by: &'c As,
     method: Method,
@@ -35,7 +35,7 @@ pub(super) struct Call<'c> {
     body: Option<(&'static str, Bytes)>,
 }
 
-impl<'c> Call<'c> {
+impl<'c> ApiCall<'c> {
     pub(super) fn new(doing: impl Into<String>, by: &'c As, method: Method, path: impl Into<String>) -> Self {
         Self {
             doing: match by {
@@ -98,24 +98,24 @@ impl<'c> Call<'c> {
         LiveError::TooMuch { doing: self.doing.clone(), what }
     }
 
-    pub(super) fn refused(&self, answer: &Answer) -> LiveError {
+    pub(super) fn refused(&self, answer: &ApiAnswer) -> LiveError {
         LiveError::Refused {
             doing: self.doing.clone(),
-            refusal: Refusal::read(answer.status.as_u16(), &answer.body),
+            refusal: ApiRefusal::read(answer.status.as_u16(), &answer.body),
         }
     }
 }
 
 /// What the API server said.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ApiAnswer {
     pub(super) status: StatusCode,
     pub(super) body: Value,
     /// What was read of it.
-    pub(super) size: Size,
+    pub(super) size: ReadSize,
 }
 
-impl Answer {
+impl ApiAnswer {
     /// Whether the path itself is unknown, not the object behind it: the kind is not served there (any more).
     pub(super) fn is_unknown_path(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
@@ -131,27 +131,27 @@ pub(super) enum Within {
     /// As much as of any answer.
     Answer,
     /// A page: no more than is left of its list's budget either.
-    List(Size),
+    List(ReadSize),
 }
 
 /// The API server.
 #[derive(Clone)]
-pub(super) struct Rest {
+pub(super) struct ApiServer {
     client: Client,
     patience: Duration,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: ReadBounds,
     /// Its host, where it is not the management cluster's.
     host: Option<Arc<str>>,
 }
 
-impl Rest {
+impl ApiServer {
     /// `patience` is how long a request may take in all, waiting for a turn and retries included.
     pub(super) const fn new(client: Client, patience: Duration) -> Self {
-        Self { client, patience, bounds: Bounds::MANAGEMENT, host: None }
+        Self { client, patience, bounds: ReadBounds::MANAGEMENT, host: None }
     }
 
     /// The same, of a server that may be a stranger's, at that host.
-    pub(super) fn of_stranger(self, host: &str, bounds: Bounds) -> Self {
+    pub(super) fn of_stranger(self, host: &str, bounds: ReadBounds) -> Self {
         Self { bounds, host: Some(host.into()), ..self }
     }
 
@@ -163,7 +163,7 @@ impl Rest {
         }
     }
 
-    fn silent(&self, call: &Call<'_>) -> LiveError {
+    fn silent(&self, call: &ApiCall<'_>) -> LiveError {
         let seconds = self.patience.as_secs_f64();
         call.unreachable(match &self.host {
             Some(host) => format!("no answer from {host} within {seconds} s"),
@@ -172,12 +172,16 @@ impl Rest {
     }
 
     /// The answer, whatever it is.
-    pub(super) async fn answer(&self, call: &Call<'_>) -> Result<Answer, LiveError> {
+    pub(super) async fn answer(&self, call: &ApiCall<'_>) -> Result<ApiAnswer, LiveError> {
         self.answer_within(call, Within::Answer).await
     }
 
     /// The same with what may be read of it.
-    pub(super) async fn answer_within(&self, call: &Call<'_>, within: Within) -> Result<Answer, LiveError> {
+    pub(super) async fn answer_within(
+        &self,
+        call: &ApiCall<'_>,
+        within: Within,
+    ) -> Result<ApiAnswer, LiveError> {
         let whole = async {
             let response = self.start(call).await?;
             self.read(response, call, within).await
@@ -189,15 +193,15 @@ impl Rest {
     async fn read(
         &self,
         response: Response<Body>,
-        call: &Call<'_>,
+        call: &ApiCall<'_>,
         within: Within,
-    ) -> Result<Answer, LiveError> {
+    ) -> Result<ApiAnswer, LiveError> {
         let status = response.status();
         let one = self.bounds.answer;
         let (most, of_list) = match within {
             Within::Answer => (one, None),
             Within::List(left) => {
-                let most = Size { bytes: one.bytes.min(left.bytes), values: one.values.min(left.values) };
+                let most = ReadSize { bytes: one.bytes.min(left.bytes), values: one.values.min(left.values) };
                 (most, Some(self.bounds.list))
             }
         };
@@ -235,17 +239,18 @@ impl Rest {
                 )));
             }
         };
-        Ok(Answer { status, body, size: Size { bytes: bytes.len(), values } })
+        Ok(ApiAnswer { status, body, size: ReadSize { bytes: bytes.len(), values } })
     }
 
     /// The answer's body where it is the wished one (2xx).
-    pub(super) async fn done(&self, call: &Call<'_>) -> Result<Value, LiveError> {
+    pub(super) async fn done(&self, call: &ApiCall<'_>) -> Result<Value, LiveError> {
         let answer = self.answer(call).await?;
         if answer.status.is_success() { Ok(answer.body) } else { Err(call.refused(&answer)) }
     }
 
-    /// The head of an answer whose body goes on for long; a refusal where it is not the wished one.
-    pub(super) async fn open(&self, call: &Call<'_>) -> Result<Response<Body>, LiveError> {
+    /// The head of an answer whose body continues for long; a refusal where the status differs from the
+    /// expected one.
+    pub(super) async fn open(&self, call: &ApiCall<'_>) -> Result<Response<Body>, LiveError> {
         let head = async {
             let response = self.start(call).await?;
             if response.status().is_success() {
@@ -256,7 +261,7 @@ impl Rest {
         tokio::time::timeout(self.patience, head).await.unwrap_or_else(|_| Err(self.silent(call)))
     }
 
-    async fn start(&self, call: &Call<'_>) -> Result<Response<Body>, LiveError> {
+    async fn start(&self, call: &ApiCall<'_>) -> Result<Response<Body>, LiveError> {
         let request = call.request().map_err(|error| LiveError::Malformed {
             doing: call.doing.clone(),
             reason: format!("no such request: {error}"),
@@ -308,7 +313,7 @@ mod tests {
     fn an_impersonated_call_says_whose_rights_it_uses() {
         let account = ServiceAccount { namespace: "my-org".into(), name: "capstan-applier".into() };
         let by = As::Impersonated(account);
-        let call = Call::new("reading Cluster my-org/peu01", &by, Method::GET, "/apis/x/v1/y")
+        let call = ApiCall::new("reading Cluster my-org/peu01", &by, Method::GET, "/apis/x/v1/y")
             .query("labelSelector", "a=b,c=d");
         let request = call.request().unwrap();
         assert_eq!(request.uri(), "/apis/x/v1/y?labelSelector=a%3Db%2Cc%3Dd");
@@ -325,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_missing_object_is_told_from_a_missing_kind() {
-        let answer = |body| Answer { status: StatusCode::NOT_FOUND, body, size: Size::default() };
+        let answer = |body| ApiAnswer { status: StatusCode::NOT_FOUND, body, size: ReadSize::default() };
         assert!(answer(json!("404 page not found")).is_unknown_path());
         assert!(
             answer(json!({"kind": "Status", "reason": "NotFound", "details": {},

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{KubeCluster, not_served, path};
 use super::discovery::Served;
-use super::rest::Call;
+use super::rest::ApiCall;
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster};
 
 /// How often it is tried again when somebody wrote the object meanwhile.
@@ -30,7 +30,7 @@ pub(super) async fn take_over(
         let Some(live) = cluster.read(by, object).await? else { return Ok(()) };
         let Some(patch) = patch(&live, from, let_go) else { return Ok(()) };
         let call = |served: &Served| {
-            Ok(Call::new(&doing, by, Method::PATCH, path(&doing, served, object)?)
+            Ok(ApiCall::new(&doing, by, Method::PATCH, path(&doing, served, object)?)
                 .query("fieldManager", MANAGER)
                 .body("application/json-patch+json", &patch))
         };

@@ -6,15 +6,15 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::connect::Connection;
-use super::rest::{Call, Rest};
+use super::rest::{ApiCall, ApiServer};
 use capstan_ports::{As, LiveError, ServiceAccount, ServiceAccountTokens};
 
 /// The shortest time that an API server gives a token for.
 const SECONDS: u32 = 600;
 
-/// Asks as the account itself: so the right stands where the account's other rights do, and the reconciler has none.
+/// Asks as the account itself: so the right is among the account's other rights, and the reconciler has none.
 pub struct KubeTokens {
-    rest: Rest,
+    rest: ApiServer,
 }
 
 impl KubeTokens {
@@ -40,7 +40,7 @@ impl ServiceAccountTokens for KubeTokens {
             spec["audiences"] = json!([audience]);
         }
         let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
-        let call = Call::new(&doing, &by, Method::POST, path).body("application/json", &request);
+        let call = ApiCall::new(&doing, &by, Method::POST, path).body("application/json", &request);
         let answer = self.rest.done(&call).await?;
         let token = answer.pointer("/status/token").and_then(Value::as_str);
         let none = || LiveError::Malformed { doing, reason: "the answer holds no token".to_owned() };

@@ -1,8 +1,8 @@
 //! [`WorkloadClusters`] on the Kubernetes API: clients from the kubeconfigs that Cluster API writes into Secrets.
 //!
-//! Whoever may write that Secret decides what stands in it, and kube obeys all that a kubeconfig can say: programs that are
-//! run, files that are read, proxies. So it is not handed to kube as it is: what names anything but the API server and
-//! data of its own is refused by name ([`InlineKubeconfig`]), and what is left is put together anew.
+//! The writer of that Secret decides its content, and kube obeys all that a kubeconfig can say: programs to
+//! run, files to read, proxies. So it is not handed to kube as it is: a kubeconfig that names more than the
+//! API server and inline data is refused ([`InlineKubeconfig`]), and the rest is put together again.
 //!
 //! Its server is whoever's, too: an address of the link, of a metadata service or of this machine is called neither as it
 //! is nor by a name, but for this machine's where the management cluster's own API server is there.
@@ -27,10 +27,10 @@ use kube::{Client, Config};
 use secrecy::{ExposeSecret as _, SecretString};
 use tower::retry::RetryLayer;
 
-use super::bounds::Bounds;
+use super::bounds::ReadBounds;
 use super::cluster::KubeCluster;
 use super::connect::{Connection, address_of};
-use super::rest::Rest;
+use super::rest::ApiServer;
 use capstan_ports::{KubeconfigRefused, ManagementCluster, WorkloadClusters};
 
 /// How long a request to a workload cluster may take in all.
@@ -57,7 +57,7 @@ impl WorkloadClusters for KubeWorkloadClusters {
             InlineKubeconfig::read(kubeconfig.expose_secret()).map_err(|why| refused(why.to_string()))?;
         let inline = put_together(inline);
         let unusable = |why: &str| refused(format!("its certificates or key cannot be used ({why})"));
-        // Errors of kube's quote what they could not read: only what sort of thing it was is told.
+        // Errors of kube's quote what they could not read: only its kind is shown.
         let config = Config::from_custom_kubeconfig(inline, &KubeConfigOptions::default())
             .await
             .map_err(|error| unusable(sort(&error)))?;
@@ -71,13 +71,13 @@ impl WorkloadClusters for KubeWorkloadClusters {
         let host = format!("{host}:{port}");
         let client = client(&config, self.reach.clone())
             .map_err(|_quotes_them| unusable("no TLS client can be made of them"))?;
-        let rest = Rest::new(client, PATIENCE).of_stranger(&host, Bounds::WORKLOAD);
+        let rest = ApiServer::new(client, PATIENCE).of_stranger(&host, ReadBounds::WORKLOAD);
         Ok(Arc::new(KubeCluster::of(rest)))
     }
 }
 
 /// As [`Client::try_from`] makes it, but that names lead no further than `reach`, and nobody asks a proxy: one of the
-/// environment is one to the world outside of this process' clusters. How long a request may take is for [`Rest`].
+/// environment is one to the world outside of this process' clusters. How long a request may take is for [`ApiServer`].
 fn client(config: &Config, reach: Reach) -> Result<Client, kube::Error> {
     let look_up = move |name: Name| {
         let reach = reach.clone();

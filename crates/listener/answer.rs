@@ -7,14 +7,14 @@ use ulid::Ulid;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// An answer that says that something is wrong. The id stands in the answer and in the log.
-pub struct Refusal {
+/// An error answer. Its id is in the answer and in the log.
+pub struct HttpRefusal {
     status: StatusCode,
     sentence: &'static str,
     id: Ulid,
 }
 
-impl Refusal {
+impl HttpRefusal {
     /// That sentence, with a request id.
     pub fn new(status: StatusCode, sentence: &'static str) -> Self {
         Self { status, sentence, id: Ulid::generate() }
@@ -41,7 +41,7 @@ pub struct RefusalNote {
     pub id: String,
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for HttpRefusal {
     fn into_response(self) -> Response {
         let id = self.id.to_string();
         let mut response = text(self.status, format!("{}. Request {id}.\n", self.sentence));
@@ -64,6 +64,6 @@ pub fn text(status: StatusCode, body: impl IntoResponse) -> Response {
 }
 
 /// Nothing has that path.
-pub async fn not_found() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "There is nothing here")
+pub async fn not_found() -> HttpRefusal {
+    HttpRefusal::new(StatusCode::NOT_FOUND, "There is nothing here")
 }

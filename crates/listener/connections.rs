@@ -1,7 +1,7 @@
 //! How many connections are open, and which goes where there are too many.
 //!
 //! *Expected flow.* A connection takes a place when it is accepted. It counts as a stranger's until what it
-//! sent was believed ([`Place::trust`]), and is a stranger's again once the answer was sent.
+//! sent was believed ([`ConnectionSlot::trust`]), and is a stranger's again once the answer was sent.
 //!
 //! *Guarantee.* Where all places are taken, a newcomer gets the place of the stranger who has kept one longest.
 //! So nobody keeps the others out by opening connections and saying nothing, or a byte now and then: what
@@ -18,17 +18,17 @@ use tokio_util::sync::CancellationToken;
 
 /// The places of one listener.
 #[derive(Clone)]
-pub struct Connections(Arc<Shared>);
+pub struct Connections(Arc<ConnectionTable>);
 
-struct Shared {
+struct ConnectionTable {
     places: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenSlots>,
     /// Somebody who was believed has gone, or has been answered.
     freed: Notify,
 }
 
 #[derive(Default)]
-struct Taken {
+struct TakenSlots {
     next: u64,
     /// Those who were believed.
     github: usize,
@@ -39,20 +39,20 @@ struct Taken {
 
 /// The place of one connection; free again once this is dropped.
 pub struct Taking {
-    place: Place,
+    place: ConnectionSlot,
 }
 
 /// What a request knows of its connection's place.
 #[derive(Clone)]
-pub struct Place {
-    shared: Arc<Shared>,
-    standing: Arc<Mutex<Standing>>,
+pub struct ConnectionSlot {
+    shared: Arc<ConnectionTable>,
+    standing: Arc<Mutex<ConnectionTrust>>,
     gone: CancellationToken,
 }
 
 /// Whose words are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum TrustedProxy {
     /// GitHub signed a delivery.
     GitHub,
     /// A reconciler proved its key.
@@ -60,12 +60,12 @@ pub enum Known {
 }
 
 #[derive(Clone, Copy)]
-enum Standing {
+enum ConnectionTrust {
     Stranger(u64),
-    Trusted(Known),
+    Trusted(TrustedProxy),
 }
 
-/// So many of the same are believed already that one more would take the places of others.
+/// One more trusted connection of the same kind would take the places of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many authenticated connections are open: `--connections` sets the limit")]
 pub struct Crowded;
@@ -73,7 +73,11 @@ pub struct Crowded;
 impl Connections {
     /// As many at a time.
     pub fn new(places: usize) -> Self {
-        Self(Arc::new(Shared { places: places.max(1), taken: Mutex::default(), freed: Notify::new() }))
+        Self(Arc::new(ConnectionTable {
+            places: places.max(1),
+            taken: Mutex::default(),
+            freed: Notify::new(),
+        }))
     }
 
     /// Takes a place: a free one, or that of the oldest stranger. Waits where there is neither.
@@ -95,7 +99,7 @@ impl Connections {
         }
         let gone = CancellationToken::new();
         let standing = Arc::new(Mutex::new(taken.come(gone.clone())));
-        Some(Taking { place: Place { shared: Arc::clone(&self.0), standing, gone } })
+        Some(Taking { place: ConnectionSlot { shared: Arc::clone(&self.0), standing, gone } })
     }
 
     /// Closes the connection of the oldest stranger, where there is one.
@@ -106,35 +110,35 @@ impl Connections {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+impl ConnectionTable {
+    fn lock(&self) -> MutexGuard<'_, TakenSlots> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
-    fn trusted(&mut self, known: Known) -> &mut usize {
+impl TakenSlots {
+    fn trusted(&mut self, known: TrustedProxy) -> &mut usize {
         match known {
-            Known::GitHub => &mut self.github,
-            Known::Agent => &mut self.agents,
+            TrustedProxy::GitHub => &mut self.github,
+            TrustedProxy::Agent => &mut self.agents,
         }
     }
 
-    fn come(&mut self, gone: CancellationToken) -> Standing {
+    fn come(&mut self, gone: CancellationToken) -> ConnectionTrust {
         let number = self.next;
         self.next += 1;
         self.strangers.insert(number, gone);
-        Standing::Stranger(number)
+        ConnectionTrust::Stranger(number)
     }
 }
 
 impl Taking {
     /// For the connection's requests.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ConnectionSlot {
         self.place.clone()
     }
 
-    /// Returns once somebody else was given this place.
+    /// Returns once another connection got this place.
     pub async fn lost(&self) {
         self.place.gone.cancelled().await;
     }
@@ -145,28 +149,28 @@ impl Drop for Taking {
         let mut taken = self.place.shared.lock();
         match *self.place.standing() {
             // Where another was given the place already, this finds nothing.
-            Standing::Stranger(number) => {
+            ConnectionTrust::Stranger(number) => {
                 taken.strangers.remove(&number);
             }
-            Standing::Trusted(known) => *taken.trusted(known) -= 1,
+            ConnectionTrust::Trusted(known) => *taken.trusted(known) -= 1,
         }
         self.place.shared.freed.notify_one();
     }
 }
 
-impl Place {
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+impl ConnectionSlot {
+    fn standing(&self) -> MutexGuard<'_, ConnectionTrust> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What this connection sent was believed: it keeps its place until the answer to that is sent.
-    pub fn trust(&self, known: Known) -> Result<(), Crowded> {
+    pub fn trust(&self, known: TrustedProxy) -> Result<(), Crowded> {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
-        let Standing::Stranger(number) = *standing else { return Ok(()) };
+        let ConnectionTrust::Stranger(number) = *standing else { return Ok(()) };
         let granted = match known {
-            Known::GitHub => self.shared.places / 4,
-            Known::Agent => self.shared.places / 2,
+            TrustedProxy::GitHub => self.shared.places / 4,
+            TrustedProxy::Agent => self.shared.places / 2,
         };
         if *taken.trusted(known) >= granted {
             return Err(Crowded);
@@ -174,19 +178,19 @@ impl Place {
         // One whose place is another's already is closed before it could be answered.
         if taken.strangers.remove(&number).is_some() {
             *taken.trusted(known) += 1;
-            *standing = Standing::Trusted(known);
+            *standing = ConnectionTrust::Trusted(known);
         }
         Ok(())
     }
 
-    /// The answer to what it asked was sent: whoever says nothing from now on is a stranger.
+    /// The answer to its request was sent: a connection that stays silent from now on is a stranger.
     pub fn answered(&self) {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
         match *standing {
-            Standing::Trusted(known) => *taken.trusted(known) -= 1,
-            Standing::Stranger(number) if taken.strangers.remove(&number).is_some() => {}
-            Standing::Stranger(_) => return,
+            ConnectionTrust::Trusted(known) => *taken.trusted(known) -= 1,
+            ConnectionTrust::Stranger(number) if taken.strangers.remove(&number).is_some() => {}
+            ConnectionTrust::Stranger(_) => return,
         }
         *standing = taken.come(self.gone.clone());
         self.shared.freed.notify_one();
@@ -203,7 +207,7 @@ mod tests {
         let first = connections.try_take().unwrap();
         let second = connections.try_take().unwrap();
         let _others = [connections.try_take().unwrap(), connections.try_take().unwrap()];
-        assert_eq!(first.place().trust(Known::Agent), Ok(()));
+        assert_eq!(first.place().trust(TrustedProxy::Agent), Ok(()));
         let newcomer = connections.try_take().unwrap();
         assert!(second.place.gone.is_cancelled(), "the oldest of those who were not believed");
         assert!(!first.place.gone.is_cancelled() && !newcomer.place.gone.is_cancelled());
@@ -219,8 +223,8 @@ mod tests {
         let taken: Vec<_> = (0..8).map(|_| connections.try_take().unwrap()).collect();
         let trusted = |known| taken.iter().map(|taking| taking.place().trust(known)).collect::<Vec<_>>();
         // Those who are trusted already stay what they are.
-        assert_eq!(trusted(Known::Agent), [[Ok(()); 4], [Err(Crowded); 4]].concat());
-        assert_eq!(trusted(Known::GitHub), [[Ok(()); 6].as_slice(), &[Err(Crowded); 2]].concat());
+        assert_eq!(trusted(TrustedProxy::Agent), [[Ok(()); 4], [Err(Crowded); 4]].concat());
+        assert_eq!(trusted(TrustedProxy::GitHub), [[Ok(()); 6].as_slice(), &[Err(Crowded); 2]].concat());
         let newcomer = connections.try_take().unwrap();
         let is_gone = |number: usize| taken[number].place.gone.is_cancelled();
         assert_eq!([5, 6, 7].map(is_gone), [false, true, false], "a newcomer gets a stranger's place");
@@ -235,7 +239,7 @@ mod tests {
         let first = connections.try_take().unwrap();
         let _others = [(); 4].map(|()| connections.try_take().unwrap());
         first.place().answered();
-        assert_eq!(first.place().trust(Known::GitHub), Ok(()));
+        assert_eq!(first.place().trust(TrustedProxy::GitHub), Ok(()));
         drop(first);
         assert_eq!(connections.0.lock().strangers.len(), 4);
         assert_eq!(connections.0.lock().github, 0);

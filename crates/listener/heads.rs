@@ -34,12 +34,12 @@ pub(super) fn names_one_host<B>(request: &Request<B>) -> bool {
 /// refuses it.
 pub(super) struct Strict<S> {
     stream: S,
-    reading: Reading,
+    reading: RequestReading,
 }
 
 impl<S> Strict<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, reading: Reading::default() }
+        Self { stream, reading: RequestReading::default() }
     }
 }
 
@@ -53,7 +53,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
         for byte in buffer.filled_mut().iter_mut().skip(before) {
-            if this.reading.take(*byte) != Taken::Well {
+            if this.reading.take(*byte) != HeadByte::Well {
                 *byte = 0;
             }
         }
@@ -89,7 +89,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
 
 /// What a byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum HeadByte {
     /// Nothing to object to.
     Well,
     /// A line feed without a carriage return before it, where lines are read.
@@ -100,8 +100,8 @@ enum Taken {
 
 /// Where in its requests a connection is.
 #[derive(Debug, Default)]
-struct Reading {
-    at: At,
+struct RequestReading {
+    at: HeadPosition,
     /// The line so far.
     line: Vec<u8>,
     /// The byte before.
@@ -114,7 +114,7 @@ struct Reading {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum HeadPosition {
     /// In a head.
     #[default]
     Head,
@@ -128,61 +128,61 @@ enum At {
     Trailer,
 }
 
-impl Reading {
-    fn take(&mut self, byte: u8) -> Taken {
+impl RequestReading {
+    fn take(&mut self, byte: u8) -> HeadByte {
         let last = std::mem::replace(&mut self.last, byte);
         match self.at {
-            At::Body(left) => {
-                self.at = if left <= 1 { self.next_head() } else { At::Body(left - 1) };
-                return Taken::Well;
+            HeadPosition::Body(left) => {
+                self.at = if left <= 1 { self.next_head() } else { HeadPosition::Body(left - 1) };
+                return HeadByte::Well;
             }
-            At::Chunk(left) => {
-                self.at = if left <= 1 { At::ChunkSize } else { At::Chunk(left - 1) };
-                return Taken::Well;
+            HeadPosition::Chunk(left) => {
+                self.at = if left <= 1 { HeadPosition::ChunkSize } else { HeadPosition::Chunk(left - 1) };
+                return HeadByte::Well;
             }
-            At::Head | At::ChunkSize | At::Trailer => {}
+            HeadPosition::Head | HeadPosition::ChunkSize | HeadPosition::Trailer => {}
         }
         if byte != b'\n' {
             if self.line.len() < LINE_BYTES {
                 self.line.push(byte);
             }
-            return Taken::Well;
+            return HeadByte::Well;
         }
         if last != b'\r' {
-            return Taken::BareLineFeed;
+            return HeadByte::BareLineFeed;
         }
         let line = std::mem::take(&mut self.line);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
-        let ends_head = self.at == At::Head && self.began && line.is_empty();
+        let ends_head = self.at == HeadPosition::Head && self.began && line.is_empty();
         let has_two = ends_head && self.is_chunked && self.body_bytes.is_some();
         self.end_line(line);
-        if has_two { Taken::TwoLengths } else { Taken::Well }
+        if has_two { HeadByte::TwoLengths } else { HeadByte::Well }
     }
 
     fn end_line(&mut self, line: &[u8]) {
         match self.at {
-            At::Head if line.is_empty() && self.began => {
+            HeadPosition::Head if line.is_empty() && self.began => {
                 self.at = match (self.is_chunked, self.body_bytes.unwrap_or_default()) {
-                    (true, _) => At::ChunkSize,
+                    (true, _) => HeadPosition::ChunkSize,
                     (false, 0) => self.next_head(),
-                    (false, bytes) => At::Body(bytes),
+                    (false, bytes) => HeadPosition::Body(bytes),
                 };
             }
-            At::Head if line.is_empty() => {}
-            At::Head => {
+            HeadPosition::Head if line.is_empty() => {}
+            HeadPosition::Head => {
                 self.began = true;
                 self.read_header(line);
             }
-            At::ChunkSize => {
+            HeadPosition::ChunkSize => {
                 let size = line.split(|byte| !byte.is_ascii_hexdigit()).next().unwrap_or_default();
                 let size = std::str::from_utf8(size).ok().and_then(|size| u64::from_str_radix(size, 16).ok());
                 self.at = match size.unwrap_or(0) {
-                    0 => At::Trailer,
-                    size => At::Chunk(size.saturating_add(2)),
+                    0 => HeadPosition::Trailer,
+                    size => HeadPosition::Chunk(size.saturating_add(2)),
                 };
             }
-            At::Trailer if line.is_empty() => self.at = self.next_head(),
-            At::Trailer | At::Body(_) | At::Chunk(_) => {}
+            HeadPosition::Trailer if line.is_empty() => self.at = self.next_head(),
+            HeadPosition::Trailer | HeadPosition::Body(_) | HeadPosition::Chunk(_) => {}
         }
     }
 
@@ -193,15 +193,15 @@ impl Reading {
         if name.eq_ignore_ascii_case(b"transfer-encoding") {
             self.is_chunked = true;
         } else if name.eq_ignore_ascii_case(b"content-length") {
-            // What is no number, hyper refuses.
+            // hyper refuses a value that is not a number.
             let bytes = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
             self.body_bytes = Some(bytes.unwrap_or(0));
         }
     }
 
-    fn next_head(&mut self) -> At {
+    fn next_head(&mut self) -> HeadPosition {
         (self.began, self.body_bytes, self.is_chunked) = (false, None, false);
-        At::Head
+        HeadPosition::Head
     }
 }
 
@@ -210,9 +210,9 @@ mod tests {
     use super::*;
 
     fn bare(bytes: &[u8]) -> Vec<usize> {
-        let mut reading = Reading::default();
+        let mut reading = RequestReading::default();
         let taken = bytes.iter().enumerate().map(|(at, byte)| (at, reading.take(*byte)));
-        taken.filter(|(_, taken)| *taken == Taken::BareLineFeed).map(|(at, _)| at).collect()
+        taken.filter(|(_, taken)| *taken == HeadByte::BareLineFeed).map(|(at, _)| at).collect()
     }
 
     #[test]
@@ -242,8 +242,8 @@ mod tests {
         let (length, chunks) = ("content-length: 5\r\n", "Transfer-Encoding: chunked\r\n");
         let body = "\r\n0\r\n\r\n";
         let ends = |text: &str| {
-            let mut reading = Reading::default();
-            text.bytes().any(|byte| reading.take(byte) == Taken::TwoLengths)
+            let mut reading = RequestReading::default();
+            text.bytes().any(|byte| reading.take(byte) == HeadByte::TwoLengths)
         };
         let begins = "GET / HTTP/1.1\r\nHost: bot\r\n\r\nPOST / HTTP/1.1\r\n";
         for both in [format!("{length}{chunks}"), format!("{chunks}{length}")] {

@@ -22,10 +22,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use answer::Refusal;
+use answer::HttpRefusal;
 use connections::{Connections, Taking};
 use heads::{Strict, names_one_host};
-use sending::{Progress, Sending};
+use sending::{SendProgress, Sending};
 
 /// The head of a request: far more than GitHub or any browser sends.
 const HEAD_BYTES: usize = 64 << 10;
@@ -84,7 +84,7 @@ async fn accept(listener: &TcpListener, connections: &Connections) -> (TcpStream
                 }
                 return (stream, Peer(address.ip()));
             }
-            // Whoever hung up before it was its turn.
+            // A client that hung up before its turn.
             Err(error) if is_of_the_connection(&error) => {}
             Err(error) => {
                 tracing::warn!("cannot accept connections: {error}; the oldest is closed");
@@ -108,7 +108,7 @@ async fn converse(
     grants: Grants,
     stop: CancellationToken,
 ) {
-    let progress = Progress::default();
+    let progress = SendProgress::default();
     let service = service_fn(|mut request: Request<Incoming>| {
         let (router, place, progress) = (router.clone(), taking.place(), progress.clone());
         request.extensions_mut().insert(place.clone());
@@ -116,7 +116,7 @@ async fn converse(
         async move {
             let answer = match names_one_host(&request) {
                 true => router.oneshot(request).await,
-                false => Ok(Refusal::new(StatusCode::BAD_REQUEST, NOT_ONE_HOST).into_response()),
+                false => Ok(HttpRefusal::new(StatusCode::BAD_REQUEST, NOT_ONE_HOST).into_response()),
             };
             answer.map(|answer| answer.map(|body| Sending::new(body, place, progress)))
         }
@@ -140,7 +140,7 @@ async fn converse(
     }
     connection.as_mut().graceful_shutdown();
     tokio::select! {
-        // Whoever hung up meanwhile has lost nothing that was stored.
+        // A client that hung up meanwhile has lost nothing that was stored.
         _ended = connection => {}
         () = taking.lost() => {}
         () = progress.stalled(grants.send_timeout) => {}
@@ -154,17 +154,17 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio_util::sync::DropGuard;
 
-    use super::connections::{Known, Place};
+    use super::connections::{ConnectionSlot, TrustedProxy};
     use super::*;
 
     const ARCHIVE_BYTES: usize = 64 << 20;
 
-    async fn archive(Extension(place): Extension<Place>) -> Vec<u8> {
-        place.trust(Known::Agent).unwrap();
+    async fn archive(Extension(place): Extension<ConnectionSlot>) -> Vec<u8> {
+        place.trust(TrustedProxy::Agent).unwrap();
         vec![b'.'; ARCHIVE_BYTES]
     }
 
-    /// A listener of four places that gives an archive to whoever asks.
+    /// A listener of four places that serves an archive.
     async fn start(send_timeout: Duration) -> (std::net::SocketAddr, DropGuard) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -9,9 +9,9 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::connections::Place;
+use super::connections::ConnectionSlot;
 
-/// An archive is one piece of memory: told of such a piece as a whole, nobody could say how much of it was taken.
+/// An archive is one piece of memory: in one piece it would not show how much of it was sent.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The body of an answer. Its connection's request counts as answered once this is dropped: all of it was taken, or
@@ -20,15 +20,15 @@ pub(crate) struct Sending {
     body: Body,
     /// What is left of a large piece.
     rest: Bytes,
-    place: Place,
-    progress: Progress,
+    place: ConnectionSlot,
+    progress: SendProgress,
 }
 
 /// When the answer that is on its way went on last; nothing between answers.
 #[derive(Clone, Default)]
-pub(crate) struct Progress(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct SendProgress(Arc<Mutex<Option<Instant>>>);
 
-impl Progress {
+impl SendProgress {
     fn note(&self, at: Option<Instant>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = at;
     }
@@ -47,7 +47,7 @@ impl Progress {
 }
 
 impl Sending {
-    pub(crate) fn new(body: Body, place: Place, progress: Progress) -> Self {
+    pub(crate) fn new(body: Body, place: ConnectionSlot, progress: SendProgress) -> Self {
         progress.note(Some(Instant::now()));
         Self { body, rest: Bytes::new(), place, progress }
     }

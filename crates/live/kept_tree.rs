@@ -12,14 +12,14 @@ use capstan_model::tree::{CommitId, TreeId};
 
 /// How a tree came to be the one that is applied from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TreeOrigin {
     /// Its source named it as the present tip since this process began to lead.
     Confirmed,
     /// It was kept on a disk.
     Kept,
 }
 
-impl Standing {
+impl TreeOrigin {
     /// Whether something may be deleted, forgotten or handed on because this tree lacks it.
     pub const fn may_delete(self) -> bool {
         matches!(self, Self::Confirmed)
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn only_a_confirmed_tree_deletes() {
-        assert!(Standing::Confirmed.may_delete());
-        assert!(!Standing::Kept.may_delete());
+        assert!(TreeOrigin::Confirmed.may_delete());
+        assert!(!TreeOrigin::Kept.may_delete());
     }
 
     #[test]

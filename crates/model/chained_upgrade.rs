@@ -88,7 +88,8 @@ mod tests {
             ("v1.32.9 v1.33.2", "v1.31.4", "v1.33.2", Some("v1.32.9 v1.33.2")),
             ("v1.31.4 v1.31.7 v1.31.9", "v1.31.4", "v1.31.9", Some("v1.31.9")),
             ("v1.31.4 v1.32.9", "v1.31.4", "v1.32.9", Some("v1.32.9")),
-            // What is wanted is not listed; a minor is left out, or what lies before the first.
+            // The wanted version is not listed; a minor is missing, or the current version is before the
+            // first.
             ("v1.31.4 v1.32.9 v1.33.2", "v1.31.4", "v1.33.3", None),
             ("v1.31.4 v1.33.2", "v1.31.4", "v1.33.2", None),
             ("v1.33.2", "v1.31.4", "v1.33.2", None),

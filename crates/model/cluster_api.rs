@@ -44,7 +44,7 @@ const MATRIX: &[Support] = &[
 
 /// What a cluster is to Cluster API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum ClusterRole {
     /// It runs the providers.
     Management,
     /// The providers manage it.
@@ -53,7 +53,7 @@ pub enum Role {
 
 /// What a version of Cluster API says of a minor of Kubernetes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum KubernetesSupport {
     /// It supports it, or the table does not know this Cluster API.
     Supported,
     /// It supports these minors of Kubernetes 1.
@@ -68,50 +68,50 @@ pub enum Verdict {
 }
 
 /// Whether a version of Cluster API supports a cluster of that minor.
-pub fn supports(core: &ReleaseVersion, role: Role, kubernetes: KubernetesMinor) -> Verdict {
+pub fn supports(core: &ReleaseVersion, role: ClusterRole, kubernetes: KubernetesMinor) -> KubernetesSupport {
     let known = MATRIX.iter().find(|row| core.major() == 1 && row.minor == core.minor());
-    let Some(row) = known.filter(|_| kubernetes.major == 1) else { return Verdict::Supported };
+    let Some(row) = known.filter(|_| kubernetes.major == 1) else { return KubernetesSupport::Supported };
     let first = match role {
-        Role::Management => row.management,
-        Role::Workload => row.workload,
+        ClusterRole::Management => row.management,
+        ClusterRole::Workload => row.workload,
     };
     if !(first..=row.last).contains(&kubernetes.minor) {
-        return Verdict::OutOf { first, last: row.last };
+        return KubernetesSupport::OutOf { first, last: row.last };
     }
     match row.needs.iter().find(|(minor, _)| *minor == kubernetes.minor) {
-        Some((_, patch)) if core.patch() < *patch => Verdict::NeedsPatch(*patch),
-        _ => Verdict::Supported,
+        Some((_, patch)) if core.patch() < *patch => KubernetesSupport::NeedsPatch(*patch),
+        _ => KubernetesSupport::Supported,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Role::{Management, Workload};
+    use super::ClusterRole::{Management, Workload};
     use super::*;
 
     #[test]
     fn the_matrix_says_what_runs_on_what() {
-        let out_of = |first, last| Verdict::OutOf { first, last };
+        let out_of = |first, last| KubernetesSupport::OutOf { first, last };
         for (core, role, minor, expected) in [
             ("v1.12.8", Management, 30, out_of(31, 36)),
-            ("v1.12.8", Management, 31, Verdict::Supported),
+            ("v1.12.8", Management, 31, KubernetesSupport::Supported),
             ("v1.12.8", Workload, 28, out_of(29, 36)),
-            ("v1.12.8", Workload, 29, Verdict::Supported),
-            ("v1.12.0", Workload, 35, Verdict::NeedsPatch(1)),
-            ("v1.12.7", Management, 36, Verdict::NeedsPatch(8)),
-            ("v1.12.8", Management, 36, Verdict::Supported),
+            ("v1.12.8", Workload, 29, KubernetesSupport::Supported),
+            ("v1.12.0", Workload, 35, KubernetesSupport::NeedsPatch(1)),
+            ("v1.12.7", Management, 36, KubernetesSupport::NeedsPatch(8)),
+            ("v1.12.8", Management, 36, KubernetesSupport::Supported),
             ("v1.12.8", Management, 37, out_of(31, 36)),
-            ("v1.13.0", Management, 32, Verdict::Supported),
+            ("v1.13.0", Management, 32, KubernetesSupport::Supported),
             ("v1.13.0", Management, 31, out_of(32, 37)),
-            ("v1.13.0", Workload, 30, Verdict::Supported),
-            ("v1.13.0", Workload, 36, Verdict::NeedsPatch(1)),
-            ("v1.13.5", Workload, 37, Verdict::NeedsPatch(6)),
+            ("v1.13.0", Workload, 30, KubernetesSupport::Supported),
+            ("v1.13.0", Workload, 36, KubernetesSupport::NeedsPatch(1)),
+            ("v1.13.5", Workload, 37, KubernetesSupport::NeedsPatch(6)),
             ("v1.14.0", Management, 32, out_of(33, 37)),
-            ("v1.14.0", Management, 36, Verdict::Supported),
-            ("v1.14.0", Workload, 31, Verdict::Supported),
+            ("v1.14.0", Management, 36, KubernetesSupport::Supported),
+            ("v1.14.0", Workload, 31, KubernetesSupport::Supported),
             ("v1.10.10", Management, 28, out_of(29, 33)),
-            ("v1.15.0", Management, 20, Verdict::Supported),
-            ("v2.12.0", Management, 20, Verdict::Supported),
+            ("v1.15.0", Management, 20, KubernetesSupport::Supported),
+            ("v2.12.0", Management, 20, KubernetesSupport::Supported),
         ] {
             let core = ReleaseVersion::parse(core).unwrap();
             let kubernetes = KubernetesMinor { major: 1, minor };

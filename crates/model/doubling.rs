@@ -1,6 +1,6 @@
 //! Pauses after failures that are remembered: each twice as long as the one before, up to a longest one.
 //!
-//! What is tried again at once, within one call, is no such thing: that is a retry, and `backon` has it.
+//! Repetitions within one call do not belong here: those are retries, and `backon` has them.
 
 use std::time::Duration;
 

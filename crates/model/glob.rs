@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String")]
 pub struct Glob(String);
 
-/// Text that is no pattern.
+/// Text that is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}` is not a pattern over paths: {reason}")]
 pub struct InvalidGlob {
@@ -71,8 +71,8 @@ impl Glob {
             && (others.is_empty() || others.iter().any(|pattern| pattern.matches(path)))
     }
 
-    /// Whether a list of patterns gives a right over a path: a pattern that is no exclusion matches it, and no exclusion takes
-    /// it out. A list of exclusions alone gives none: who says only what is not meant has named nobody.
+    /// Whether a list of patterns grants a right over a path: a pattern that is not an exclusion matches it,
+    /// and no exclusion removes it. A list of exclusions alone grants nothing.
     pub fn grants(patterns: &[Self], path: &str) -> bool {
         Self::any(patterns, path) && patterns.iter().any(|pattern| !pattern.is_exclusion())
     }

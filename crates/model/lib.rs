@@ -26,7 +26,7 @@
 //! | [`file_change`] | what becomes of a file | `tree` |
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
 //! | [`glob`] | patterns over paths | nothing |
-//! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object`, `wording` |
+//! | [`kinds`] | the table of kinds: their role, the place of their version, how they are edited, applied and lost | `object`, `wording` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
 //! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
 //! | [`target`] | what receives it: a cluster, a provider set, or several clusters that share a pull request | `ids`, `source`, `tree` |

@@ -137,7 +137,7 @@ impl FieldPath {
         Some(Self(steps.to_vec()))
     }
 
-    /// Whether `self` is `other` or stands inside it.
+    /// Whether `self` is `other` or inside it.
     pub fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }

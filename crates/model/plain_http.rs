@@ -1,5 +1,5 @@
-//! Where http without encryption keeps a secret: as the Fleet's definition says (`k8s/crd/fleet.rs`), and whoever
-//! dials.
+//! Where http without encryption keeps a secret: one rule for the Fleet's definition (`k8s/crd/fleet.rs`) and
+//! for clients.
 
 /// In words, for those who are refused.
 pub const WHERE: &str = "within the cluster (*.svc) and on this machine";

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why nothing is offered to a target, in one of a few words: what tables show and filter by. The sentence for people
-/// stands elsewhere.
+/// Why nothing is offered to a target, in one of a few words: tables show it and filter by it. The sentence
+/// for people is elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rest {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tree::{BlobId, RepoPath, TreeId};
 
-/// What stands between the kind and the path of a source or target that is not of the kind that goes without saying.
+/// The separator between the kind and the path of a source or target that is not of the default kind.
 pub const SCHEME_END: &str = "://";
 
 /// A kind of source. Texts use its name as a noun: "The release itself has changed".
@@ -110,7 +110,7 @@ impl SourceId {
 /// The folder of releases that are in use no more, in any place of their path: no part of their names.
 pub const ARCHIVED: &str = "archived";
 
-/// Whether a file or folder lies below such a folder, or is one.
+/// Whether a file or folder is below such a folder, or is one.
 pub fn is_archived(path: &RepoPath) -> bool {
     path.parts().any(|part| part == ARCHIVED)
 }

@@ -1,8 +1,9 @@
 //! What receives change, as a value.
 //!
-//! A [`Target`] is written in trailers, folded blocks and tables as its folder: `gauss/peu01`. A kind of target
-//! that is no cluster is written `<kind>://<path>`, as sources are, which is no path that Git has:
-//! `providers://mc-eu/providers`, `group://gauss`. Texts for people, patterns and commands say the path alone.
+//! A [`Target`] is written in trailers, folded blocks and tables as its folder: `gauss/peu01`. A target that
+//! is not a cluster is written `<kind>://<path>`, like a source, which cannot be a path in Git:
+//! `providers://mc-eu/providers`, `group://gauss`. Texts for people, patterns and commands contain only the
+//! path.
 //!
 //! Deliberately absent: where a target may be written (`capstan_plan::proposal::Scope`).
 

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct ReleaseVersion(semver::Version);
 
 impl ReleaseVersion {
-    /// Reads `v21.0.0`, `21.0.0` or `v1.2.3-gs1`; `None` for anything else (a folder of that name is
-    /// no release).
+    /// Reads `v21.0.0`, `21.0.0` or `v1.2.3-gs1`; `None` for anything else (a folder of that name is not a
+    /// release).
     pub fn parse(text: &str) -> Option<Self> {
         semver::Version::parse(text.strip_prefix('v').unwrap_or(text)).ok().map(Self)
     }
@@ -88,7 +88,7 @@ pub struct KubernetesVersion {
 }
 
 impl KubernetesVersion {
-    /// Reads a version; `None` where the text is none (a variable, say).
+    /// Reads a version; `None` for any other text (a variable, for example).
     pub fn parse(text: &str) -> Option<Self> {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let core = bare.split(['-', '+']).next().unwrap_or(bare);
@@ -122,7 +122,7 @@ impl KubernetesVersion {
             + number(self.patch.unwrap_or_default())
     }
 
-    /// Whether this one is older or newer; `None` where that cannot be told (`1.30` and `1.30.2`).
+    /// Whether this one is older or newer; `None` where that is unknown (`1.30` and `1.30.2`).
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match self.minor.cmp(&other.minor) {
             Ordering::Equal if self.patch.is_some() != other.patch.is_some() => None,
@@ -179,7 +179,7 @@ impl LooseVersion {
         &self.0
     }
 
-    /// Whether this one is older or newer; `None` where that cannot be told.
+    /// Whether this one is older or newer; `None` where that is unknown.
     ///
     /// Numbers decide first (a missing one is 0); then a pre-release word makes a version older than
     /// the bare one and any other tag, such as `gs9` or `-2`, newer; equal tags compare by number.

@@ -68,7 +68,8 @@ pub const fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Characters that reorder what stands around them, or end a line: no line of text that others name has them.
+/// Characters that reorder the text around them, or end a line: a line with names from others never contains
+/// them.
 pub fn is_of_no_line(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -5,20 +5,22 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use capstan_model::plain_http;
 use url::Url;
 
-/// Where an address lies. The order is that of what is let: whoever may reach one may reach those above it.
+/// The scope of an address. The order is that of permission: a client that may reach one may reach the
+/// smaller ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum AddressScope {
     /// Somewhere in the Internet.
     Internet,
     /// In a private network.
     Network,
     /// This machine.
     Machine,
-    /// Its link, or a cloud's metadata service, which gives credentials to whoever asks; or no address at all.
+    /// Its link, or a cloud's metadata service, which gives credentials to every caller; or an invalid
+    /// address.
     Link,
 }
 
-impl Place {
+impl AddressScope {
     /// As a sentence names its addresses.
     pub(crate) const fn words(self) -> &'static str {
         match self {
@@ -29,34 +31,35 @@ impl Place {
     }
 }
 
-/// Where an address lies, by the registries of special addresses
-/// (<https://www.iana.org/assignments/iana-ipv4-special-registry>, <https://www.iana.org/assignments/iana-ipv6-special-registry>).
-pub(crate) fn place(address: IpAddr) -> Place {
+/// The scope of an address, from the registries of special addresses
+/// (<https://www.iana.org/assignments/iana-ipv4-special-registry>,
+/// <https://www.iana.org/assignments/iana-ipv6-special-registry>).
+pub(crate) fn place(address: IpAddr) -> AddressScope {
     match address {
         IpAddr::V4(address) => place_v4(address),
         IpAddr::V6(address) => place_v6(address),
     }
 }
 
-fn place_v4(address: Ipv4Addr) -> Place {
+fn place_v4(address: Ipv4Addr) -> AddressScope {
     match address.octets() {
-        [127, ..] => Place::Machine,
+        [127, ..] => AddressScope::Machine,
         // Metadata services outside of the link: Alibaba's among the addresses that carriers share, Oracle's among those of
         // protocols, Azure's among those of the Internet.
         [0 | 224.., ..] | [169, 254, ..] | [100, 100, 100, 200] | [192, 0, 0, 192] | [168, 63, 129, 16] => {
-            Place::Link
+            AddressScope::Link
         }
         [10, ..]
         | [192, 168, ..]
         | [172, 16..=31, ..]
         | [100, 64..=127, ..]
         | [198, 18..=19, ..]
-        | [192, 0, 0, _] => Place::Network,
-        _ => Place::Internet,
+        | [192, 0, 0, _] => AddressScope::Network,
+        _ => AddressScope::Internet,
     }
 }
 
-fn place_v6(address: Ipv6Addr) -> Place {
+fn place_v6(address: Ipv6Addr) -> AddressScope {
     // What carries an address of version 4 leads there.
     let [a, b, .., g, h] = address.segments();
     let v4 = |high: u16, low: u16| {
@@ -67,20 +70,20 @@ fn place_v6(address: Ipv6Addr) -> Place {
         // The metadata services of AWS and Google.
         [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254]
         | [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254]
-        | [0xfe80..=0xfebf | 0xff00.., ..] => Place::Link,
-        [0, 0, 0, 0, 0, 0, 0, 1] => Place::Machine,
+        | [0xfe80..=0xfebf | 0xff00.., ..] => AddressScope::Link,
+        [0, 0, 0, 0, 0, 0, 0, 1] => AddressScope::Machine,
         // Mapped, compatible (`::` is of these), and translated addresses.
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
             v4(g, h)
         }
-        [0x64, 0xff9b, 1, ..] => Place::Network,
+        [0x64, 0xff9b, 1, ..] => AddressScope::Network,
         // 6to4.
         [0x2002, high, low, ..] => v4(high, low),
         // Unique local addresses, and the site-local ones of old.
-        _ if (0xfc00..=0xfdff).contains(&a) || (0xfec0..=0xfeff).contains(&a) => Place::Network,
-        // Teredo carries the address of whom it leads to, scrambled: nobody publishes anything there.
-        _ if (a, b) == (0x2001, 0) => Place::Link,
-        _ => Place::Internet,
+        _ if (0xfc00..=0xfdff).contains(&a) || (0xfec0..=0xfeff).contains(&a) => AddressScope::Network,
+        // A Teredo address contains another address, scrambled: nothing is published there.
+        _ if (a, b) == (0x2001, 0) => AddressScope::Link,
+        _ => AddressScope::Internet,
     }
 }
 
@@ -112,49 +115,49 @@ mod tests {
     #[test]
     fn addresses_lie_where_the_registries_say() {
         for (address, expected) in [
-            ("140.82.121.3", Place::Internet),
-            ("172.15.0.1", Place::Internet),
-            ("172.32.0.1", Place::Internet),
-            ("100.63.255.255", Place::Internet),
-            ("192.0.1.1", Place::Internet),
-            ("2606:50c0:8000::153", Place::Internet),
-            ("::ffff:140.82.121.3", Place::Internet),
-            ("10.0.0.1", Place::Network),
-            ("172.16.0.1", Place::Network),
-            ("172.31.255.254", Place::Network),
-            ("192.168.1.1", Place::Network),
-            ("100.64.0.1", Place::Network),
-            ("198.19.0.1", Place::Network),
-            ("fd12:3456::1", Place::Network),
-            ("fc00::1", Place::Network),
-            ("fec0::1", Place::Network),
-            ("::ffff:10.0.0.1", Place::Network),
-            ("64:ff9b::10.1.2.3", Place::Network),
-            ("2002:0a00:0001::1", Place::Network),
-            ("127.0.0.1", Place::Machine),
-            ("127.1.2.3", Place::Machine),
-            ("0.0.0.0", Place::Link),
-            ("169.254.169.254", Place::Link),
-            ("100.100.100.200", Place::Link),
-            ("192.0.0.192", Place::Link),
-            ("192.0.0.191", Place::Network),
-            ("168.63.129.16", Place::Link),
-            ("168.63.129.17", Place::Internet),
-            ("224.0.0.1", Place::Link),
-            ("255.255.255.255", Place::Link),
-            ("::1", Place::Machine),
-            ("::", Place::Link),
-            ("fe80::1", Place::Link),
-            ("ff02::1", Place::Link),
-            ("fd00:ec2::254", Place::Link),
-            ("fd20:ce::254", Place::Link),
-            ("::ffff:168.63.129.16", Place::Link),
-            ("::ffff:127.0.0.1", Place::Machine),
-            ("::127.0.0.1", Place::Machine),
-            ("::ffff:0:127.0.0.1", Place::Machine),
-            ("64:ff9b::169.254.169.254", Place::Link),
-            ("2002:7f00:0001::1", Place::Machine),
-            ("2001:0:4136:e378:8000:63bf:3fff:fdd2", Place::Link),
+            ("140.82.121.3", AddressScope::Internet),
+            ("172.15.0.1", AddressScope::Internet),
+            ("172.32.0.1", AddressScope::Internet),
+            ("100.63.255.255", AddressScope::Internet),
+            ("192.0.1.1", AddressScope::Internet),
+            ("2606:50c0:8000::153", AddressScope::Internet),
+            ("::ffff:140.82.121.3", AddressScope::Internet),
+            ("10.0.0.1", AddressScope::Network),
+            ("172.16.0.1", AddressScope::Network),
+            ("172.31.255.254", AddressScope::Network),
+            ("192.168.1.1", AddressScope::Network),
+            ("100.64.0.1", AddressScope::Network),
+            ("198.19.0.1", AddressScope::Network),
+            ("fd12:3456::1", AddressScope::Network),
+            ("fc00::1", AddressScope::Network),
+            ("fec0::1", AddressScope::Network),
+            ("::ffff:10.0.0.1", AddressScope::Network),
+            ("64:ff9b::10.1.2.3", AddressScope::Network),
+            ("2002:0a00:0001::1", AddressScope::Network),
+            ("127.0.0.1", AddressScope::Machine),
+            ("127.1.2.3", AddressScope::Machine),
+            ("0.0.0.0", AddressScope::Link),
+            ("169.254.169.254", AddressScope::Link),
+            ("100.100.100.200", AddressScope::Link),
+            ("192.0.0.192", AddressScope::Link),
+            ("192.0.0.191", AddressScope::Network),
+            ("168.63.129.16", AddressScope::Link),
+            ("168.63.129.17", AddressScope::Internet),
+            ("224.0.0.1", AddressScope::Link),
+            ("255.255.255.255", AddressScope::Link),
+            ("::1", AddressScope::Machine),
+            ("::", AddressScope::Link),
+            ("fe80::1", AddressScope::Link),
+            ("ff02::1", AddressScope::Link),
+            ("fd00:ec2::254", AddressScope::Link),
+            ("fd20:ce::254", AddressScope::Link),
+            ("::ffff:168.63.129.16", AddressScope::Link),
+            ("::ffff:127.0.0.1", AddressScope::Machine),
+            ("::127.0.0.1", AddressScope::Machine),
+            ("::ffff:0:127.0.0.1", AddressScope::Machine),
+            ("64:ff9b::169.254.169.254", AddressScope::Link),
+            ("2002:7f00:0001::1", AddressScope::Machine),
+            ("2001:0:4136:e378:8000:63bf:3fff:fdd2", AddressScope::Link),
         ] {
             assert_eq!(place(address.parse().unwrap()), expected, "{address}");
         }

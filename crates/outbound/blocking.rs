@@ -1,4 +1,4 @@
-//! What the room decides for a client that somebody else makes and asks: gix', which is a blocking one.
+//! The same rules for a blocking client that another library makes: gix.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,9 @@ use crate::address::is_near;
 use crate::resolver::{Reach, Resolver};
 use crate::tls::shared_config;
 
-/// A client for `url`, whose name leads as far as `reach` says. A server that says nothing for `stalled` is given up; how
-/// long an answer may take in all, and where redirects lead, is for whoever asks ([`within_origin`](crate::within_origin)).
+/// A client for `url`, whose name may lead as far as `reach` says. It gives up on a server that sends nothing
+/// for `stalled`. The caller decides how long an answer may take in all, and where redirects may lead
+/// ([`within_origin`](crate::within_origin)).
 pub fn configure_blocking(
     builder: ClientBuilder,
     url: &Url,

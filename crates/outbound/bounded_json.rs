@@ -5,11 +5,10 @@
 //! some 150 where lists and mappings grow. They are counted while they are read, and reading stops at the first one that is
 //! too many.
 //!
-//! A field that takes anything may nest thousands of levels deep, and so may what is said of it in
-//! `metadata.managedFields`. A reader that gives up there reads nothing of the whole page, so that one object of one
-//! customer would hide everybody's. What lies too deep is therefore left out, and everything else read: no manifest
-//! nests so deep ([`capstan_yaml::limits::DEPTH`]), so that whoever compares or writes such an object as one still sees
-//! that it is none.
+//! A field of any type may nest thousands of levels deep, and so may its entry in `metadata.managedFields`. A
+//! reader that stops there reads nothing of the whole page, so that one object of one customer would hide
+//! everybody's. So levels that are too deep are left out, and everything else is read. No manifest nests so
+//! deep ([`capstan_yaml::limits::DEPTH`]), so a comparison still shows that the object is not a manifest.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,7 +18,7 @@ use serde_json::{Map, Value};
 
 /// Values that a list or a mapping counts as, besides what is in it: even a small one takes some 400 bytes.
 const CONTAINER: usize = 4;
-/// Levels that are read. An object of a page stands two levels down.
+/// Levels that are read. An object of a page is two levels down.
 const DEPTH: usize = capstan_yaml::limits::DEPTH + 40;
 
 /// How a document is read.
@@ -44,7 +43,7 @@ impl Reading {
 /// Why a document is not read.
 #[derive(Debug)]
 pub enum Unread {
-    /// It is no JSON.
+    /// It is not JSON.
     NoJson(serde_json::Error),
     /// It has more values than it may.
     TooManyValues,
@@ -53,13 +52,13 @@ pub enum Unread {
 /// Reads one document, and counts its values. A mapping or a list below the last level is read as an empty one.
 ///
 /// # Errors
-/// It is no JSON, or has too many values.
+/// It is not JSON, or has too many values.
 pub fn read(bytes: &[u8], reading: Reading) -> Result<(Value, usize), Unread> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     // The stack is bounded by DEPTH; what is left out is passed over without one.
     reader.disable_recursion_limit();
-    let counted = Counted { left: Cell::new(reading.values), is_over: Cell::new(false) };
-    let document = Bounded { left: DEPTH, counted: &counted, passed_over: reading.passed_over };
+    let counted = ValuesLeft { left: Cell::new(reading.values), is_over: Cell::new(false) };
+    let document = BoundedValue { left: DEPTH, counted: &counted, passed_over: reading.passed_over };
     let read = document.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     match read {
         Ok(value) => Ok((value, reading.values - counted.left.get())),
@@ -69,12 +68,12 @@ pub fn read(bytes: &[u8], reading: Reading) -> Result<(Value, usize), Unread> {
 }
 
 /// How many values there may still be.
-struct Counted {
+struct ValuesLeft {
     left: Cell<usize>,
     is_over: Cell<bool>,
 }
 
-impl Counted {
+impl ValuesLeft {
     fn take<E: Error>(&self, values: usize) -> Result<(), E> {
         match self.left.get().checked_sub(values) {
             Some(left) => {
@@ -91,13 +90,13 @@ impl Counted {
 
 /// A value of at most so many levels.
 #[derive(Clone, Copy)]
-struct Bounded<'c> {
+struct BoundedValue<'c> {
     left: usize,
-    counted: &'c Counted,
+    counted: &'c ValuesLeft,
     passed_over: &'static [&'static str],
 }
 
-impl Bounded<'_> {
+impl BoundedValue<'_> {
     fn below(self) -> Option<Self> {
         self.left.checked_sub(1).map(|left| Self { left, ..self })
     }
@@ -108,7 +107,7 @@ impl Bounded<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Bounded<'_> {
+impl<'de> DeserializeSeed<'de> for BoundedValue<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -116,7 +115,7 @@ impl<'de> DeserializeSeed<'de> for Bounded<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Bounded<'_> {
+impl<'de> Visitor<'de> for BoundedValue<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -217,7 +216,7 @@ mod tests {
             assert_eq!(read(values).unwrap(), (serde_json::from_str(text).unwrap(), values), "{text}");
             assert!(matches!(read(values - 1), Err(Unread::TooManyValues)), "{text}");
         }
-        // What comes after it is not even looked at.
+        // The rest is not even read.
         let broken = format!("[{}", "[0],".repeat(1_000_000));
         let reading = Reading::of(1_000);
         assert!(matches!(read(broken.as_bytes(), reading), Err(Unread::TooManyValues)));

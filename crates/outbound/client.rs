@@ -56,7 +56,7 @@ pub struct NoClient {
 pub struct Question {
     /// How.
     pub method: Method,
-    /// Whom, and for what. That its host may be asked is judged already.
+    /// The address, and what for. The caller has judged already that its host may be asked.
     pub url: Url,
     /// Secrets among them are marked as sensitive.
     pub headers: HeaderMap,
@@ -107,7 +107,7 @@ pub struct Bounds {
 
 /// What is answered, whatever its status.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// The status. That of a redirect where nobody was followed.
     pub status: StatusCode,
     /// The headers.
@@ -153,7 +153,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Trouble`].
-    pub async fn ask(&self, question: Question, bounds: Bounds) -> Result<Answer, Trouble> {
+    pub async fn ask(&self, question: Question, bounds: Bounds) -> Result<HttpAnswer, Trouble> {
         let exchange = async {
             let mut response = self.send(question).await?;
             let (status, headers) = (response.status(), response.headers().clone());
@@ -166,7 +166,7 @@ impl Client {
                     }
                 }
             }
-            Ok(Answer { status, headers, body })
+            Ok(HttpAnswer { status, headers, body })
         };
         tokio::time::timeout(bounds.within, exchange).await.unwrap_or(Err(Trouble::TooSlow(bounds.within)))
     }
@@ -190,7 +190,7 @@ impl Client {
     }
 }
 
-/// Whoever runs Capstan reads the whole of it in the log.
+/// The operator reads all of it in the log.
 fn trouble(error: reqwest::Error) -> Trouble {
     let kind = Trouble::of(&error);
     tracing::debug!(error = %capstan_model::wording::with_causes(&error.without_url()), "a call failed");

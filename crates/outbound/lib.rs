@@ -1,8 +1,9 @@
-//! HTTP to others, in one place: whom a client may reach, what an answer may cost, and what is said of a failure.
+//! HTTP to other services, in one place: which hosts a client may reach, what an answer may cost, and what
+//! its errors say.
 //!
-//! Others are GitHub, remotes of Git, registries and forges that publish components, Vaults, clouds, webhooks and the bot, as
-//! an agent asks it. Who may name which host is a table in `docs/security.md`; that a host is named is judged by whoever asks.
-//! Here stands what holds for every one of them:
+//! The other services are GitHub, remotes of Git, registries and forges that publish components, Vaults,
+//! clouds, webhooks and the bot, as an agent calls it. A table in `docs/security.md` says who may name which
+//! host, and the caller judges whether a host is named. This room has the rules for all of them:
 //!
 //! - nobody is followed beyond scheme, host and port, nor there where the caller does not say so;
 //! - a name that leads to an address nobody meant is refused after it was resolved ([`Reach`]);
@@ -21,7 +22,7 @@
 //! | [`tls`] | the root certificates that all clients share | nothing |
 //! | [`resolver`] | names become addresses, without those that are out of reach | `address` |
 //! | [`trouble`] | why there is no answer, as a kind | `resolver` |
-//! | [`blocking`] | what holds for a client that somebody else makes: gix' | `address`, `resolver`, `tls` |
+//! | [`blocking`] | the same rules for a client that another library makes: gix | `address`, `resolver`, `tls` |
 //! | [`client`] | a question and its answer | `address`, `redirect`, `resolver`, `tls`, `trouble` |
 
 mod address;
@@ -35,7 +36,7 @@ mod trouble;
 
 pub use self::address::{host_of, shown};
 pub use self::blocking::configure_blocking;
-pub use self::client::{Answer, Authorities, Bounds, Client, NoClient, Question, Setup};
+pub use self::client::{Authorities, Bounds, Client, HttpAnswer, NoClient, Question, Setup};
 pub use self::redirect::{MOST_REDIRECTS, stays_as_it_was, within_origin};
 pub use self::resolver::Reach;
 pub use self::trouble::Trouble;

@@ -19,7 +19,7 @@ pub fn within_origin(url: &Url, location: &str) -> Option<Url> {
 /// Whether a question may be asked again, as it was, where such an answer leads.
 pub fn stays_as_it_was(method: &Method, status: StatusCode) -> bool {
     match status {
-        // Of a POST these may make a GET (RFC 9110, 15.4.2 and 15.4.3): nobody knows what would be done.
+        // They may turn a POST into a GET (RFC 9110, 15.4.2 and 15.4.3): the effect is unknown.
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => *method != Method::POST,
         StatusCode::SEE_OTHER => matches!(*method, Method::GET | Method::HEAD),
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,

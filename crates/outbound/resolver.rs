@@ -1,9 +1,9 @@
 //! Names become addresses, without those that are out of reach.
 //!
-//! That a host is named says who owns the name, not where it leads: whoever owns a name in the DNS can let it lead to
-//! `127.0.0.1`. So addresses are looked at after the name was resolved, and those that stay are the ones that are called.
+//! A named host says who owns the name, not where it leads: the owner of a DNS name can let it lead to
+//! `127.0.0.1`. So addresses are checked after the name was resolved, and only those that pass are called.
 //!
-//! *Caveat*: through a proxy the proxy resolves names, and what it may reach is its own rule. An address that stands in a
+//! *Caveat*: a proxy resolves names itself, and has its own rules about what it may reach. An address in a
 //! URL is not resolved: it has to be named as it is.
 
 use std::env;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 
-use crate::address::{Place, place};
+use crate::address::{AddressScope, place};
 
 /// Where the names of a client may lead.
 #[derive(Debug, Clone)]
@@ -25,23 +25,23 @@ pub enum Reach {
         /// Such names.
         but: Vec<String>,
     },
-    /// Into private networks, too: whoever runs Capstan names every host. Never to this machine, its link or a metadata
-    /// service by a name that is not that of this machine.
+    /// Private networks, too: the operator names every host. Never this machine, its link or a metadata
+    /// service, unless the name is this machine's.
     Network,
     /// To this machine, too. Never to its link or a metadata service.
     Machine,
 }
 
 impl Reach {
-    const fn most(&self) -> Place {
+    const fn most(&self) -> AddressScope {
         match self {
-            Self::Internet { .. } => Place::Internet,
-            Self::Network => Place::Network,
-            Self::Machine => Place::Machine,
+            Self::Internet { .. } => AddressScope::Internet,
+            Self::Network => AddressScope::Network,
+            Self::Machine => AddressScope::Machine,
         }
     }
 
-    /// Whether an address lies within it that stands in a URL, where not whoever runs Capstan wrote that.
+    /// Whether an address in a URL is allowed, where the operator did not write the URL.
     pub fn holds(&self, address: IpAddr) -> bool {
         place(address) <= self.most()
     }
@@ -58,7 +58,7 @@ impl Reach {
 /// A name that leads out of reach, and where to.
 #[derive(Debug, thiserror::Error)]
 #[error("the name resolves to an address {}", .0.words())]
-pub(crate) struct OutOfReach(pub(crate) Place);
+pub(crate) struct OutOfReach(pub(crate) AddressScope);
 
 /// A name that leads nowhere.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub(crate) struct Nowhere;
 
 #[derive(Clone)]
 pub(crate) struct Resolver {
-    most: Place,
+    most: AddressScope,
     /// Lead into private networks and to this machine, too.
     free: Arc<[String]>,
 }
@@ -91,7 +91,7 @@ impl Resolver {
         let place = place(address.ip());
         let is_free = || self.free.iter().any(|free| free.eq_ignore_ascii_case(name));
         // Nobody means a metadata service, whose answers are credentials.
-        place <= self.most || place <= Place::Machine && is_free()
+        place <= self.most || place <= AddressScope::Machine && is_free()
     }
 
     async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
@@ -123,7 +123,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// The hosts of the proxies that whoever runs Capstan names in the environment: reqwest resolves them here.
+/// The hosts of the proxies that the operator names in the environment: reqwest resolves them here.
 fn proxies() -> impl Iterator<Item = String> {
     let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
     names.into_iter().filter_map(|name| {

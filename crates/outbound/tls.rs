@@ -1,4 +1,4 @@
-//! Whom the process's HTTP clients believe: the machine's root certificates, read once.
+//! The certificates that the process's HTTP clients trust: the machine's root certificates, read once.
 //!
 //! A client that reads them itself parses a file of some hundred and fifty certificates first, and each fetch of a commit
 //! makes a client. Clients
@@ -23,8 +23,8 @@ pub(crate) fn share_tls(builder: ClientBuilder) -> ClientBuilder {
     }
 }
 
-/// The process's configuration, for [`ClientBuilder::tls_backend_preconfigured`] and its twin for blocking clients;
-/// `None` where the machine has no root certificates that can be read (it is tried anew then).
+/// The process's configuration, for [`ClientBuilder::tls_backend_preconfigured`] and its twin for blocking
+/// clients; `None` where the machine has no readable root certificates (the next call tries again).
 pub(crate) fn shared_config() -> Option<ClientConfig> {
     static SHARED: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = SHARED.get() {

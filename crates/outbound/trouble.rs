@@ -8,8 +8,8 @@ use rustls::CertificateError;
 
 use crate::resolver::{Nowhere, OutOfReach};
 
-/// Why there is no answer. Each is the end of a sentence that begins with the host: `registry.example.com …`. What the other
-/// side says of itself, a name in its certificate for one, is no part of it.
+/// Why there is no answer. Each is the end of a sentence that begins with the host: `registry.example.com …`.
+/// It contains no text of the other side, such as a name in its certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// The name leads to addresses that the client may not call, and where those lie.
@@ -44,8 +44,8 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What an error comes to of a client that [`configure_blocking`](crate::configure_blocking) made, with that `stalled`;
-    /// `None` where it is none of such a client, or a status.
+    /// The reason for an error of a client that [`configure_blocking`](crate::configure_blocking) made, with
+    /// that `stalled`; `None` for other errors, or a status.
     pub fn of_client(error: &(dyn Error + 'static), stalled: Duration) -> Option<Self> {
         let error = error.downcast_ref::<reqwest::Error>().filter(|error| !error.is_status())?;
         match Self::of(error) {
@@ -61,7 +61,7 @@ impl Trouble {
             if let Some(known) = known(error) {
                 return known;
             }
-            // What an error of the system wraps is no source of it.
+            // The source of a system error does not include the error that it wraps.
             let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
             cause = wrapped.map(|error| error as &(dyn Error + 'static)).or_else(|| error.source());
         }

@@ -9,7 +9,7 @@
 
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
-use crate::merge::{ClusterFacts, Fit, Source};
+use crate::merge::{ClusterFacts, ReleaseFit, Source};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ContentId, ReleaseId};
@@ -35,7 +35,7 @@ pub struct Candidate {
     /// Its content's id.
     pub content: Option<ContentId>,
     /// How well it fits.
-    pub fit: Fit,
+    pub fit: ReleaseFit,
 }
 
 /// What follows from the fits.
@@ -69,7 +69,7 @@ pub fn infer(
         Some(_) if equals > 1 => Verdict::Equals(equals),
         Some(_) => Verdict::Fits,
     };
-    let candidate = |(fit, source): (Fit, &Source)| {
+    let candidate = |(fit, source): (ReleaseFit, &Source)| {
         Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
     Ok(Inference { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })

@@ -9,14 +9,14 @@ use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
 use crate::release::place_of_version;
 use crate::settings::{ClusterSettings, ComponentsRecord, ProvidersBy, RepositorySettings};
-use capstan_kustomize::render::{Folders, Placed, Rendered, RenderedObject, render};
+use capstan_kustomize::render::{Folders, PlacedValue, Rendered, RenderedObject, render};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::list;
 use capstan_providers::{
-    Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Supplied,
-    Supplies, Values, Wanted, compare, digests, supply,
+    Inputs, Migration, ProviderChange, ProviderRuleFacts, ProviderSet, Recorded, Refusal, RenderedSet,
+    Supplied, Supplies, Values, Wanted, compare, digests, supply,
 };
 use capstan_yaml::manifest::objects;
 
@@ -156,7 +156,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
         let (version, sha256) = (version.clone(), sha256.clone());
         (label.clone(), Recorded { sha256, version, place: Some(place.clone()) })
     });
-    let known = Facts {
+    let known = ProviderRuleFacts {
         workloads: facts.workloads.to_vec(),
         recorded: recorded.collect(),
         objects: facts.objects.iter().flat_map(|cluster| &cluster.objects).map(placed).collect(),
@@ -164,7 +164,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
             ProvidersBy::Capstan => Migration::Capstan,
             ProvidersBy::Operator | ProvidersBy::Others => Migration::Nobody,
         },
-        ..Facts::default()
+        ..ProviderRuleFacts::default()
     };
     let mut compared = compare(was.as_ref(), &is, &known);
     compared.findings.extend(moved.iter().map(|(wanted, digests)| moved_finding(wanted, digests, &place)));
@@ -221,7 +221,7 @@ fn moved_finding(wanted: &Wanted, [known, found]: &[String; 2], record: &Place) 
     if wanted.recorded.is_some() { finding.place(record.clone()) } else { finding }
 }
 
-const fn placed(object: &RenderedObject) -> &Placed {
+const fn placed(object: &RenderedObject) -> &PlacedValue {
     &object.placed
 }
 

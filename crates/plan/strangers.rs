@@ -9,7 +9,7 @@ use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{Node, YamlFile};
 
 /// An object, and where it stands.
-struct Seen {
+struct PlacedObject {
     what: String,
     place: Place,
 }
@@ -17,8 +17,8 @@ struct Seen {
 /// The first object of each sort of Cluster API's among files: provider objects, and others.
 #[derive(Default)]
 struct First {
-    provider: Option<Seen>,
-    other: Option<Seen>,
+    provider: Option<PlacedObject>,
+    other: Option<PlacedObject>,
 }
 
 /// Of files that hold provider objects and other objects of Cluster API, the first that does not belong there for a
@@ -54,7 +54,7 @@ impl First {
             return;
         }
         let first = if is_of_operator(group) { &mut self.provider } else { &mut self.other };
-        first.get_or_insert_with(|| Seen {
+        first.get_or_insert_with(|| PlacedObject {
             what: match identity(object) {
                 Some(ObjectId { kind, name, .. }) => format!("{kind} {name}"),
                 None => format!("an object of {group}"),

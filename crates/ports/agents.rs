@@ -1,7 +1,7 @@
 //! What the bot remembers of reconcilers: who enrolled, what they may read and report on, what they were
 //! asked, and what they reported.
 //!
-//! Losing it costs a new enrolment: nothing that stands in Git or on GitHub depends on it.
+//! Losing it costs a new enrolment: nothing in Git or on GitHub depends on it.
 
 use std::collections::BTreeSet;
 
@@ -31,12 +31,12 @@ pub struct Invitation {
     pub expires_at: Timestamp,
 }
 
-/// What came of an enrolment.
+/// The result of an enrolment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Enrolled {
     /// The agent is known from now on; the code is used up.
     Yes,
-    /// That code made this agent of the same key before: whoever lost the answer asks again.
+    /// That code made this agent with the same key before: an agent that lost the answer asks again.
     Before(AgentId),
     /// No such code, or it was used, is over, or is for another management cluster.
     CodeRefused,
@@ -118,7 +118,7 @@ pub trait AgentWork: Send + Sync {
     async fn watch_repository(&self, watched: &WatchedRepository) -> Result<bool, RecordsError>;
     /// A repository by its name, whatever its case.
     async fn watched_repository(&self, name: &str) -> Result<Option<WatchedRepository>, RecordsError>;
-    /// All repositories that were ever looked at.
+    /// All repositories that were ever synced.
     async fn watched_repositories(&self) -> Result<Vec<WatchedRepository>, RecordsError>;
     /// A repository by its id.
     async fn watched_repository_by_id(&self, id: u64) -> Result<Option<WatchedRepository>, RecordsError>;
@@ -157,7 +157,7 @@ pub trait AgentWork: Send + Sync {
         management_cluster: &ManagementClusterUid,
         most: u32,
     ) -> Result<Vec<PreflightId>, RecordsError>;
-    /// Forgets the questions about heads that are none of these, and their answers.
+    /// Deletes the questions about heads that are not among these, and their answers.
     async fn keep_preflights_of(
         &self,
         repository: u64,
@@ -179,19 +179,19 @@ pub struct FollowedMerge {
     pub repository: u64,
     /// The pull request.
     pub pull_request: u64,
-    /// Its head, on which the check stands.
+    /// Its head, which has the check.
     pub head: CommitId,
-    /// The commit that the merge gave, on which the status stands.
+    /// The merge commit, which has the status.
     pub merge_commit: CommitId,
     /// When it was merged.
     pub merged_at: Timestamp,
-    /// What was told last.
+    /// What was reported last.
     pub reported: ReportedToGitHub,
     /// The clusters that it touched.
     pub clusters: Vec<FollowedCluster>,
 }
 
-/// What GitHub was told of a merge.
+/// What was reported to GitHub about a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportedToGitHub {
     /// The check run.
@@ -235,11 +235,11 @@ pub struct PendingReport {
 /// Reports and the merges that they are about.
 #[async_trait]
 pub trait RolloutRecords: Send + Sync {
-    /// Takes reports of one agent on clusters of one repository, all or none: each becomes the cluster's
-    /// standing where it is newer than what this agent said or another one said the last, and waits to be told
-    /// where a merge is followed that touched the cluster. A settled merge is followed again, the last one that touched
-    /// it, where the cluster is done and its owners have a key that was not told there. One that was taken before changes
-    /// nothing. Of an agent that is revoked none is taken.
+    /// Stores reports of one agent on clusters of one repository, all or none. Each becomes the cluster's
+    /// standing if it is newer than the last one of this agent and of others, and is pending where a followed
+    /// merge touched the cluster. The last settled merge that touched it is followed again if the cluster is
+    /// done and its owners have a kubeconfig that was not reported there. A report that was stored before
+    /// changes nothing. A revoked agent's reports are not stored.
     async fn take_reports(
         &self,
         repository: u64,
@@ -247,9 +247,9 @@ pub trait RolloutRecords: Send + Sync {
         name: &str,
         reports: &[RolloutReport],
     ) -> Result<Heard, RecordsError>;
-    /// What was last reported on the clusters of a repository, by whomever.
+    /// The last reports on the clusters of a repository, from any agent.
     async fn standings(&self, repository: u64) -> Result<Vec<(ClusterId, ClusterStanding)>, RecordsError>;
-    /// What was last reported on one cluster, by whomever.
+    /// The last reports on one cluster, from any agent.
     async fn standings_of(
         &self,
         repository: u64,
@@ -260,14 +260,14 @@ pub trait RolloutRecords: Send + Sync {
     async fn followed_pull_requests(&self, repository: u64) -> Result<Vec<u64>, RecordsError>;
     /// Follows a merge from now on; one that is followed already, or was, stays as it is.
     async fn follow_merge(&self, merge: &FollowedMerge) -> Result<(), RecordsError>;
-    /// The merges that are followed and not all told, with the repository of each.
+    /// The merges that are followed and not completely reported, with the repository of each.
     async fn open_merges(&self) -> Result<Vec<(WatchedRepository, FollowedMerge)>, RecordsError>;
     /// Whether this process, and no other, may do what is named so, for the next seconds.
     async fn hold_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, RecordsError>;
-    /// Reports on a cluster of a repository that wait to be told, oldest first.
+    /// Pending reports on a cluster of a repository, oldest first.
     async fn pending_reports(&self, repository: u64) -> Result<Vec<PendingReport>, RecordsError>;
-    /// Writes what was made of reports: the progress of clusters and what was told. `settled` merges are
-    /// not looked at again.
+    /// Stores the results of reports: the progress of clusters and what was reported. `settled` merges are
+    /// not read again.
     async fn save_merge(&self, merge: &FollowedMerge, settled: Settled) -> Result<(), RecordsError>;
     /// Forgets waiting reports, once every merge that they concern has been saved.
     async fn use_up_reports(&self, reports: &[PendingReport]) -> Result<(), RecordsError>;
@@ -278,7 +278,7 @@ pub trait RolloutRecords: Send + Sync {
 /// Whether a merge is still followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// Everything is done and told.
+    /// Everything is done and reported.
     Yes,
     /// More may come.
     NotYet,

@@ -28,7 +28,7 @@ pub struct CreatedApp {
 /// Why there is no App for a code.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// The code host does not take the code, in its words: it is old, was used, or is none.
+    /// The code host rejects the code, in its words: it is old, was used, or is not valid.
     #[error("GitHub refuses the code: {0}")]
     Refused(String),
     /// There is no answer; the code may be good still.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::RecordsError;
 
-/// A budget as it stands.
+/// A stored budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptBudget {
     /// Goes up by one with each write.
@@ -22,10 +22,11 @@ pub enum Kept {
     Overtaken,
 }
 
-/// Where budgets are kept. Nobody holds a lock: whoever writes names the version that was read.
+/// Where budgets are stored. There is no lock: a writer names the version that it read.
 #[async_trait]
 pub trait Budgets: Send + Sync {
-    /// The budget of those whom GitHub counts together (`installation 17`); `None` where nobody has called yet.
+    /// The budget of the callers that GitHub counts together (`installation 17`); `None` before the first
+    /// call.
     async fn budget(&self, counted_for: &str) -> Result<Option<KeptBudget>, RecordsError>;
 
     /// Writes it over the version that was read; `None` is for the first.

@@ -35,7 +35,7 @@ pub struct CommitMetadata {
     pub parents: Vec<CommitId>,
 }
 
-/// What came of creating a reference.
+/// The result of creating a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreatedReference {
     /// Created.
@@ -46,7 +46,7 @@ pub enum CreatedReference {
     Refused,
 }
 
-/// What came of moving a reference.
+/// The result of moving a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MovedReference {
     /// Moved.
@@ -212,8 +212,8 @@ pub trait Branches: Send + Sync {
         branch: &str,
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError>;
-    /// Write 3, a branch that exists: GraphQL `updateRefs` with `beforeOid`; not forced unless the old
-    /// head is an ancestor in spirit only (the bot's own earlier commit), hence always `force: true`.
+    /// Write 3, a branch that exists: GraphQL `updateRefs` with `beforeOid`. Always with `force: true`: the
+    /// old head may be the bot's own earlier commit, which the new one does not contain.
     async fn move_branch(
         &self,
         repository: &Repository,
@@ -280,7 +280,7 @@ pub trait PullRequests: Send + Sync {
         repository: &Repository,
         since: jiff::Timestamp,
     ) -> Result<Vec<PullRequest>, CodeHostError>;
-    /// All open pull requests, whoever opened them.
+    /// All open pull requests, by any author.
     async fn open_pull_requests(&self, repository: &Repository) -> Result<Vec<PullRequest>, CodeHostError>;
     /// The pull requests that were closed or merged and touched last, newest first: one page.
     async fn recently_closed_pull_requests(
@@ -320,8 +320,8 @@ pub trait Merging: Send + Sync {
         repository: &Repository,
         pull: &PullRequest,
     ) -> Result<MergeQueueState, CodeHostError>;
-    /// What reviewers said last of each of these pull requests, by its number, of what stands; bots left out. One call
-    /// for fifty. One that is gone is not among them.
+    /// The last review of each reviewer that counts, for each of these pull requests, by its number; bots
+    /// left out. One call for fifty. One that is gone is not among them.
     async fn reviews(
         &self,
         repository: &Repository,
@@ -347,8 +347,8 @@ pub trait Merging: Send + Sync {
 /// Labels, assignees and reviewers of a pull request.
 #[async_trait]
 pub trait Sidebars: Send + Sync {
-    /// Adds to what stands beside a pull request, and says what GitHub left out without a word. A label that the
-    /// repository does not have is made.
+    /// Adds to a pull request's sidebar, and returns what GitHub left out silently. A label that the
+    /// repository does not have is created.
     async fn add_to_sidebar(
         &self,
         repository: &Repository,
@@ -356,7 +356,7 @@ pub trait Sidebars: Send + Sync {
         part: SidebarPart,
         names: &[String],
     ) -> Result<Vec<String>, CodeHostError>;
-    /// Takes away what stands beside a pull request; what does not is no error. One call, of labels one for each.
+    /// Removes from a pull request's sidebar; an absent entry is not an error. One call, for labels one each.
     async fn remove_from_sidebar(
         &self,
         repository: &Repository,
@@ -380,8 +380,7 @@ pub trait Comments: Send + Sync {
     /// Whether a comment that was read before has now, and so had then, the text that its author wrote, and people are
     /// shown it. Its times alone do not tell: an edit within its first second leaves them equal.
     async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError>;
-    /// The reactions that the App itself gave to a comment, as far as they stand among the first thousand. One call for a
-    /// hundred reactions, whoever gave them.
+    /// The App's own reactions to a comment, among the first thousand. One call for a hundred reactions.
     async fn own_reactions(
         &self,
         repository: &Repository,
@@ -464,7 +463,7 @@ pub trait Checks: Send + Sync {
         id: u64,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError>;
-    /// Goes on with a run that has its `unfinished_id`: adds the annotations that it has not, and concludes it.
+    /// Continues a run that has its `unfinished_id`: adds the missing annotations, and concludes it.
     async fn finish_check_run(
         &self,
         repository: &Repository,

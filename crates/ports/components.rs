@@ -35,7 +35,7 @@ pub trait ComponentSource: Send + Sync {
 /// *Guarantees*: what is read is what was written, or nothing; so many bytes at most are kept, those that were wanted
 /// longest ago go first. That there were some of which digest is remembered longer than they are.
 pub trait ComponentCache: Send + Sync {
-    /// What is kept of components; may take long. What is damaged is told as if it were not there.
+    /// The stored components; may take long. Damaged ones count as absent.
     fn find(&self, repository: u64, wanted: &Wanted) -> KeptComponents;
 
     /// Keeps them; may take long.
@@ -80,7 +80,7 @@ pub struct SourceCredentials {
     pub oci_password: Option<SecretString>,
     /// What a registry takes as it is.
     pub oci_access_token: Option<SecretString>,
-    /// What a registry's token server exchanges for such a one.
+    /// What a registry's token server exchanges for such a token.
     pub oci_refresh_token: Option<SecretString>,
     /// A token of GitHub.
     pub github_token: Option<SecretString>,
@@ -120,7 +120,8 @@ impl SourceCredentials {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct AllowedHosts {
     named: Vec<String>,
-    /// What whoever runs Capstan lets others name. `None` where whoever runs it named them all, with or without TLS.
+    /// The hosts that the operator lets others name. `None` where the operator named them all, with or
+    /// without TLS.
     operators: Option<Vec<OperatorHost>>,
 }
 
@@ -128,8 +129,8 @@ pub struct AllowedHosts {
 const TOKEN_SERVERS: [(&str, &str); 2] =
     [("registry-1.docker.io", "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
 
-/// Whether a registry may send those who ask to that host for a token; both as URLs write them, with a port where that is
-/// not the scheme's own. Whoever asks a server that somebody else names carries its answer to who named it.
+/// Whether a registry may redirect to that host for a token; both as URLs write them, with a port where that
+/// is not the scheme's own. Asking a server that another party names would carry its answer to that party.
 pub fn gives_tokens_for(registry: &str, server: &str) -> bool {
     server == registry || TOKEN_SERVERS.contains(&(registry, server))
 }
@@ -162,13 +163,13 @@ impl AllowedHosts {
         Self::new(entries.iter().map(|entry| entry.host.as_str())).within(entries)
     }
 
-    /// The same, and of them only those that whoever runs Capstan lets others name.
+    /// The same, with only those that the operator lets others name.
     pub fn within(mut self, operators: &[OperatorHost]) -> Self {
         self.operators = Some(operators.to_vec());
         self
     }
 
-    /// The names, without ports, that may lead to whatever address they do: whoever runs Capstan says so.
+    /// The names, without ports, that the operator allows to lead to any address.
     pub fn free(&self) -> Vec<String> {
         let private = self.operators.iter().flatten().filter(|entry| entry.is_private);
         private.map(|entry| entry.name().to_owned()).collect()
@@ -336,7 +337,7 @@ pub enum FetchError {
         /// The bound.
         after: Duration,
     },
-    /// No answer, or one that is none.
+    /// No answer, or an invalid one.
     #[error("{address}: {reason}")]
     Unexpected {
         /// What was asked for.
@@ -376,7 +377,7 @@ pub enum FetchError {
         /// What is there.
         found: String,
     },
-    /// What was fetched is none of it.
+    /// The fetched data is not valid.
     #[error("{address}: {reason}")]
     Refused {
         /// What was asked for.

@@ -1,4 +1,4 @@
-//! How the work on repositories goes, for metrics and pages; what else pages show stands in `pages`.
+//! The state of the work on repositories, for metrics and pages; other data of pages is in `pages`.
 
 use async_trait::async_trait;
 

@@ -11,7 +11,7 @@ use super::LiveError;
 /// A post that one process at a time holds.
 #[async_trait]
 pub trait Leadership: Send + Sync {
-    /// Waits until this process leads; `None` where it was told to stop before.
+    /// Waits until this process leads; `None` where it was stopped before.
     async fn lead(&self, stop: &CancellationToken) -> Option<Term>;
 }
 
@@ -33,8 +33,8 @@ pub trait Fence: Send + Sync {
     async fn check(&self, doing: &str) -> Result<(), LiveError>;
 }
 
-/// The time for which a process leads. Whoever drops it without resigning leaves the post blocked until it
-/// runs out.
+/// The time for which a process leads. Dropping it without resigning leaves the Lease blocked until it
+/// expires.
 pub struct Term {
     fence: Arc<dyn Fence>,
     lost: CancellationToken,
@@ -59,7 +59,8 @@ impl Term {
         Arc::clone(&self.fence)
     }
 
-    /// Cancelled when the post was lost: nothing more may be written, somebody else may be writing already.
+    /// Cancelled when the Lease was lost: nothing more may be written, since another process may be writing
+    /// already.
     pub const fn lost(&self) -> &CancellationToken {
         &self.lost
     }

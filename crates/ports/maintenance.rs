@@ -1,4 +1,4 @@
-//! What is told of a database as a whole: whether it is well, and what was taken out of it or put into it.
+//! Reports on a database as a whole: whether it is healthy, and what was exported or imported.
 
 /// Something that is not as Capstan writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! A management cluster, live: what the reconciler reads there, tries, applies, deletes and watches.
 //!
-//! Objects travel as they stand in JSON; what they mean is the domain's business. Every answer of the API
-//! server that is not the wished one arrives as a [`Refusal`], which holds nothing that may not be shown.
-//! Deliberately absent: custom resources of Capstan's own (the status store), and any decision.
+//! Objects travel as JSON; their meaning belongs to the domain. Every unexpected answer of the API server
+//! becomes an [`ApiRefusal`], which contains nothing that may not be shown. Deliberately absent: custom
+//! resources of Capstan's own (the status store), and any decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 pub use capstan_live::applying::Scope;
-use capstan_live::applying::{Refusal, RefusalKind};
+use capstan_live::applying::{ApiRefusal, RefusalKind};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 use futures_util::Stream;
 use serde_json::Value;
@@ -141,7 +141,7 @@ pub enum Run {
     Real,
 }
 
-/// What happens to a field that somebody else manages with another value.
+/// What happens to a field that another manager has with another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Contested {
     /// The apply is refused, as a conflict that names the field and its manager.
@@ -168,13 +168,13 @@ pub enum Deleted {
     Terminating,
     /// There was none.
     Absent,
-    /// The one that was meant is gone; another one of the same name stands, untouched.
+    /// The object is gone; another one of the same name exists, untouched.
     Replaced,
-    /// It was changed since it was looked at, and stands, untouched.
+    /// It was changed since it was read, and exists, untouched.
     Changed,
 }
 
-/// What must hold of an object when it is deleted: that it is the one that was looked at, as it was.
+/// What must be true of an object when it is deleted: that it is the one that was read, unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preconditions<'a> {
     /// Its `metadata.uid`.
@@ -236,7 +236,7 @@ pub enum Change {
 /// the service accounts that it applied them as there.
 pub type Watched = BTreeMap<ApiKind, BTreeMap<String, BTreeSet<ServiceAccount>>>;
 
-/// Changes without end; whoever drops it ends the watching.
+/// Changes without end; dropping it ends the watch.
 pub type LiveChanges = Pin<Box<dyn Stream<Item = LiveChange> + Send>>;
 
 /// Why the management cluster did not do it.
@@ -256,7 +256,7 @@ pub enum LiveError {
         /// `applying MachinePool my-org/peu01-mp-0 as system:serviceaccount:my-org:capstan-applier`
         doing: String,
         /// Its answer, safe to show.
-        refusal: Refusal,
+        refusal: ApiRefusal,
     },
     /// This process leads no more: nothing was written.
     #[error("{doing}: this reconciler no longer leads, and writes nothing")]
@@ -284,7 +284,7 @@ pub enum LiveError {
 
 impl LiveError {
     /// The API server's answer, where it gave one.
-    pub const fn refusal(&self) -> Option<&Refusal> {
+    pub const fn refusal(&self) -> Option<&ApiRefusal> {
         match self {
             Self::Refused { refusal, .. } => Some(refusal),
             Self::Unreachable { .. }
@@ -325,12 +325,12 @@ impl LiveError {
     }
 }
 
-/// The kinds of which objects may lie in a namespace.
+/// The namespaced kinds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KindsInNamespaces {
     /// Each in the version that the API server prefers; ordered.
     pub kinds: Vec<ApiKind>,
-    /// Groups whose kinds nobody knows now: whoever serves them does not answer.
+    /// Groups whose kinds are unknown now, because their server does not answer.
     pub unread: BTreeSet<String>,
 }
 
@@ -341,7 +341,7 @@ pub struct KindsInNamespaces {
 /// asked for, `metadata.managedFields` included.
 #[async_trait]
 pub trait ManagementCluster: Send + Sync {
-    /// UID of the namespace `kube-system`, which stands for the management cluster.
+    /// UID of the namespace `kube-system`, which identifies the management cluster.
     async fn uid(&self) -> Result<String, LiveError>;
     /// The version that the API server reports: `v1.36.3`.
     async fn version(&self) -> Result<String, LiveError>;
@@ -412,11 +412,11 @@ pub trait ManagementCluster: Send + Sync {
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError>;
     /// Every kind that lives in namespaces and can be listed. Never from memory.
     async fn kinds_in_namespaces(&self) -> Result<KindsInNamespaces, LiveError>;
-    /// Watches all objects of these kinds, whatever the channel holds of them at a time, through restarts of the
-    /// API server: what changed meanwhile is told afterwards. A kind is watched in the whole management cluster
-    /// with the reconciler's rights; one that it may not watch, in the namespaces that are named, as the service
-    /// accounts there. What neither may watch, what is beyond the bound on such watches, and a kind that is not
-    /// served is tried again later; such objects are seen at the interval alone.
+    /// Watches all objects of these kinds, as the channel lists them at a time, through restarts of the API
+    /// server: changes during an outage are reported afterwards. A kind is watched in the whole management
+    /// cluster with the reconciler's rights; one that it may not watch, in the named namespaces, as the
+    /// service accounts there. A kind that neither may watch, that exceeds the bound on such watches, or that
+    /// is not served is tried again later; such objects are only read at the interval.
     fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges;
     /// Watches what these posts say, whatever the channel holds of them at a time, with these rights alone. What may not be
     /// watched, and a kind that is not served, is tried again later.

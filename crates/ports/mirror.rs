@@ -55,8 +55,8 @@ pub trait Mirror: Send + Sync {
         token: &SecretString,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError>;
-    /// Fetches commits together that will be asked for one by one, where the mirror lacks them. What fails is told to whoever
-    /// asks for the one it concerns.
+    /// Fetches commits together that will be read one by one, where the mirror lacks them. An error is
+    /// returned to the read that needs the commit.
     async fn bring(&self, _repository: &Repository, _token: &SecretString, _commits: &[CommitId]) {}
     /// What [`Self::snapshot`] found too large to be read, as a snapshot that shows this one file of its root folder
     /// and nothing else. [`MirrorError::NoSuchCommit`] where it is not in the mirror.

@@ -64,7 +64,7 @@ pub const MOST_ORDERS: u32 = 10;
 /// What narrows the list of clusters, and its order; empty texts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterFilter {
-    /// Words that all stand in its name, its repository, its releases, its reason or its hold.
+    /// Words that all occur in its name, its repository, its releases, its reason or its hold.
     pub text: String,
     /// Its state.
     pub state: String,
@@ -349,7 +349,7 @@ pub struct ShownAudit {
     pub detail: String,
 }
 
-/// What became of asking for something to be looked at again.
+/// The result of a request to sync again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
     /// The repository's job was queued.
@@ -425,10 +425,10 @@ pub trait PageRecords: Send + Sync {
     ) -> Result<Part<ShownAudit>, RecordsError>;
     /// All agents, revoked ones too, by time of enrolment.
     async fn reconcilers(&self) -> Result<Vec<Agent>, RecordsError>;
-    /// Has what a delivery named looked at again, and writes who wanted it into the audit trail.
+    /// Queues the repositories of a delivery again, and records the person in the audit trail.
     async fn replay(&self, guid: &str, by: &str) -> Result<Again, RecordsError>;
     /// Records an order to a campaign of a repository, `stop of fleet`, which its next run obeys if `by` may give it.
     async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Ordered, RecordsError>;
-    /// Has a repository looked at again, likewise.
+    /// Queues a repository again, and records the person in the audit trail.
     async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError>;
 }

@@ -29,7 +29,7 @@ pub struct JobRequest {
     pub cause: Cause,
 }
 
-/// Why a repository is looked at.
+/// Why a job is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// A webhook, or a person: revives a dead job.
@@ -73,7 +73,7 @@ pub struct ClaimedJob {
 pub enum Lease {
     /// It does.
     Held,
-    /// It ran out and the job belongs to somebody else, or is waiting again: stop working on it.
+    /// It expired and the job belongs to another worker, or is waiting again: stop working on it.
     Lost,
 }
 
@@ -109,7 +109,7 @@ pub struct DeadJob {
 /// The queue.
 #[async_trait]
 pub trait Jobs: Send + Sync {
-    /// Asks that a repository be looked at.
+    /// Queues a repository's job.
     async fn enqueue(&self, request: &JobRequest) -> Result<(), RecordsError>;
 
     /// Takes a job for `lease`; `None` where none is due. `worker` names the process in records. It is one of the

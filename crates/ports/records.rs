@@ -24,7 +24,7 @@ pub struct CampaignRecord {
     pub source: String,
     /// How many proposals may be open, and how many opened within an hour; `None` where nothing is written.
     pub limits: Option<CampaignLimits>,
-    /// How it stands with each target, ordered.
+    /// The state of each target, ordered.
     pub targets: Vec<CampaignTarget>,
 }
 
@@ -92,8 +92,8 @@ pub trait Records: Send + Sync {
     async fn save_comment_answered(&self, repository: u64, comment: CommentId) -> Result<(), RecordsError>;
     /// An order on the page was carried out or refused: no later run is given it.
     async fn save_order_answered(&self, id: &str) -> Result<(), RecordsError>;
-    /// What deliveries told of a repository since then, and no claim was given yet: whoever works on it hears of it
-    /// before its next run.
+    /// The deliveries of a repository since then that no claim got yet: the present worker gets them before
+    /// its next run.
     async fn arrivals(&self, repository: u64, since: jiff::Timestamp) -> Result<Arrivals, RecordsError>;
     /// Returns when a delivery was stored by this process, of whatever repository, or after `at_most`: those that other
     /// processes store are seen then.

@@ -37,7 +37,7 @@ pub enum SourceError {
     /// The Fleet says something that cannot be followed: a wrong URL, a Secret that is not there.
     #[error("{0}")]
     Settings(String),
-    /// A live inventory was read whole, and nobody can tell what it says.
+    /// A live inventory was read whole, and is not valid.
     #[error("the inventory cannot be read as a whole: {0}")]
     Inventory(String),
     /// The copy on disk cannot be read or written.

@@ -48,7 +48,7 @@ pub trait TrialRenders: Send + Sync {
     /// Opens a tree, under its own settings or those that are given. `today` is in UTC.
     ///
     /// # Errors
-    /// It cannot be opened within the limits. Settings that are wrong are no such thing.
+    /// It cannot be opened within the limits. Invalid settings are another case.
     fn open(
         &self,
         tree: &Arc<dyn Tree>,
@@ -56,11 +56,11 @@ pub trait TrialRenders: Send + Sync {
         today: Date,
     ) -> Result<(), TrialFailed>;
 
-    /// Renders these clusters of a tree; those that cannot be rendered within the limits, each with why. Content that
-    /// does not render is no such thing.
+    /// Renders these clusters of a tree; those that cannot be rendered within the limits, each with why.
+    /// Content that does not render is another case.
     ///
     /// # Errors
-    /// Nobody knows which can.
+    /// Which of them can is unknown.
     fn render(
         &self,
         tree: &Arc<dyn Tree>,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use capstan_live::applying::RefusalKind;
-use capstan_live::secrets::{KvRead, LeaseMethod, Why};
+use capstan_live::secrets::{KvRead, LeaseMethod, ResolvedReason};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::management_cluster::{LiveError, ServiceAccount};
 
-/// Where a Vault is, and whom to believe that it is the one.
+/// The address of a Vault, and the authority of its certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultAddress {
     /// `https://vault.example.com:8200`; without TLS only on this machine and within the cluster.
@@ -52,7 +52,7 @@ pub enum VaultLogin {
 pub struct VaultToken {
     /// The token.
     pub token: SecretString,
-    /// By what it is told from others; opens nothing.
+    /// Identifies it; grants no access.
     pub accessor: String,
     /// How long it lives from now on, in seconds; `None` where it never ends.
     pub seconds: Option<i64>,
@@ -87,27 +87,29 @@ pub struct NewLease {
 #[error("{message}")]
 pub struct VaultError {
     /// In a word.
-    pub why: Why,
+    pub why: ResolvedReason,
     /// What was asked, what was found, what to do.
     pub message: String,
 }
 
 impl VaultError {
     /// In a word and a sentence.
-    pub fn new(why: Why, message: impl Into<String>) -> Self {
+    pub fn new(why: ResolvedReason, message: impl Into<String>) -> Self {
         Self { why, message: message.into() }
     }
 }
 
-/// The API server, or what lies there, is in the way.
+/// The API server, or an object there, prevents it.
 impl From<LiveError> for VaultError {
     fn from(error: LiveError) -> Self {
         let why = match &error {
-            LiveError::Unreachable { .. } | LiveError::NotLeading { .. } => Why::Away,
-            LiveError::Refused { refusal, .. } if refusal.kind == RefusalKind::Forbidden => Why::NotAllowed,
-            LiveError::Refused { refusal, .. } if refusal.worth_retrying() => Why::Away,
+            LiveError::Unreachable { .. } | LiveError::NotLeading { .. } => ResolvedReason::Away,
+            LiveError::Refused { refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
+                ResolvedReason::NotAllowed
+            }
+            LiveError::Refused { refusal, .. } if refusal.worth_retrying() => ResolvedReason::Away,
             LiveError::Refused { .. } | LiveError::Malformed { .. } | LiveError::TooMuch { .. } => {
-                Why::BadData
+                ResolvedReason::BadData
             }
         };
         Self::new(why, error.to_string())
@@ -119,7 +121,7 @@ pub trait Vaults: Send + Sync {
     /// Gets ready to ask one; nothing is sent yet.
     ///
     /// # Errors
-    /// The address or the certificates cannot be used ([`Why::NotAllowed`], [`Why::BadData`]).
+    /// The address or the certificates cannot be used ([`ResolvedReason::NotAllowed`], [`ResolvedReason::BadData`]).
     fn open(&self, address: &VaultAddress) -> Result<Arc<dyn Vault>, VaultError>;
 }
 
@@ -132,7 +134,7 @@ pub trait Vault: Send + Sync {
     async fn is_alive(&self, token: &SecretString) -> Result<bool, VaultError>;
     /// Reads a secret of the key-value engine, version 2.
     async fn read(&self, token: &SecretString, read: &KvRead) -> Result<KvSecret, VaultError>;
-    /// Asks for a lease. Where no answer comes, one may have been given all the same.
+    /// Requests a lease. Without an answer, it may still have been granted.
     async fn lease(
         &self,
         token: &SecretString,
@@ -148,7 +150,7 @@ pub trait Vault: Send + Sync {
     async fn revoke(&self, token: &SecretString, lease: &str) -> Result<(), VaultError>;
     /// Renews the token; how long it lives from now on, in seconds.
     async fn renew_self(&self, token: &SecretString) -> Result<i64, VaultError>;
-    /// Ends the token and every lease that hangs on it; one that is none any more is no error.
+    /// Revokes the token and every lease of it; a token that has ended is not an error.
     async fn revoke_self(&self, token: &SecretString) -> Result<(), VaultError>;
 }
 
@@ -172,7 +174,7 @@ pub struct NoVaults;
 
 impl Vaults for NoVaults {
     fn open(&self, _address: &VaultAddress) -> Result<Arc<dyn Vault>, VaultError> {
-        Err(VaultError::new(Why::NotAllowed, "this reconciler asks no Vault"))
+        Err(VaultError::new(ResolvedReason::NotAllowed, "this reconciler asks no Vault"))
     }
 }
 

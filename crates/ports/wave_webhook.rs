@@ -48,7 +48,7 @@ pub enum WebhookResult {
     Pass,
     /// It is not.
     Fail,
-    /// It cannot be told yet.
+    /// There is no verdict yet.
     Pending,
 }
 
@@ -64,7 +64,7 @@ pub enum WebhookError {
         /// The bound.
         after: Duration,
     },
-    /// A status that is no success.
+    /// An error status.
     #[error("it answers {0}")]
     Status(u16),
     /// It leads elsewhere.

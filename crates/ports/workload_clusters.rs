@@ -18,9 +18,9 @@ pub struct KubeconfigRefused {
 /// Opens workload clusters.
 ///
 /// # Guarantees
-/// Whoever wrote the kubeconfig, nothing is run, no file is read, and nothing is asked but the API server that it names,
-/// over https, whose certificate is verified. Requests are made with the rights that it holds ([`As::Reconciler`](super::As)
-/// means them), and each is bounded in time and size.
+/// Whatever the kubeconfig says, nothing is run, no file is read, and only the API server that it names is
+/// called, over https, with a verified certificate. Requests have the kubeconfig's rights
+/// ([`As::Reconciler`](super::As) means them), and each is bounded in time and size.
 #[async_trait]
 pub trait WorkloadClusters: Send + Sync {
     /// The cluster behind a kubeconfig. Nothing is sent yet.

@@ -107,7 +107,7 @@ fn of_deployment(object: &mut Value, wanted: &Deployment) -> Result<(), Refusal>
 }
 
 fn of_container(found: &mut Map<String, Value>, wanted: &Container) -> Result<(), Refusal> {
-    let mut arguments = Arguments::of(found)?;
+    let mut arguments = ContainerArguments::of(found)?;
     for (name, value) in &wanted.args {
         arguments.set(name, value);
     }
@@ -153,14 +153,14 @@ fn of_manager(object: &mut Value, wanted: &Manager) -> Result<(), Refusal> {
             http.insert("path".to_owned(), format!("/{name}").into());
         }
     }
-    let mut arguments = Arguments::of(container)?;
+    let mut arguments = ContainerArguments::of(container)?;
     manager_arguments(&mut arguments, wanted)?;
     arguments.write(container);
     Ok(())
 }
 
-/// In the operator's order; where that is Go's of a map, which is none, by name.
-fn manager_arguments(arguments: &mut Arguments, wanted: &Manager) -> Result<(), Refusal> {
+/// In the operator's order; where that is the random one of a Go map, by name.
+fn manager_arguments(arguments: &mut ContainerArguments, wanted: &Manager) -> Result<(), Refusal> {
     for (kind, number) in &wanted.group_kind_concurrency {
         arguments.set(&format!("--{}-concurrency", kind.to_lowercase()), number);
     }
@@ -213,7 +213,7 @@ fn manager_arguments(arguments: &mut Arguments, wanted: &Manager) -> Result<(), 
     Ok(())
 }
 
-fn leader_election(arguments: &mut Arguments, wanted: &LeaderElection) {
+fn leader_election(arguments: &mut ContainerArguments, wanted: &LeaderElection) {
     arguments.set("--leader-elect", wanted.leader_elect);
     if !wanted.leader_elect {
         return;
@@ -228,9 +228,9 @@ fn leader_election(arguments: &mut Arguments, wanted: &LeaderElection) {
 }
 
 /// A container's arguments; one is known by `NAME=` at its start.
-struct Arguments(Vec<String>);
+struct ContainerArguments(Vec<String>);
 
-impl Arguments {
+impl ContainerArguments {
     fn of(container: &Map<String, Value>) -> Result<Self, Refusal> {
         let items = match container.get("args") {
             None | Some(Value::Null) => return Ok(Self(Vec::new())),

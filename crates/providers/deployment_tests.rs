@@ -42,7 +42,7 @@ fn customized(text: &str) -> Result<Value, String> {
     Ok(objects[0].value.clone())
 }
 
-/// Each field of `deployment`: the pointer, and what stands there afterwards.
+/// Each field of `deployment`: the pointer, and the value there afterwards.
 #[test]
 fn deployment_sets_each_of_its_fields() {
     const POD: &str = "/spec/template/spec";

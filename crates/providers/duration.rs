@@ -19,7 +19,7 @@ const LONGEST_SECONDS: f64 = 9_223_372_036.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seconds(pub(crate) i64);
 
-/// Reads a duration; `None` where the text is none.
+/// Reads a duration; `None` for any other text.
 pub(crate) fn parse(text: &str) -> Option<Seconds> {
     let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
         Some(rest) => (text.starts_with('-'), rest),

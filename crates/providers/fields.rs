@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_kustomize::render::{Content, Placed};
+use capstan_kustomize::render::{PlacedContent, PlacedValue};
 use capstan_model::spelling;
 use serde_json::Value;
 
@@ -11,14 +11,18 @@ use super::refusal::Refusal;
 
 /// A mapping whose fields are read one by one. Null is absent, as API servers have it.
 #[derive(Debug, Clone)]
-pub(crate) struct Fields<'p> {
-    value: &'p Placed,
+pub(crate) struct FieldReader<'p> {
+    value: &'p PlacedValue,
     path: String,
 }
 
-impl<'p> Fields<'p> {
+impl<'p> FieldReader<'p> {
     /// A mapping that has these fields and no others.
-    pub(crate) fn of(value: &'p Placed, path: impl Into<String>, known: &[&str]) -> Result<Self, Refusal> {
+    pub(crate) fn of(
+        value: &'p PlacedValue,
+        path: impl Into<String>,
+        known: &[&str],
+    ) -> Result<Self, Refusal> {
         let fields = Self::unchecked(value, path)?;
         match value.entries().iter().find(|(key, _)| !known.contains(&key.as_str())) {
             None => Ok(fields),
@@ -31,7 +35,7 @@ impl<'p> Fields<'p> {
     }
 
     /// A mapping, whatever else it has.
-    pub(crate) fn unchecked(value: &'p Placed, path: impl Into<String>) -> Result<Self, Refusal> {
+    pub(crate) fn unchecked(value: &'p PlacedValue, path: impl Into<String>) -> Result<Self, Refusal> {
         let fields = Self { value, path: path.into() };
         if value.is_mapping() {
             Ok(fields)
@@ -40,12 +44,12 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// What stands at a key.
-    pub(crate) fn field(&self, key: &str) -> Option<&'p Placed> {
+    /// The value at a key.
+    pub(crate) fn field(&self, key: &str) -> Option<&'p PlacedValue> {
         self.value.field(key).filter(|value| !value.is_null())
     }
 
-    /// Where a field stands, for people: `spec.manager.verbosity`.
+    /// The path of a field, for people: `spec.manager.verbosity`.
     pub(crate) fn path_of(&self, key: &str) -> String {
         format!("{}.{key}", self.path)
     }
@@ -67,7 +71,7 @@ impl<'p> Fields<'p> {
 
     /// A text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Refusal> {
-        let read = |value: &Placed| value.as_str().map(str::to_owned);
+        let read = |value: &PlacedValue| value.as_str().map(str::to_owned);
         self.read(key, read, "a text (put a number or a word such as `yes` in quotes)")
     }
 
@@ -87,7 +91,7 @@ impl<'p> Fields<'p> {
     /// A whole number of at least and at most so much.
     pub(crate) fn integer(&self, key: &str, least: i64, most: i64) -> Result<Option<i64>, Refusal> {
         let read =
-            |value: &Placed| value.to_value().as_i64().filter(|number| (least..=most).contains(number));
+            |value: &PlacedValue| value.to_value().as_i64().filter(|number| (least..=most).contains(number));
         let what = if least == i64::MIN {
             "a whole number".to_owned()
         } else {
@@ -107,7 +111,7 @@ impl<'p> Fields<'p> {
     }
 
     /// The entries of a mapping.
-    pub(crate) fn entries(&self, key: &str) -> Result<Option<&'p [(String, Placed)]>, Refusal> {
+    pub(crate) fn entries(&self, key: &str) -> Result<Option<&'p [(String, PlacedValue)]>, Refusal> {
         match self.field(key) {
             None => Ok(None),
             Some(value) if value.is_mapping() => Ok(Some(value.entries())),
@@ -116,10 +120,10 @@ impl<'p> Fields<'p> {
     }
 
     /// The items of a list.
-    pub(crate) fn items(&self, key: &str) -> Result<Option<&'p [Placed]>, Refusal> {
+    pub(crate) fn items(&self, key: &str) -> Result<Option<&'p [PlacedValue]>, Refusal> {
         match self.field(key).map(|value| &value.content) {
             None => Ok(None),
-            Some(Content::Sequence(items)) => Ok(Some(items)),
+            Some(PlacedContent::Sequence(items)) => Ok(Some(items)),
             Some(_) => Err(self.wants(key, "a list")),
         }
     }
@@ -127,7 +131,7 @@ impl<'p> Fields<'p> {
     /// A list of texts.
     pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, Refusal> {
         let Some(items) = self.items(key)? else { return Ok(None) };
-        let text = |item: &Placed| item.as_str().map(str::to_owned);
+        let text = |item: &PlacedValue| item.as_str().map(str::to_owned);
         items
             .iter()
             .map(text)
@@ -140,11 +144,11 @@ impl<'p> Fields<'p> {
     pub(crate) fn map<T>(
         &self,
         key: &str,
-        of: impl Fn(&Placed) -> Option<T>,
+        of: impl Fn(&PlacedValue) -> Option<T>,
         what: &str,
     ) -> Result<Option<BTreeMap<String, T>>, Refusal> {
         let Some(entries) = self.entries(key)? else { return Ok(None) };
-        let read = |(name, value): &(String, Placed)| {
+        let read = |(name, value): &(String, PlacedValue)| {
             of(value).map(|read| (name.clone(), read)).ok_or_else(|| {
                 Refusal::new(format!("`{}.{name}` is {what}: correct it", self.path_of(key)))
                     .written(&value.place)
@@ -158,7 +162,7 @@ impl<'p> Fields<'p> {
         self.map(key, |value| value.as_str().map(str::to_owned), "a text (quote it)")
     }
 
-    /// A mapping of Kubernetes' own, taken as it is: its fields at the top are looked at, what is in them is not.
+    /// A mapping of Kubernetes' own, taken as it is: only the names of its top fields are checked.
     pub(crate) fn kubernetes(&self, key: &str, known: &[&str]) -> Result<Option<Value>, Refusal> {
         Ok(self.nested(key, known)?.map(|fields| fields.value.to_value()))
     }
@@ -167,8 +171,8 @@ impl<'p> Fields<'p> {
     pub(crate) fn kubernetes_list(&self, key: &str, known: &[&str]) -> Result<Option<Vec<Value>>, Refusal> {
         let Some(items) = self.items(key)? else { return Ok(None) };
         let path = self.path_of(key);
-        let read = |(at, item): (usize, &Placed)| {
-            Fields::of(item, format!("{path}[{at}]"), known).map(|fields| fields.value.to_value())
+        let read = |(at, item): (usize, &PlacedValue)| {
+            FieldReader::of(item, format!("{path}[{at}]"), known).map(|fields| fields.value.to_value())
         };
         items.iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
     }
@@ -176,7 +180,7 @@ impl<'p> Fields<'p> {
     fn read<T>(
         &self,
         key: &str,
-        of: impl Fn(&Placed) -> Option<T>,
+        of: impl Fn(&PlacedValue) -> Option<T>,
         what: &str,
     ) -> Result<Option<T>, Refusal> {
         let Some(value) = self.field(key) else { return Ok(None) };

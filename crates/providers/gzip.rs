@@ -13,8 +13,8 @@ const WINDOW_BITS: u8 = 15;
 
 /// Why something is not unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
-    /// It is no gzip, or its content does not fit its checksum.
+pub(crate) enum GzipError {
+    /// It is not gzip, or its content does not fit its checksum.
     Malformed,
     /// It ends before its end.
     Cut,
@@ -23,33 +23,33 @@ pub(crate) enum Broken {
 }
 
 /// Unpacks all members of a gzip file, one behind the other, as Go's reader does.
-pub(crate) fn unpack(packed: &[u8], most: usize) -> Result<Vec<u8>, Broken> {
+pub(crate) fn unpack(packed: &[u8], most: usize) -> Result<Vec<u8>, GzipError> {
     let mut unpacked = Vec::new();
     let mut rest = packed;
     if rest.is_empty() {
-        return Err(Broken::Malformed);
+        return Err(GzipError::Malformed);
     }
     while !rest.is_empty() {
         let mut member = Decompress::new_gzip(WINDOW_BITS);
         loop {
-            let begin = usize::try_from(member.total_in()).map_err(|_| Broken::TooLarge)?;
+            let begin = usize::try_from(member.total_in()).map_err(|_| GzipError::TooLarge)?;
             let input = rest.get(begin..).unwrap_or_default();
             let (read, made) = (member.total_in(), member.total_out());
             unpacked.reserve(STEP);
             let status = member
                 .decompress_vec(input, &mut unpacked, FlushDecompress::None)
-                .map_err(|_| Broken::Malformed)?;
+                .map_err(|_| GzipError::Malformed)?;
             if unpacked.len() > most {
-                return Err(Broken::TooLarge);
+                return Err(GzipError::TooLarge);
             }
             if status == Status::StreamEnd {
                 break;
             }
             if (read, made) == (member.total_in(), member.total_out()) {
-                return Err(Broken::Cut);
+                return Err(GzipError::Cut);
             }
         }
-        let end = usize::try_from(member.total_in()).map_err(|_| Broken::TooLarge)?;
+        let end = usize::try_from(member.total_in()).map_err(|_| GzipError::TooLarge)?;
         rest = rest.get(end..).unwrap_or_default();
     }
     Ok(unpacked)
@@ -76,14 +76,14 @@ mod tests {
             Ok([&text[..], b"more"].concat())
         );
         assert_eq!(unpack(&packed(b""), 1), Ok(Vec::new()));
-        assert_eq!(unpack(&whole[..whole.len() - 9], 1 << 30), Err(Broken::Cut));
-        assert_eq!(unpack(&whole[..5], 1 << 30), Err(Broken::Cut));
-        assert_eq!(unpack(b"kind: Namespace", 1 << 30), Err(Broken::Malformed));
-        assert_eq!(unpack(b"", 1 << 30), Err(Broken::Malformed));
-        assert_eq!(unpack(&[&whole[..], b"garbage"].concat(), 1 << 30), Err(Broken::Malformed));
+        assert_eq!(unpack(&whole[..whole.len() - 9], 1 << 30), Err(GzipError::Cut));
+        assert_eq!(unpack(&whole[..5], 1 << 30), Err(GzipError::Cut));
+        assert_eq!(unpack(b"kind: Namespace", 1 << 30), Err(GzipError::Malformed));
+        assert_eq!(unpack(b"", 1 << 30), Err(GzipError::Malformed));
+        assert_eq!(unpack(&[&whole[..], b"garbage"].concat(), 1 << 30), Err(GzipError::Malformed));
         let mut other = whole.clone();
         *other.last_mut().unwrap() ^= 1;
-        assert_eq!(unpack(&other, 1 << 30), Err(Broken::Malformed));
+        assert_eq!(unpack(&other, 1 << 30), Err(GzipError::Malformed));
     }
 
     /// A gigabyte of zeros packs into a megabyte; nothing of that size is ever in memory.
@@ -94,6 +94,6 @@ mod tests {
         for _ in 0..1024 {
             encoder.write_all(&block).unwrap();
         }
-        assert_eq!(unpack(&encoder.finish().unwrap(), UNPACKED_BYTES), Err(Broken::TooLarge));
+        assert_eq!(unpack(&encoder.finish().unwrap(), UNPACKED_BYTES), Err(GzipError::TooLarge));
     }
 }

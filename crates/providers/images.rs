@@ -20,23 +20,23 @@ const OVERRIDDEN: [&str; 2] = ["Deployment", "DaemonSet"];
 
 /// A canonical name of an image: `registry.k8s.io/cluster-api/kubeadm-bootstrap-controller:v1.12.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Image {
+struct ImageName {
     repository: String,
     name: String,
     tag: Option<String>,
     digest: Option<String>,
 }
 
-/// Why a text is no canonical name.
+/// Why a text is not a canonical name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Misnamed {
-    /// It is no name at all.
+    /// It is not a name at all.
     Malformed,
     /// It is short for another.
     NotCanonical,
 }
 
-impl Image {
+impl ImageName {
     fn parse(text: &str) -> Result<Self, Misnamed> {
         let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) if is_digest(digest) => (rest, Some(digest.to_owned())),
@@ -74,7 +74,7 @@ impl Image {
     }
 }
 
-impl std::fmt::Display for Image {
+impl std::fmt::Display for ImageName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.repository, self.name)?;
         if let Some(tag) = &self.tag {
@@ -149,7 +149,7 @@ impl Overrides {
     /// Reads overrides as the key `images` of clusterctl's configuration holds them.
     ///
     /// # Errors
-    /// No YAML, or something else than a mapping of `repository` and `tag`; nothing of the text is told.
+    /// Not YAML, or something else than a mapping of `repository` and `tag`; the text is not repeated.
     pub fn read(text: &str) -> Result<Self, Refusal> {
         let file = YamlFile::read(text).map_err(|_| Refusal::new("`images` is not YAML: correct it"))?;
         file.documents().first().map_or_else(|| Ok(Self::default()), |document| Self::of(&document.root))
@@ -194,7 +194,7 @@ impl Overrides {
 
     /// An image of a provider as it is overridden.
     fn applied(&self, label: &str, image: &str) -> Result<String, Misnamed> {
-        let parsed = Image::parse(image)?;
+        let parsed = ImageName::parse(image)?;
         if self.0.is_empty() {
             return Ok(image.to_owned());
         }
@@ -223,7 +223,7 @@ pub(crate) enum Short {
 /// Overrides the images of an object.
 ///
 /// # Errors
-/// A container whose image is no canonical name.
+/// A container whose image is not a canonical name.
 pub(crate) fn override_in(
     object: &mut Value,
     label: &str,
@@ -293,7 +293,7 @@ mod tests {
             ("gcr.io/a@sha256:ab", Err(Misnamed::Malformed)),
             ("-gcr.io/a", Err(Misnamed::Malformed)),
         ] {
-            let read = Image::parse(text);
+            let read = ImageName::parse(text);
             if let Ok(image) = &read {
                 assert_eq!(image.to_string(), text);
             }

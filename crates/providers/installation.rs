@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::kind::{GROUP, ProviderKind};
 use super::objects::id_of;
-use super::rendering::Rendered;
+use super::rendering::RenderedObjects;
 use super::set::ProviderSet;
 use super::spec::Provider;
 use super::state::RenderedSet;
@@ -32,7 +32,7 @@ const KEPT: &[&str] = &["create", "get", "patch"];
 /// What is watched for drift, all of a kind at once: a right on names holds for one name at a time.
 const WATCHED: &[&str] = &["list", "watch"];
 const READ: &[&str] = &["get", "list", "watch"];
-/// What a set's folder brings beside the provider objects: the Namespaces that they lie in.
+/// Objects of a set's folder beside the provider objects: their Namespaces.
 const BROUGHT: &[&str] = &["create", "get", "patch"];
 
 /// Namespaces that are there without anybody's doing.
@@ -40,9 +40,9 @@ const OF_EVERY_CLUSTER: [&str; 4] = ["default", "kube-node-lease", "kube-public"
 
 /// The rights round a set.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Installation {
-    /// The Namespaces that those Roles lie in, bare: what a set's folder says of them comes on top. Those that every cluster has
-    /// are left out.
+pub struct SetInstallation {
+    /// The Namespaces of those Roles, without content: those of a set's folder are added. Namespaces of every
+    /// cluster are left out.
     pub namespaces: Vec<Value>,
     /// What the installer needs: a ClusterRole, and a Role per namespace.
     pub roles: Vec<Value>,
@@ -53,7 +53,7 @@ pub struct Installation {
 
 /// What is there of a set already, or may be: what an upgrade from it takes besides.
 #[derive(Debug, Clone, Default)]
-pub struct Before {
+pub struct InstalledSet {
     /// The objects that it brought; those that the set has no more are deleted.
     pub objects: Vec<ObjectId>,
     /// Label and version of what may have been installed by the operator, whose caches of it are deleted.
@@ -90,14 +90,14 @@ impl Rules {
 }
 
 /// The rights round these providers, which are all of a set, where something of it may be there already.
-pub fn installation(set: &[(&Provider, &Rendered)], before: &Before) -> Installation {
+pub fn installation(set: &[(&Provider, &RenderedObjects)], before: &InstalledSet) -> SetInstallation {
     let parts = set.iter().map(|(provider, rendered)| (*provider, rendered.objects.as_slice()));
     of_parts(&parts.collect::<Vec<_>>(), before)
 }
 
 /// The same of those providers of a set whose components are known; variables without values are empty in them.
-pub fn installation_of(set: &ProviderSet, rendered: &RenderedSet, before: &Before) -> Installation {
-    let mut parts: Vec<Part<'_>> = Vec::new();
+pub fn installation_of(set: &ProviderSet, rendered: &RenderedSet, before: &InstalledSet) -> SetInstallation {
+    let mut parts: Vec<ProviderObjects<'_>> = Vec::new();
     for provider in set.providers() {
         let components = rendered.member(&provider.label()).and_then(|member| member.rendered());
         parts.extend(components.map(|components| (provider, components.objects.as_slice())));
@@ -106,9 +106,9 @@ pub fn installation_of(set: &ProviderSet, rendered: &RenderedSet, before: &Befor
 }
 
 /// A provider and the objects that it comes to.
-type Part<'a> = (&'a Provider, &'a [Value]);
+type ProviderObjects<'a> = (&'a Provider, &'a [Value]);
 
-fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
+fn of_parts(set: &[ProviderObjects<'_>], before: &InstalledSet) -> SetInstallation {
     let objects: Vec<&Value> = set.iter().flat_map(|(_, objects)| *objects).collect();
     let plurals = plurals(&objects);
     let mut whole = Rules::default();
@@ -124,7 +124,7 @@ fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
         };
         let verbs = if group == EXTENSIONS { KEPT } else { WRITTEN };
         rules.add(group, &resource, &[name], verbs);
-        // Whoever may list all Secrets reads them: each is watched by its name.
+        // The right to list all Secrets is the right to read them: each is watched by its name.
         let watched: &[&str] = if group.is_empty() && kind == "Secret" { &[name] } else { &[] };
         rules.add(group, &resource, watched, WATCHED);
         match (group, kind) {
@@ -150,7 +150,7 @@ fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
             None => &mut whole,
             Some(namespace) => of_namespace.entry(namespace.clone()).or_default(),
         };
-        // A definition stays, and is looked at.
+        // A definition stays, and is read.
         let verbs = if id.group == EXTENSIONS { &PRUNED[1..] } else { PRUNED };
         rules.add(&id.group, &resource, &[&id.name], verbs);
         let watched: &[&str] = if id.group.is_empty() && id.kind == "Secret" { &[&id.name] } else { &[] };
@@ -198,17 +198,17 @@ fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
     let namespaces = own.map(bare).collect();
     let mut roles = vec![role("ClusterRole", None, whole)];
     roles.extend(of_namespace.into_iter().map(|(namespace, rules)| role("Role", Some(&namespace), rules)));
-    Installation { namespaces, roles, providers: managers(set, &objects) }
+    SetInstallation { namespaces, roles, providers: managers(set, &objects) }
 }
 
 /// What was there of a set that has it no more.
-fn gone<'b>(objects: &[&Value], before: &'b Before) -> Vec<&'b ObjectId> {
+fn gone<'b>(objects: &[&Value], before: &'b InstalledSet) -> Vec<&'b ObjectId> {
     let kept: BTreeSet<ObjectId> = objects.iter().map(|object| id_of(object)).collect();
     before.objects.iter().filter(|id| !kept.contains(id) && id.kind != "Namespace").collect()
 }
 
 /// What the subjects of each provider's bindings may do.
-fn managers(set: &[Part<'_>], objects: &[&Value]) -> Vec<Value> {
+fn managers(set: &[ProviderObjects<'_>], objects: &[&Value]) -> Vec<Value> {
     let mut all = Vec::new();
     for (provider, own) in set {
         let mut of_subject: BTreeMap<String, Vec<Value>> = BTreeMap::new();

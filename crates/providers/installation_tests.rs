@@ -5,7 +5,7 @@ use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 use serde_json::{Value, json};
 
-use super::{Before, Installation, installation, plural};
+use super::{InstalledSet, SetInstallation, installation, plural};
 use crate::rendering::{Inputs, render};
 use crate::set::ProviderSet;
 use crate::variables::Values;
@@ -59,11 +59,11 @@ data:
     subjects: [{kind: ServiceAccount, name: manager, namespace: x}]
 ";
 
-fn rights() -> Installation {
-    rights_after(&Before::default())
+fn rights() -> SetInstallation {
+    rights_after(&InstalledSet::default())
 }
 
-fn rights_after(before: &Before) -> Installation {
+fn rights_after(before: &InstalledSet) -> SetInstallation {
     let tree = Files::new(&[("set/acme.yaml", SET)]);
     let set = ProviderSet::read(&tree, &RepoPath::parse("set").unwrap()).unwrap();
     let variables = Values::default();
@@ -87,7 +87,7 @@ fn rule(group: &str, resource: &str, names: &[&str], verbs: &str) -> Value {
 fn an_installer_needs_no_star() {
     const RBAC: &str = "rbac.authorization.k8s.io";
     const WRITTEN: &str = "create delete get patch";
-    let Installation { roles, .. } = rights();
+    let SetInstallation { roles, .. } = rights();
     let definitions = "customresourcedefinitions";
     assert_eq!(
         roles,
@@ -150,7 +150,7 @@ fn an_upgrade_takes_what_it_drops_and_nothing_else_besides() {
         name: name.to_owned(),
     };
     const RBAC: &str = "rbac.authorization.k8s.io";
-    let before = Before {
+    let before = InstalledSet {
         objects: vec![
             id(RBAC, "ClusterRole", None, "part"),
             id(RBAC, "ClusterRole", None, "dropped"),
@@ -164,7 +164,7 @@ fn an_upgrade_takes_what_it_drops_and_nothing_else_besides() {
         ]
         .into(),
     };
-    let rules = |rights: &Installation| -> Vec<Value> {
+    let rules = |rights: &SetInstallation| -> Vec<Value> {
         let roles = rights.roles.iter().flat_map(|role| role["rules"].as_array().unwrap().clone());
         roles.collect()
     };

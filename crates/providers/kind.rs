@@ -30,7 +30,7 @@ pub enum ProviderKind {
 }
 
 /// What is said of a kind.
-struct Row {
+struct ProviderKindRow {
     kind: ProviderKind,
     name: &'static str,
     /// The operator's word: labels and names of ConfigMaps.
@@ -41,44 +41,50 @@ struct Row {
     short: &'static str,
 }
 
-const ROWS: [Row; 7] = [
-    Row { kind: ProviderKind::Core, name: "CoreProvider", word: "core", clusterctl: "core", short: "cacp" },
-    Row {
+const ROWS: [ProviderKindRow; 7] = [
+    ProviderKindRow {
+        kind: ProviderKind::Core,
+        name: "CoreProvider",
+        word: "core",
+        clusterctl: "core",
+        short: "cacp",
+    },
+    ProviderKindRow {
         kind: ProviderKind::Bootstrap,
         name: "BootstrapProvider",
         word: "bootstrap",
         clusterctl: "bootstrap",
         short: "cabp",
     },
-    Row {
+    ProviderKindRow {
         kind: ProviderKind::ControlPlane,
         name: "ControlPlaneProvider",
         word: "control-plane",
         clusterctl: "control-plane",
         short: "cacpp",
     },
-    Row {
+    ProviderKindRow {
         kind: ProviderKind::Infrastructure,
         name: "InfrastructureProvider",
         word: "infrastructure",
         clusterctl: "infrastructure",
         short: "caip",
     },
-    Row {
+    ProviderKindRow {
         kind: ProviderKind::Ipam,
         name: "IPAMProvider",
         word: "ipam",
         clusterctl: "ipam",
         short: "caipamp",
     },
-    Row {
+    ProviderKindRow {
         kind: ProviderKind::RuntimeExtension,
         name: "RuntimeExtensionProvider",
         word: "runtimeextension",
         clusterctl: "runtime-extension",
         short: "carep",
     },
-    Row {
+    ProviderKindRow {
         kind: ProviderKind::Addon,
         name: "AddonProvider",
         word: "addon",
@@ -88,7 +94,7 @@ const ROWS: [Row; 7] = [
 ];
 
 impl ProviderKind {
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static ProviderKindRow {
         // Every kind has its row; the first is never meant by another.
         ROWS.iter().find(|row| row.kind == self).unwrap_or(&ROWS[0])
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use capstan_model::wording::few;
 use serde_json::Value;
 
-/// How many names of objects are told.
+/// Names of objects that are listed.
 const NAMED: usize = 3;
 
 /// Rights that are needed and not held.

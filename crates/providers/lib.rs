@@ -1,7 +1,7 @@
 //! Provider objects of the Cluster API operator (`operator.cluster.x-k8s.io`), and what their components render to.
 //!
-//! Rendering is the operator's (v0.28.0, with clusterctl's library 1.12.10), object for object and in its order
-//! ([`rendering`]); where it differs on purpose stands in one table, in `docs/providers.md`.
+//! Rendering is the operator's (v0.28.0, with clusterctl's library 1.12.10), object for object and in its
+//! order ([`rendering`]); the intended differences are in one table, in `docs/providers.md`.
 //!
 //! Two states of a set are compared, and the later one judged ([`rules`]); what that comes to is the shape of `providers` in
 //! `plan -o json` ([`comparison`]).
@@ -32,7 +32,7 @@
 //! | [`published`] | components of one version as they were published | `gzip`, `refusal` |
 //! | [`set`] | the objects below a path: providers, ConfigMaps, Secrets; and what was fetched for them | `kind`, `known`, `published`, `refusal`, `spec`, `variables` |
 //! | [`source`] | where a provider's components and metadata are at hand | `gzip`, `origin`, `published`, `refusal`, `selector`, `set`, `spec` |
-//! | [`supply`] | components that lie nowhere in the repository: what is wanted, and what came of asking | `kind`, `origin`, `published`, `set`, `source`, `spec` |
+//! | [`supply`] | components that are not in the repository: which are needed, and the result of fetching them | `kind`, `origin`, `published`, `set`, `source`, `spec` |
 //! | [`rendering`] | all of it, in the operator's order | `deployment`, `images`, `objects`, `patches`, `placing`, `pods`, `refusal`, `set`, `source`, `spec`, `variables` |
 //! | [`live`] | what an API server holds, rendered from that alone | `kind`, `refusal`, `rendering`, `set`, `source`, `spec`, `variables` |
 //! | [`state`] | a set at one state: each provider's components, or why they are unknown | `kind`, `refusal`, `rendering`, `source`, `spec`, `variables` |
@@ -74,26 +74,27 @@ mod supply;
 mod variables;
 
 pub use comparison::{
-    Change, ContainerChange, DefinitionChange, ObjectChanges, ProviderChange, RightsChange, VariableChange,
+    ContainerChange, DefinitionChange, ObjectChanges, ProviderChange, RightsChange, ValueChange,
+    VariableChange,
 };
 pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
-pub use installation::{Before, Installation, SERVICE_ACCOUNT, installation, installation_of};
+pub use installation::{InstalledSet, SERVICE_ACCOUNT, SetInstallation, installation, installation_of};
 pub use kind::{GROUP, ProviderKind, VERSION};
 pub use known::is_known;
 pub use lacking::{Lacking, lacking};
 pub use live::{COMPONENTS_ANNOTATION, LiveSet, RecordedComponents};
 pub use origin::{CREDENTIAL_NAMES, GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};
 pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
-pub use refusal::{Cause, Refusal, Stage};
-pub use rendering::{Inputs, Rendered, Variable, render};
-pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
+pub use refusal::{Refusal, RefusalCause, RenderStage};
+pub use rendering::{Inputs, RenderedObjects, Variable, render};
+pub use rights::{Grant, RbacRight, RightSet, RightsSubject, SubjectRights, grants};
 pub use rules::{
-    Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, accepts_contract, compare,
+    Live, Managed, Migration, ProviderRuleFacts, Recorded, SetComparison, Workload, accepts_contract, compare,
 };
 pub use set::ProviderSet;
 pub use source::{at_hand, check_metadata, digests, versions_at_hand};
 pub use spec::Provider;
-pub use state::{Components, Member, Release, RenderedComponents, RenderedSet};
+pub use state::{ComponentsState, ProviderRelease, RenderedComponents, RenderedSet, SetMember};
 pub use supply::{Supplied, Supplies, Supply, Wanted, supply};
 pub use variables::Values;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use capstan_kustomize::render::{Placed, SourceOffset, placed_documents};
+use capstan_kustomize::render::{PlacedValue, SourceOffset, placed_documents};
 use capstan_model::digest::sha256_of_lines;
 use capstan_model::object::{ObjectId, api_group};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::kind::GROUP;
 use super::refusal::Refusal;
-use super::rendering::{Inputs, Rendered, render};
+use super::rendering::{Inputs, RenderedObjects, render};
 use super::set::ProviderSet;
 use super::source;
-use super::spec::{Provider, Reference, Source};
+use super::spec::{FetchSource, Provider, SpecReference};
 use super::variables::Values;
 
 /// The providers of a management cluster, as its API server holds them.
@@ -52,7 +52,7 @@ impl LiveSet {
         let Some(nowhere) = nowhere() else { return read };
         for object in objects {
             let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-            let placed = Placed::from_value(object, &nowhere);
+            let placed = PlacedValue::from_value(object, &nowhere);
             if api_group(text("/apiVersion")) != GROUP {
                 read.set.insert(placed);
                 continue;
@@ -89,8 +89,8 @@ impl LiveSet {
     /// Renders one of them.
     ///
     /// # Errors
-    /// As for [`render`](super::render); a config Secret that is not there, or lies in another namespace.
-    pub fn render(&self, provider: &Provider) -> Result<Rendered, Refusal> {
+    /// As for [`render`](super::render); a config Secret that does not exist, or is in another namespace.
+    pub fn render(&self, provider: &Provider) -> Result<RenderedObjects, Refusal> {
         if let Some(secret) = &provider.spec.config_secret {
             if secret.namespace != provider.namespace {
                 return Err(Refusal::new(format!(
@@ -117,7 +117,7 @@ impl LiveSet {
     ///
     /// # Errors
     /// As for [`LiveSet::render`].
-    pub fn render_at(&self, provider: &Provider, version: &str) -> Result<Rendered, Refusal> {
+    pub fn render_at(&self, provider: &Provider, version: &str) -> Result<RenderedObjects, Refusal> {
         let mut asked = provider.clone();
         asked.spec.version = Some(version.to_owned());
         self.render(&asked)
@@ -140,7 +140,7 @@ impl RecordedComponents {
     /// What a provider object carries; `None` where it carries nothing.
     ///
     /// # Errors
-    /// What is no such record: it cannot be held against anything.
+    /// It is not such a record, so it cannot be compared.
     pub fn of(object: &Value) -> Result<Option<Self>, Refusal> {
         let annotations = object.pointer("/metadata/annotations");
         let Some(text) = annotations.and_then(|all| all.get(COMPONENTS_ANNOTATION)?.as_str()) else {
@@ -172,7 +172,7 @@ impl RecordedComponents {
     }
 }
 
-impl Rendered {
+impl RenderedObjects {
     /// SHA-256 of the objects in their order, in hex digits: what it was rendered from does not matter.
     pub fn digest(&self) -> String {
         sha256_of_lines(self.objects.iter().map(Value::to_string))
@@ -188,7 +188,7 @@ impl ProviderSet {
     /// Adds ConfigMaps and Secrets that an API server holds to what was read elsewhere, which comes before them.
     pub fn complete_with(&mut self, live: &[Value]) {
         let Some(nowhere) = nowhere() else { return };
-        live.iter().for_each(|object| self.complete(Placed::from_value(object, &nowhere)));
+        live.iter().for_each(|object| self.complete(PlacedValue::from_value(object, &nowhere)));
     }
 }
 
@@ -211,14 +211,14 @@ impl Provider {
     /// `spec.fetchConfig.oci`, as it is written.
     pub fn oci_address(&self) -> Option<&str> {
         match self.spec.source.as_ref()? {
-            Source::Oci(address) => Some(address),
+            FetchSource::Oci(address) => Some(address),
             _ => None,
         }
     }
 
     /// The config Secret that is read: one of its own namespace.
     pub fn config_secret(&self) -> Option<&str> {
-        let of_it = |secret: &&Reference| secret.namespace == self.namespace;
+        let of_it = |secret: &&SpecReference| secret.namespace == self.namespace;
         self.spec.config_secret.as_ref().filter(of_it).map(|secret| secret.name.as_str())
     }
 

@@ -1,5 +1,5 @@
-//! The objects of a text whose variables have values, read as Kubernetes reads YAML; and the rule that a value stays
-//! inside one scalar, so that nobody's credential can add a key to an object.
+//! The objects of a text whose variables have values, read as Kubernetes reads YAML; and the rule that a
+//! value stays inside one scalar, so that a credential cannot add a key to an object.
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ impl Object {
     /// That it says what every object says.
     ///
     /// # Errors
-    /// No `apiVersion`, `kind` or `metadata.name`, or a map of its metadata that is none of texts.
+    /// No `apiVersion`, `kind` or `metadata.name`, or a map of its metadata with values that are not texts.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         let known = self.id();
         let missing = [
@@ -111,8 +111,8 @@ pub(crate) fn id_of(object: &Value) -> ObjectId {
 /// tree takes is many times its text, and components are large.
 ///
 /// # Errors
-/// No YAML, a value that leaves its scalar, a document that is no object: with the line of the text. What a value
-/// says is never told.
+/// Not YAML, a value that leaves its scalar, a document that is not an object: with the line of the text. A
+/// value is never shown.
 pub(crate) fn read(text: &Substituted) -> Result<Vec<Object>, Refusal> {
     let mut objects = Vec::new();
     let mut values: usize = 0;
@@ -146,8 +146,8 @@ pub(crate) fn read(text: &Substituted) -> Result<Vec<Object>, Refusal> {
     Ok(objects)
 }
 
-/// The parts of a text that are read by themselves: each begins with its document's marker, which ends whatever stands before
-/// it. A text with directives is one part, since they stand before the marker of the document that they are for.
+/// The parts of a text that are read by themselves: each begins with its document's marker, which ends the
+/// previous one. A text with directives is one part, since they precede the marker of their document.
 fn parts(text: &str) -> Vec<Range<usize>> {
     let mut begins = vec![0];
     let mut at = 0;
@@ -176,7 +176,8 @@ fn size(node: &Node) -> usize {
     }
 }
 
-/// Why a text is no YAML: the reader's words may quote what it read, so that a value near the place is named alone.
+/// Why a text is not YAML: the parser's words may quote its input, so near a value only its variable is
+/// named.
 fn no_yaml(text: &Substituted, error: &YamlError, lines_before: u32) -> Refusal {
     let position = YamlError {
         message: error.message.clone(),
@@ -192,8 +193,8 @@ fn no_yaml(text: &Substituted, error: &YamlError, lines_before: u32) -> Refusal 
     }
 }
 
-/// Refuses a value of a part of the text of which not all bytes stand in one scalar, or in one comment. White space at its
-/// ends counts where it could do more than pad.
+/// Refuses a value of a part of the text whose bytes are not all in one scalar, or in one comment. White
+/// space at its ends counts where it could do more than pad.
 fn refuse_values_outside(file: &YamlFile, text: &Substituted, part: &Range<usize>) -> Result<(), Refusal> {
     let own: Vec<(Range<usize>, &str)> = text
         .values
@@ -209,7 +210,7 @@ fn refuse_values_outside(file: &YamlFile, text: &Substituted, part: &Range<usize
     scalars.sort_by_key(|span| span.start);
     let whole = &text.text[part.start..];
     let lines = std::iter::once(0).chain(whole.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let mut layout = Layout { text: whole, scalars, lines, comment: None };
+    let mut layout = ScalarLayout { text: whole, scalars, lines, comment: None };
     for (range, name) in own {
         let range = layout.without_padding(&range);
         let is_beyond = range.end > part.end - part.start;
@@ -239,7 +240,7 @@ fn collect(node: &Node, scalars: &mut Vec<Range<usize>>) {
 }
 
 /// Which bytes of a text are scalars, and which a comment. Values are asked for in their order.
-struct Layout<'t> {
+struct ScalarLayout<'t> {
     text: &'t str,
     scalars: Vec<Range<usize>>,
     /// Where each line begins.
@@ -248,7 +249,7 @@ struct Layout<'t> {
     comment: Option<(usize, Option<usize>)>,
 }
 
-impl Layout<'_> {
+impl ScalarLayout<'_> {
     /// The line of a byte, from 0.
     fn line_of(&self, at: usize) -> usize {
         self.lines.partition_point(|begin| *begin <= at).saturating_sub(1)

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::ProviderKind;
 use super::known;
 use super::refusal::Refusal;
-use super::spec::{Provider, Source};
+use super::spec::{FetchSource, Provider};
 
 /// The names under which config Secrets, and clusterctl's environment, have what a host wants to be shown.
 pub const CREDENTIAL_NAMES: [&str; 8] = [
@@ -218,13 +218,13 @@ impl Provider {
     /// Where its components are published; `None` where they are in ConfigMaps.
     ///
     /// # Errors
-    /// An address that is none; a name that clusterctl does not know, without a source.
+    /// An invalid address; a name that clusterctl does not know, without a source.
     pub fn origin(&self) -> Result<Option<Origin>, Refusal> {
         let version = self.spec.version.as_deref();
         let origin = match &self.spec.source {
-            Some(Source::Selector(_)) => return Ok(None),
-            Some(Source::Oci(address)) => OciArtifact::parse(address, version).map(Origin::Oci),
-            Some(Source::Url(address)) => self.of_url(address),
+            Some(FetchSource::Selector(_)) => return Ok(None),
+            Some(FetchSource::Oci(address)) => OciArtifact::parse(address, version).map(Origin::Oci),
+            Some(FetchSource::Url(address)) => self.of_url(address),
             None => self.known_release().map(Origin::GitHub),
         };
         origin.map(Some).map_err(|refusal| refusal.of(self.subject()).at(self.place.clone()))
@@ -309,7 +309,7 @@ impl Provider {
     /// The labels that its selector asks for, where it has one; expressions are not among them.
     pub fn selected_labels(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
         match &self.spec.source {
-            Some(Source::Selector(selector)) => Some(selector.labels()),
+            Some(FetchSource::Selector(selector)) => Some(selector.labels()),
             _ => None,
         }
     }
@@ -351,7 +351,7 @@ fn is_segment(part: &str) -> bool {
     !part.is_empty() && !matches!(part, "." | "..") && part.bytes().all(is_sign)
 }
 
-/// An address without the user and password that may stand in it.
+/// An address without its user and password.
 pub(crate) fn without_credentials(address: &str) -> String {
     let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
     let host = rest.find('/').unwrap_or(rest.len());

@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use super::objects::Object;
 use super::refusal::Refusal;
-use super::spec::{Patch, PatchText, Patches, Target};
+use super::spec::{Patch, PatchText, Patches, SpecPatchTarget};
 
 /// Patches the objects; gives notes on patches that none is meant by.
 ///
 /// # Errors
-/// A patch that is no YAML or fits no object that it is meant for: with its file and line.
+/// A patch that is not YAML or does not fit its object: with its file and line.
 pub(crate) fn apply(objects: &mut [Object], patches: &Patches) -> Result<Vec<String>, Refusal> {
     let mut notes = Vec::new();
     let mut note = |used: bool, patch: &PatchText| {
@@ -87,7 +87,7 @@ fn targeted(objects: &mut [Object], entry: &Patch) -> Result<bool, Refusal> {
     Ok(used)
 }
 
-fn is_meant(object: &Object, target: &Target) -> bool {
+fn is_meant(object: &Object, target: &SpecPatchTarget) -> bool {
     let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
     let label = |key: &str| {
         let labels = object.value.get("metadata")?.get("labels")?;
@@ -102,8 +102,9 @@ fn is_meant(object: &Object, target: &Target) -> bool {
         && meets_selector(&target.labels, &label).unwrap_or_default()
 }
 
-/// The operator's own matching: the kind, and the name where the patch says one. A patch that says no `apiVersion` means
-/// nothing, and one that says another is merged all the same; a namespace decides only where the name differs too.
+/// The operator's own matching: the kind, and the name where the patch has one. A patch without `apiVersion`
+/// matches nothing, and one with another version is merged nevertheless; a namespace decides only where the
+/// name differs too.
 fn merge_by_name(objects: &mut [Object], patch: &PatchText) -> Result<bool, Refusal> {
     let Value::Object(fields) = read(patch)? else {
         return Err(Refusal::new("this patch is not a mapping: correct it"));

@@ -25,13 +25,13 @@ fn tried(patches: &Patches) -> Result<(Vec<Value>, Vec<String>), String> {
     Ok((all.into_iter().map(|object| object.value).collect(), notes))
 }
 
-fn one(patch: &str, target: Target) -> Patches {
+fn one(patch: &str, target: SpecPatchTarget) -> Patches {
     Patches::Targeted(vec![Patch { patch: text(patch), target: Some(target) }])
 }
 
 #[test]
 fn a_list_is_a_json_patch_and_a_mapping_a_merge_patch() {
-    let service = || Target { kind: "Service".to_owned(), ..Target::default() };
+    let service = || SpecPatchTarget { kind: "Service".to_owned(), ..SpecPatchTarget::default() };
     for (patch, spec) in [
         (
             "spec: {type: null, ports: [3], new: {a: null, b: [{c: null, d: 1}, null]}}",
@@ -54,8 +54,8 @@ fn a_list_is_a_json_patch_and_a_mapping_a_merge_patch() {
 
 #[test]
 fn targets_mean_objects_by_all_that_they_say() {
-    let target = |change: fn(&mut Target)| {
-        let mut target = Target::default();
+    let target = |change: fn(&mut SpecPatchTarget)| {
+        let mut target = SpecPatchTarget::default();
         change(&mut target);
         target
     };
@@ -118,7 +118,7 @@ fn patches_that_do_not_fit_are_refused_with_their_place() {
         ("kind: null", "has no `kind`"),
         ("metadata: {labels: {a: 1}}", "`metadata.labels` must be a mapping of texts"),
     ] {
-        let refused = tried(&one(patch, Target::default())).unwrap_err();
+        let refused = tried(&one(patch, SpecPatchTarget::default())).unwrap_err();
         assert!(refused.starts_with("p.yaml:7: ") && refused.contains(said), "{patch}: {refused}");
     }
 }

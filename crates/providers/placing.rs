@@ -148,16 +148,16 @@ pub(crate) fn rank(object: &Value) -> u8 {
     }
 }
 
-/// Whose objects they are, as far as the API server is told.
+/// Labels of the objects' owner, as the API server sees them.
 #[derive(Clone, Copy)]
-pub(crate) struct Owner<'a> {
+pub(crate) struct OwnerLabels<'a> {
     pub(crate) kind: &'a str,
     pub(crate) name: &'a str,
     pub(crate) uid: &'a str,
 }
 
 /// Names the provider as owner of an object that has a namespace.
-pub(crate) fn own(object: &mut Value, owner: &Owner<'_>) {
+pub(crate) fn own(object: &mut Value, owner: &OwnerLabels<'_>) {
     if object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default().is_empty() {
         return;
     }

@@ -77,9 +77,9 @@ fn what_clusterctl_refuses_is_refused() {
 fn labels_and_owner_join_what_is_there() {
     let mut object = json!({"metadata": {"name": "a", "namespace": "mine", "labels": {"cluster.x-k8s.io/provider": "x", "y": "z"}}});
     label(&mut object, "infrastructure-aws");
-    let owner = Owner { kind: "InfrastructureProvider", name: "aws", uid: "u-1" };
+    let owner = OwnerLabels { kind: "InfrastructureProvider", name: "aws", uid: "u-1" };
     own(&mut object, &owner);
-    own(&mut object, &Owner { uid: "u-2", ..owner });
+    own(&mut object, &OwnerLabels { uid: "u-2", ..owner });
     assert_eq!(
         object["metadata"],
         json!({

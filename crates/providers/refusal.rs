@@ -1,4 +1,4 @@
-//! Why a provider cannot be read or rendered, told so that a person can mend it.
+//! Why a provider cannot be read or rendered, in words that help to correct it.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ pub struct Refusal {
     place: Option<Place>,
     subject: Option<String>,
     message: String,
-    cause: Cause,
-    stage: Stage,
+    cause: RefusalCause,
+    stage: RenderStage,
 }
 
-/// What stands behind a refusal.
+/// The cause of a refusal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
+pub enum RefusalCause {
     /// Something is wrong.
     #[default]
     Wrong,
@@ -28,13 +28,13 @@ pub enum Cause {
 
 /// How far rendering had come: the operator has a reason for each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
+pub enum RenderStage {
     /// Components are found, given their values and read.
     #[default]
     Components,
     /// Its release says no contract that is understood.
     Contract,
-    /// `deployment`, `manager` and what stands for other Deployments.
+    /// `deployment`, `manager` and their equivalents for other Deployments.
     Customization,
     /// `patches`, `manifestPatches`.
     Patches,
@@ -49,30 +49,30 @@ impl Refusal {
             place: None,
             subject: None,
             message: message.into(),
-            cause: Cause::Wrong,
-            stage: Stage::Components,
+            cause: RefusalCause::Wrong,
+            stage: RenderStage::Components,
         }
     }
 
     /// Because components are not at hand.
     #[must_use]
     pub(crate) fn not_at_hand(self) -> Self {
-        Self { cause: Cause::NotAtHand, ..self }
+        Self { cause: RefusalCause::NotAtHand, ..self }
     }
 
     /// Found at that stage.
     #[must_use]
-    pub(crate) fn during(self, stage: Stage) -> Self {
+    pub(crate) fn during(self, stage: RenderStage) -> Self {
         Self { stage, ..self }
     }
 
     /// How far rendering had come.
-    pub const fn stage(&self) -> Stage {
+    pub const fn stage(&self) -> RenderStage {
         self.stage
     }
 
-    /// What stands behind it.
-    pub const fn cause(&self) -> Cause {
+    /// Its cause.
+    pub const fn cause(&self) -> RefusalCause {
         self.cause
     }
 

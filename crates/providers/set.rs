@@ -1,13 +1,13 @@
 //! The objects below a path of a repository: provider objects, and the ConfigMaps and Secrets that they may name.
 //!
-//! A folder with a kustomization, or with `base/`, is rendered as a cluster's is; of any other folder every manifest is
-//! read. In a whole repository, what is no YAML is passed over unless it speaks of providers.
+//! A folder with a kustomization, or with `base/`, is rendered as a cluster's is; of any other folder every
+//! manifest is read. In a whole repository, a file that is not YAML is ignored unless it mentions providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_kustomize::render::{self, Content, Folders, Placed, RenderError, is_kustomization};
+use capstan_kustomize::render::{self, Folders, PlacedContent, PlacedValue, RenderError, is_kustomization};
 use capstan_model::finding::Place;
 use capstan_model::object::api_group;
 use capstan_model::spelling;
@@ -18,10 +18,10 @@ use super::kind::{GROUP, ProviderKind};
 use super::known;
 use super::published::Published;
 use super::refusal::Refusal;
-use super::spec::{Provider, Reference};
+use super::spec::{Provider, SpecReference};
 use super::variables::Values;
 
-/// What lies here is for Capstan itself: vendored files and components.
+/// The folder for Capstan's own files: vendored files and components.
 const OWN_FOLDER: &str = ".capstan";
 
 /// The one name of a core provider.
@@ -31,8 +31,8 @@ const CORE: &str = "cluster-api";
 #[derive(Debug, Default)]
 pub struct ProviderSet {
     providers: Vec<Provider>,
-    pub(crate) config_maps: Vec<Held>,
-    secrets: Vec<Held>,
+    pub(crate) config_maps: Vec<ConfigObject>,
+    secrets: Vec<ConfigObject>,
     fetched: Vec<(String, Published)>,
     /// Why components could not be had, by label.
     missing: BTreeMap<String, String>,
@@ -42,13 +42,13 @@ pub struct ProviderSet {
 
 /// A ConfigMap or a Secret.
 #[derive(Debug)]
-pub(crate) struct Held(Placed);
+pub(crate) struct ConfigObject(PlacedValue);
 
 impl ProviderSet {
-    /// Reads what stands at a path: a file or a folder.
+    /// Reads a path: a file or a folder.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place: files that cannot be read, provider objects that are none, and
+    /// All errors, each with its place: files that cannot be read, provider objects that are not valid, and
     /// what the operator's checks before an installation refuse.
     pub fn read(tree: &dyn Tree, path: &RepoPath) -> Result<Self, Vec<Refusal>> {
         let mut refused = Vec::new();
@@ -60,12 +60,12 @@ impl ProviderSet {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn of(objects: impl IntoIterator<Item = Placed>) -> Result<Self, Vec<Refusal>> {
+    pub fn of(objects: impl IntoIterator<Item = PlacedValue>) -> Result<Self, Vec<Refusal>> {
         Self::sorted(objects, Vec::new())
     }
 
     fn sorted(
-        objects: impl IntoIterator<Item = Placed>,
+        objects: impl IntoIterator<Item = PlacedValue>,
         mut refused: Vec<Refusal>,
     ) -> Result<Self, Vec<Refusal>> {
         let mut set = Self::default();
@@ -76,8 +76,8 @@ impl ProviderSet {
                     Ok(provider) => set.providers.push(provider),
                     Err(refusal) => refused.push(refusal),
                 },
-                ("", "ConfigMap") => set.config_maps.push(Held(object)),
-                ("", "Secret") => set.secrets.push(Held(object)),
+                ("", "ConfigMap") => set.config_maps.push(ConfigObject(object)),
+                ("", "Secret") => set.secrets.push(ConfigObject(object)),
                 _ => {}
             }
         }
@@ -87,18 +87,18 @@ impl ProviderSet {
     }
 
     /// Adds a ConfigMap or a Secret; anything else is passed over.
-    pub(crate) fn insert(&mut self, object: Placed) {
+    pub(crate) fn insert(&mut self, object: PlacedValue) {
         match (object.text_at(&["apiVersion"]), object.text_at(&["kind"])) {
-            (Some("v1"), Some("ConfigMap")) => self.config_maps.push(Held(object)),
-            (Some("v1"), Some("Secret")) => self.secrets.push(Held(object)),
+            (Some("v1"), Some("ConfigMap")) => self.config_maps.push(ConfigObject(object)),
+            (Some("v1"), Some("Secret")) => self.secrets.push(ConfigObject(object)),
             _ => {}
         }
     }
 
     /// Adds a ConfigMap or a Secret where none of its name is here that can be read.
-    pub(crate) fn complete(&mut self, object: Placed) {
+    pub(crate) fn complete(&mut self, object: PlacedValue) {
         let text = |path: &[&str]| object.text_at(path).unwrap_or_default();
-        let named = Reference {
+        let named = SpecReference {
             namespace: text(&["metadata", "namespace"]).to_owned(),
             name: text(&["metadata", "name"]).to_owned(),
         };
@@ -192,15 +192,16 @@ impl ProviderSet {
     }
 
     /// A ConfigMap by name.
-    pub(crate) fn config_map(&self, wanted: &Reference) -> Option<&Held> {
+    pub(crate) fn config_map(&self, wanted: &SpecReference) -> Option<&ConfigObject> {
         self.config_maps.iter().find(|held| held.is(wanted))
     }
 
-    /// The values of a Secret, and names of those that are no text; `None` where no such Secret is at hand.
+    /// The values of a Secret, and names of those that are not text; `None` where there is no such Secret in
+    /// Git.
     ///
     /// # Errors
-    /// A second Secret of that name; values that are no base64: with the place, never with the value.
-    pub(crate) fn secret(&self, wanted: &Reference) -> Result<Option<(Values, Vec<String>)>, Refusal> {
+    /// A second Secret of that name; values that are not base64: with the place, never with the value.
+    pub(crate) fn secret(&self, wanted: &SpecReference) -> Result<Option<(Values, Vec<String>)>, Refusal> {
         let mut found = self.secrets.iter().filter(|held| held.is(wanted));
         let Some(secret) = found.next() else { return Ok(None) };
         if let Some(second) = found.next() {
@@ -211,7 +212,7 @@ impl ProviderSet {
             return Ok(None);
         }
         let (mut values, mut no_text) = (Values::default(), Vec::new());
-        for (name, value) in secret.0.field("data").map(Placed::entries).unwrap_or_default() {
+        for (name, value) in secret.0.field("data").map(PlacedValue::entries).unwrap_or_default() {
             let broken = || {
                 Refusal::new(format!(
                     "`data.{name}` of Secret {wanted} is not base64: correct it, or use `stringData`"
@@ -225,7 +226,7 @@ impl ProviderSet {
                 Err(_) => no_text.push(name.clone()),
             }
         }
-        for (name, value) in secret.0.field("stringData").map(Placed::entries).unwrap_or_default() {
+        for (name, value) in secret.0.field("stringData").map(PlacedValue::entries).unwrap_or_default() {
             let broken = || {
                 Refusal::new(format!("`stringData.{name}` of Secret {wanted} is a text: quote it"))
                     .at(&value.place)
@@ -239,15 +240,15 @@ impl ProviderSet {
 
 impl ProviderSet {
     /// The names that a Secret has values for, encrypted ones included; `None` where no such Secret is at hand.
-    pub(crate) fn secret_names(&self, wanted: &Reference) -> Option<BTreeSet<String>> {
+    pub(crate) fn secret_names(&self, wanted: &SpecReference) -> Option<BTreeSet<String>> {
         let secret = self.secrets.iter().find(|held| held.is(wanted))?;
         let fields = ["data", "stringData"].into_iter().filter_map(|field| secret.0.field(field));
-        Some(fields.flat_map(Placed::entries).map(|(name, _)| name.clone()).collect())
+        Some(fields.flat_map(PlacedValue::entries).map(|(name, _)| name.clone()).collect())
     }
 }
 
-impl Held {
-    fn is(&self, wanted: &Reference) -> bool {
+impl ConfigObject {
+    fn is(&self, wanted: &SpecReference) -> bool {
         self.namespace() == wanted.namespace && self.name() == wanted.name
     }
 
@@ -267,7 +268,7 @@ impl Held {
         self.0.text_at(&["metadata", "annotations", key])
     }
 
-    /// A text of `data` or `binaryData`, and where it stands.
+    /// A text of `data` or `binaryData`, and its place.
     pub(crate) fn text(&self, field: &str, key: &str) -> Option<(&str, Place)> {
         let value = self.0.at(&[field, key])?;
         Some((value.as_str()?, Place::from(&value.place)))
@@ -278,7 +279,7 @@ impl Held {
     }
 }
 
-fn objects(tree: &dyn Tree, path: &RepoPath, refused: &mut Vec<Refusal>) -> Vec<Placed> {
+fn objects(tree: &dyn Tree, path: &RepoPath, refused: &mut Vec<Refusal>) -> Vec<PlacedValue> {
     if let Some(entry) = tree.entry(path) {
         return documents(tree, entry, Strict::Always, refused);
     }
@@ -306,7 +307,7 @@ fn rendered(
     tree: &dyn Tree,
     path: &RepoPath,
     refused: &mut Vec<Refusal>,
-) -> Result<Option<Vec<Placed>>, RenderError> {
+) -> Result<Option<Vec<PlacedValue>>, RenderError> {
     let entries = tree.entries_in(path);
     let below = |entry: &TreeEntry| entry.path.below(path).unwrap_or_default().to_owned();
     if entries.iter().any(|entry| !below(entry).contains('/') && is_kustomization(&entry.path)) {
@@ -338,7 +339,12 @@ enum Strict {
 }
 
 /// The objects of a file, those of lists included.
-fn documents(tree: &dyn Tree, entry: &TreeEntry, strict: Strict, refused: &mut Vec<Refusal>) -> Vec<Placed> {
+fn documents(
+    tree: &dyn Tree,
+    entry: &TreeEntry,
+    strict: Strict,
+    refused: &mut Vec<Refusal>,
+) -> Vec<PlacedValue> {
     let file =
         tree.read(entry).map_err(|error| Refusal::new(error.reason).at(Place::whole(entry.path.clone())));
     let bytes = match file {
@@ -362,10 +368,10 @@ fn documents(tree: &dyn Tree, entry: &TreeEntry, strict: Strict, refused: &mut V
 }
 
 /// An object, or the items of a list.
-fn expanded(document: Placed) -> Vec<Placed> {
+fn expanded(document: PlacedValue) -> Vec<PlacedValue> {
     let is_list = document.text_at(&["kind"]).is_some_and(|kind| kind.ends_with("List"));
     match document.field("items").map(|items| &items.content) {
-        Some(Content::Sequence(items)) if is_list => items.iter().cloned().flat_map(expanded).collect(),
+        Some(PlacedContent::Sequence(items)) if is_list => items.iter().cloned().flat_map(expanded).collect(),
         _ => vec![document],
     }
 }

@@ -1,7 +1,7 @@
 //! A provider set at one state: what each provider asks for, and what its components come to, or why that is unknown.
 //!
-//! Plain values. [`RenderedSet::read`] makes them of provider objects in Git; whoever has them from elsewhere (a live
-//! management cluster) writes them down.
+//! Plain values. [`RenderedSet::read`] makes them of provider objects in Git; another source (a live
+//! management cluster) makes them itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use capstan_model::object::ObjectId;
 use serde_json::Value;
 
 use super::kind::{GROUP, ProviderKind};
-use super::refusal::{Cause, Refusal};
-use super::rendering::{Gaps, Inputs, Rendered, Traces, Variable, render_with};
+use super::refusal::{Refusal, RefusalCause};
+use super::rendering::{Gaps, Inputs, RenderTraces, RenderedObjects, Variable, render_with};
 use super::source;
 use super::spec::Provider;
 use super::variables::Values;
@@ -21,12 +21,12 @@ use super::variables::Values;
 #[derive(Debug, Clone, Default)]
 pub struct RenderedSet {
     /// One a label.
-    pub members: Vec<Member>,
+    pub members: Vec<SetMember>,
 }
 
 /// A provider of a set.
 #[derive(Debug, Clone)]
-pub struct Member {
+pub struct SetMember {
     /// Its kind.
     pub kind: ProviderKind,
     /// Its name, without the kind: `aws`.
@@ -42,14 +42,14 @@ pub struct Member {
     /// The contract of its version; `None` where no metadata is at hand that says it.
     pub contract: Option<String>,
     /// The versions that are at hand, with the contract of each; in no order.
-    pub at_hand: Vec<Release>,
+    pub at_hand: Vec<ProviderRelease>,
     /// What its components come to.
-    pub components: Components,
+    pub components: ComponentsState,
 }
 
 /// A version of a provider, and the contract of Cluster API that it keeps.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Release {
+pub struct ProviderRelease {
     /// `v1.12.8`
     pub version: String,
     /// `v1beta2`
@@ -58,7 +58,7 @@ pub struct Release {
 
 /// Whether a provider's components are known.
 #[derive(Debug, Clone)]
-pub enum Components {
+pub enum ComponentsState {
     /// They are.
     Rendered(Arc<RenderedComponents>),
     /// They are not at hand: the reason, and what to do, in one sentence without a full stop.
@@ -82,26 +82,27 @@ pub struct RenderedComponents {
     pub listed_gates: BTreeSet<String>,
     /// The variables of its text, by name.
     pub variables: BTreeMap<String, Variable>,
-    /// Values of variables: they may stand in objects, and are never shown.
+    /// Values of variables: they may occur in objects, and are never shown.
     pub values: Values,
     /// What of the objects may be otherwise in truth, one sentence each.
     pub doubts: Vec<String>,
 }
 
 impl RenderedSet {
-    /// Renders every provider of a set. What cannot be rendered stands in the member, and hides no other.
-    /// Variables without value or default are left empty there, and named in [`RenderedComponents::variables`].
+    /// Renders every provider of a set. An error of a provider is in its member, and hides no other.
+    /// Variables without value or default are left empty there, and named in
+    /// [`RenderedComponents::variables`].
     pub fn read(inputs: Inputs<'_>) -> Self {
         Self { members: inputs.set.providers().iter().map(|provider| member(provider, inputs)).collect() }
     }
 
     /// The provider with that label.
-    pub fn member(&self, label: &str) -> Option<&Member> {
+    pub fn member(&self, label: &str) -> Option<&SetMember> {
         self.members.iter().find(|member| member.label() == label)
     }
 }
 
-impl Member {
+impl SetMember {
     /// The value of the label `cluster.x-k8s.io/provider`: `infrastructure-aws`.
     pub fn label(&self) -> String {
         self.kind.label(&self.name)
@@ -120,8 +121,8 @@ impl Member {
     /// Its components, where they are rendered.
     pub fn rendered(&self) -> Option<&RenderedComponents> {
         match &self.components {
-            Components::Rendered(rendered) => Some(rendered),
-            Components::Unknown(_) | Components::Refused(_) => None,
+            ComponentsState::Rendered(rendered) => Some(rendered),
+            ComponentsState::Unknown(_) | ComponentsState::Refused(_) => None,
         }
     }
 
@@ -131,21 +132,21 @@ impl Member {
     }
 }
 
-fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
+fn member(provider: &Provider, inputs: Inputs<'_>) -> SetMember {
     let known = source::releases(inputs.tree, inputs.set, provider).unwrap_or_default();
     let components = match render_with(provider, inputs, Gaps::Empty) {
-        Ok(rendered) => Components::Rendered(Arc::new(components(provider, inputs, rendered))),
-        Err(refusal) if refusal.cause() == Cause::NotAtHand => {
-            Components::Unknown(refusal.message().to_owned())
+        Ok(rendered) => ComponentsState::Rendered(Arc::new(components(provider, inputs, rendered))),
+        Err(refusal) if refusal.cause() == RefusalCause::NotAtHand => {
+            ComponentsState::Unknown(refusal.message().to_owned())
         }
-        Err(refusal) => Components::Refused(refusal),
+        Err(refusal) => ComponentsState::Refused(refusal),
     };
     let contract = match &components {
-        Components::Rendered(rendered) => Some(rendered.contract.clone()),
-        Components::Unknown(_) | Components::Refused(_) => known.asked,
+        ComponentsState::Rendered(rendered) => Some(rendered.contract.clone()),
+        ComponentsState::Unknown(_) | ComponentsState::Refused(_) => known.asked,
     };
-    let release = |(version, contract)| Release { version, contract };
-    Member {
+    let release = |(version, contract)| ProviderRelease { version, contract };
+    SetMember {
         kind: provider.kind,
         name: provider.name.clone(),
         namespace: provider.namespace.clone(),
@@ -158,9 +159,9 @@ fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
     }
 }
 
-fn components(provider: &Provider, inputs: Inputs<'_>, rendered: Rendered) -> RenderedComponents {
-    let Rendered { version, contract, objects, traces, .. } = rendered;
-    let Traces { sha256, listed_gates, variables, values } = traces;
+fn components(provider: &Provider, inputs: Inputs<'_>, rendered: RenderedObjects) -> RenderedComponents {
+    let RenderedObjects { version, contract, objects, traces, .. } = rendered;
+    let RenderTraces { sha256, listed_gates, variables, values } = traces;
     let secret = provider.spec.config_secret.as_ref();
     let unseen = secret.filter(|secret| inputs.set.secret_names(secret).is_none());
     let doubts = unseen.map(|secret| {

@@ -1,7 +1,8 @@
-//! Components that lie nowhere in the repository: what is wanted, and what came of asking for it.
+//! Components that are not in the repository: which are needed, and the result of fetching them.
 //!
-//! *Expected flow*: [`supply`] gives a set what was fetched, and names what nobody asked for yet; whoever may, fetches that
-//! and asks again. A set without `spec.version` wants nothing: which release is the newest is no fact of a repository.
+//! *Expected flow*: [`supply`] gives a set the fetched components, and names those that nobody requested yet;
+//! the caller may fetch them and try again. A set without `spec.version` needs nothing: which release is the
+//! newest is not a fact of a repository.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub struct Wanted {
     pub recorded: Option<String>,
 }
 
-/// What came of asking for components.
+/// The result of fetching components.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Supply {
     /// These are published.
@@ -99,7 +100,7 @@ impl Supply {
 }
 
 impl Supplies {
-    /// Adds what came of asking; what was known of the same components before is forgotten.
+    /// Adds a result; it replaces an earlier one for the same components.
     pub fn add(&mut self, wanted: Wanted, supply: Supply) {
         self.0.insert(wanted, supply);
     }

@@ -1,16 +1,16 @@
 //! What is said of a reconciliation: the status with its conditions, events, and the report to the bot.
 
-use capstan_live::rollout::observed::Verdict;
+use capstan_live::rollout::observed::RolloutVerdict;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
 use capstan_model::wording::{count_of, fitting};
 use jiff::Timestamp;
 
-use crate::outcome::Ended;
+use crate::outcome::ReconcileEnd;
 use crate::reason::{REMOVED, Reason};
 use crate::records::{FleetRecord, Note, Tone};
-use crate::reports::{ClusterReport, Outcome, OwnersFile};
+use crate::reports::{ClusterReport, OwnersFile, ReportOutcome};
 use crate::resources::{
     ConditionStatus, ConditionType, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
 };
@@ -21,7 +21,7 @@ use crate::services::{self, ServicesFound};
 const REASONS: usize = 20;
 
 /// What a reconciliation found, to be put into words.
-pub struct Found<'a> {
+pub struct ReconcileFindings<'a> {
     /// The cluster.
     pub cluster: &'a ClusterId,
     /// The commit that it was tried with.
@@ -33,7 +33,7 @@ pub struct Found<'a> {
     /// Now.
     pub now: Timestamp,
     /// How it ended.
-    pub ended: &'a Ended,
+    pub ended: &'a ReconcileEnd,
     /// Objects that Git names no more and that are kept, and why.
     pub kept: &'a [Reason],
     /// What was found of services and of the cloud.
@@ -50,24 +50,27 @@ pub struct Found<'a> {
 pub fn settle(
     before: &ManagedClusterStatus,
     mut status: ManagedClusterStatus,
-    found: &Found<'_>,
+    found: &ReconcileFindings<'_>,
 ) -> ManagedClusterStatus {
-    if let Ended::Interrupted(_) = found.ended {
+    if let ReconcileEnd::Interrupted(_) = found.ended {
         return status;
     }
     status.observed_generation = Some(found.generation);
     status.refused = match found.ended {
-        Ended::Refused(reasons) | Ended::Waiting(reasons) => places(reasons),
-        Ended::Failed(failure) => places(&failure.reasons),
-        Ended::Applied | Ended::Removed | Ended::Suspended | Ended::Interrupted(_) => Vec::new(),
+        ReconcileEnd::Refused(reasons) | ReconcileEnd::Waiting(reasons) => places(reasons),
+        ReconcileEnd::Failed(failure) => places(&failure.reasons),
+        ReconcileEnd::Applied
+        | ReconcileEnd::Removed
+        | ReconcileEnd::Suspended
+        | ReconcileEnd::Interrupted(_) => Vec::new(),
     };
     status.kept = places(found.kept);
     conditions(&mut status, found);
-    if matches!(found.ended, Ended::Applied | Ended::Removed) && status.withheld.is_empty() {
+    if matches!(found.ended, ReconcileEnd::Applied | ReconcileEnd::Removed) && status.withheld.is_empty() {
         status.applied_commit = Some(found.commit.to_string());
         status.folder = found.folder.map(str::to_owned);
     }
-    if !matches!(found.ended, Ended::Suspended) {
+    if !matches!(found.ended, ReconcileEnd::Suspended) {
         status.attempted_commit = Some(found.commit.to_string());
     }
     // Also of one that is suspended: by its files it is known again when it moves.
@@ -85,7 +88,7 @@ fn places(reasons: &[Reason]) -> Vec<PlaceStatus> {
     reasons.iter().take(REASONS).map(Reason::to_status).collect()
 }
 
-fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
+fn conditions(status: &mut ManagedClusterStatus, found: &ReconcileFindings<'_>) {
     use ConditionStatus::{False, True, Unknown};
     use ConditionType::{Applied, Ready, Reconciling, Refused, RolledOut, Stalled};
 
@@ -104,7 +107,7 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
     let withheld = !status.withheld.is_empty();
     let hindrance = services::hindrance(found.services, &status.services);
     match found.ended {
-        Ended::Applied => {
+        ReconcileEnd::Applied => {
             says.that(Refused, False, "Accepted", "");
             if withheld {
                 says.that(Applied, False, "WorkersWithheld", &status.withheld.join("\n"));
@@ -144,14 +147,14 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
                 }
             }
         }
-        Ended::Removed => {
+        ReconcileEnd::Removed => {
             says.that(Refused, False, "Accepted", "");
             says.that(Applied, True, REMOVED, "the cluster was deleted, as its capstan.yaml says");
             says.conditions.clear(Stalled);
             says.conditions.clear(Reconciling);
             says.that(Ready, True, REMOVED, "its folder can be removed from Git");
         }
-        Ended::Refused(reasons) => {
+        ReconcileEnd::Refused(reasons) => {
             let (reason, message) = (first(reasons), lines(reasons));
             says.that(Refused, True, reason, &message);
             says.that(Applied, False, "Refused", &message);
@@ -159,7 +162,7 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
             says.conditions.clear(Reconciling);
             says.that(Ready, False, "Refused", &message);
         }
-        Ended::Waiting(reasons) => {
+        ReconcileEnd::Waiting(reasons) => {
             let (reason, message) = (first(reasons), lines(reasons));
             says.that(Refused, False, "Waiting", "");
             says.that(Applied, False, reason, &message);
@@ -167,13 +170,13 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
             says.that(Reconciling, True, reason, &message);
             says.that(Ready, False, reason, &message);
         }
-        Ended::Failed(failure) => {
+        ReconcileEnd::Failed(failure) => {
             says.that(Applied, False, failure.kind, &failure.message);
             says.conditions.clear(Stalled);
             says.that(Reconciling, True, "Retrying", &failure.message);
             says.that(Ready, False, failure.kind, &failure.message);
         }
-        Ended::Suspended => {
+        ReconcileEnd::Suspended => {
             says.conditions.clear(Reconciling);
             says.conditions.clear(Stalled);
             says.that(
@@ -183,7 +186,7 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
                 "`suspend` is set, here or in the Fleet: nothing is applied",
             );
         }
-        Ended::Interrupted(_) => {}
+        ReconcileEnd::Interrupted(_) => {}
     }
 }
 
@@ -200,7 +203,11 @@ fn lines(reasons: &[Reason]) -> String {
 }
 
 /// What people who look at the ManagedCluster are told, each change of state once.
-pub fn notes(before: &ManagedClusterStatus, after: &ManagedClusterStatus, found: &Found<'_>) -> Vec<Note> {
+pub fn notes(
+    before: &ManagedClusterStatus,
+    after: &ManagedClusterStatus,
+    found: &ReconcileFindings<'_>,
+) -> Vec<Note> {
     let mut notes = services::notes(before, after);
     let commit = found.commit.as_str().get(..12).unwrap_or_default();
     if found.applied > 0 {
@@ -218,13 +225,13 @@ pub fn notes(before: &ManagedClusterStatus, after: &ManagedClusterStatus, found:
         });
     }
     match found.ended {
-        Ended::Refused(reasons) if before.refused != after.refused => {
+        ReconcileEnd::Refused(reasons) if before.refused != after.refused => {
             notes.push(Note { tone: Tone::Warning, reason: "Refused", message: lines(reasons) });
         }
-        Ended::Waiting(reasons) if before.refused != after.refused => {
+        ReconcileEnd::Waiting(reasons) if before.refused != after.refused => {
             notes.push(Note { tone: Tone::Normal, reason: "Waiting", message: lines(reasons) });
         }
-        Ended::Failed(failure) => {
+        ReconcileEnd::Failed(failure) => {
             notes.push(Note { tone: Tone::Warning, reason: "Failed", message: failure.message.clone() });
         }
         _ => {}
@@ -254,20 +261,20 @@ fn objects(count: usize) -> String {
 /// of a status that was written long ago, or just before a death.
 pub fn report(
     after: &ManagedClusterStatus,
-    found: &Found<'_>,
+    found: &ReconcileFindings<'_>,
     object: Option<ObjectId>,
-    verdict: Option<&Verdict>,
+    verdict: Option<&RolloutVerdict>,
 ) -> Option<ClusterReport> {
     let (outcome, refused) = match found.ended {
-        Ended::Interrupted(_) | Ended::Suspended => return None,
+        ReconcileEnd::Interrupted(_) | ReconcileEnd::Suspended => return None,
         // Nobody's fault in Git: it is tried again, and the status says so.
-        Ended::Failed(failure) if failure.reasons.is_empty() => return None,
-        Ended::Failed(failure) => (Outcome::Failed, failure.reasons.clone()),
-        Ended::Refused(reasons) => (Outcome::Refused, reasons.clone()),
-        Ended::Waiting(reasons) => (Outcome::Waiting, reasons.clone()),
-        Ended::Removed => (Outcome::Removed, Vec::new()),
+        ReconcileEnd::Failed(failure) if failure.reasons.is_empty() => return None,
+        ReconcileEnd::Failed(failure) => (ReportOutcome::Failed, failure.reasons.clone()),
+        ReconcileEnd::Refused(reasons) => (ReportOutcome::Refused, reasons.clone()),
+        ReconcileEnd::Waiting(reasons) => (ReportOutcome::Waiting, reasons.clone()),
+        ReconcileEnd::Removed => (ReportOutcome::Removed, Vec::new()),
         // Why services are not ready, and what the cloud does not give.
-        Ended::Applied => (Outcome::Applied, found.services.reasons()),
+        ReconcileEnd::Applied => (ReportOutcome::Applied, found.services.reasons()),
     };
     let parse = |text: &Option<String>| text.as_deref().and_then(|text| CommitId::parse(text).ok());
     Some(ClusterReport {
@@ -355,7 +362,7 @@ mod tests {
     use capstan_plan::settings::ServiceRole;
 
     use super::*;
-    use crate::outcome::{Failure, Interruption};
+    use crate::outcome::{Interruption, ReconcileFailure};
     use crate::resources::RolloutStatus;
 
     const COMMIT: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -369,24 +376,28 @@ mod tests {
         ManagedClusterStatus { rollout: state.and_then(rollout), ..ManagedClusterStatus::default() }
     }
 
-    fn failed(reasons: Vec<Reason>) -> Ended {
-        Ended::Failed(Failure { kind: "Unreachable", message: "it does not answer".to_owned(), reasons })
+    fn failed(reasons: Vec<Reason>) -> ReconcileEnd {
+        ReconcileEnd::Failed(ReconcileFailure {
+            kind: "Unreachable",
+            message: "it does not answer".to_owned(),
+            reasons,
+        })
     }
 
-    fn waits(kind: &'static str) -> Ended {
-        Ended::Waiting(vec![Reason::plain(kind, "it waits")])
+    fn waits(kind: &'static str) -> ReconcileEnd {
+        ReconcileEnd::Waiting(vec![Reason::plain(kind, "it waits")])
     }
 
-    fn refused(kind: &'static str) -> Ended {
-        Ended::Refused(vec![Reason::plain(kind, "no")])
+    fn refused(kind: &'static str) -> ReconcileEnd {
+        ReconcileEnd::Refused(vec![Reason::plain(kind, "no")])
     }
 
     /// What follows from an end, for a cluster that was looked at for the first time.
-    fn with<T>(ended: &Ended, judge: impl FnOnce(&Found<'_>) -> T) -> T {
+    fn with<T>(ended: &ReconcileEnd, judge: impl FnOnce(&ReconcileFindings<'_>) -> T) -> T {
         let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
         let commit = CommitId::parse(COMMIT).unwrap();
         let services = ServicesFound::default();
-        judge(&Found {
+        judge(&ReconcileFindings {
             cluster: &cluster,
             commit: &commit,
             folder: Some("f1"),
@@ -421,7 +432,7 @@ mod tests {
         use ConditionType::{Applied, Ready, Reconciling, Refused, Stalled};
         use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
         // Ready, Applied, Refused, Reconciling, Stalled: + holds, ! does not, ? nobody can tell, - nothing is said.
-        let applied = || Ended::Applied;
+        let applied = || ReconcileEnd::Applied;
         for (ended, rollout, expected) in [
             (applied(), None, ["+Done", "+Applied", "!Accepted", "-", "-"]),
             (applied(), Some(Done), ["+Done", "+Applied", "!Accepted", "-", "-"]),
@@ -429,18 +440,18 @@ mod tests {
             (applied(), Some(Waiting), ["!Waiting", "+Applied", "!Accepted", "+Waiting", "-"]),
             (applied(), Some(Stuck), ["!Stuck", "+Applied", "!Accepted", "-", "+Stuck"]),
             (applied(), Some(Unknown), ["?RolloutUnknown", "+Applied", "!Accepted", "-", "-"]),
-            (Ended::Removed, None, ["+Removed", "+Removed", "!Accepted", "-", "-"]),
+            (ReconcileEnd::Removed, None, ["+Removed", "+Removed", "!Accepted", "-", "-"]),
             (refused("Invalid"), Some(Done), ["!Refused", "!Refused", "+Invalid", "-", "+Refused"]),
             (
                 refused("overlay-loses-target"),
                 None,
                 ["!Refused", "!Refused", "+OverlayLosesTarget", "-", "+Refused"],
             ),
-            (Ended::Refused(Vec::new()), None, ["!Refused", "!Refused", "+Refused", "-", "+Refused"]),
+            (ReconcileEnd::Refused(Vec::new()), None, ["!Refused", "!Refused", "+Refused", "-", "+Refused"]),
             (waits("RollsLater"), Some(Done), ["!RollsLater", "!RollsLater", "!Waiting", "+RollsLater", "-"]),
             (failed(Vec::new()), Some(Done), ["!Unreachable", "!Unreachable", "-", "+Retrying", "-"]),
-            (Ended::Suspended, Some(Rolling), ["!Suspended", "-", "-", "-", "-"]),
-            (Ended::Interrupted(Interruption::Stopping), Some(Stuck), ["-", "-", "-", "-", "-"]),
+            (ReconcileEnd::Suspended, Some(Rolling), ["!Suspended", "-", "-", "-", "-"]),
+            (ReconcileEnd::Interrupted(Interruption::Stopping), Some(Stuck), ["-", "-", "-", "-", "-"]),
         ] {
             let after =
                 with(&ended, |found| settle(&ManagedClusterStatus::default(), status(rollout), found));
@@ -457,7 +468,7 @@ mod tests {
         {
             let withheld = vec!["MachineDeployment my-org/md waits".to_owned()];
             let before = ManagedClusterStatus { withheld, ..status(rollout) };
-            let after = with(&Ended::Applied, |found| {
+            let after = with(&ReconcileEnd::Applied, |found| {
                 settle(&ManagedClusterStatus::default(), before.clone(), found)
             });
             let all = [Ready, Applied, Reconciling].map(|kind| said(&after, kind));
@@ -499,7 +510,7 @@ mod tests {
         ] {
             let service = ServiceStatus { state, ..ServiceStatus::new("cni", ServiceRole::Cni) };
             let before = ManagedClusterStatus { services: vec![service], ..status(rollout) };
-            let after = with(&Ended::Applied, |found| {
+            let after = with(&ReconcileEnd::Applied, |found| {
                 settle(&ManagedClusterStatus::default(), before.clone(), found)
             });
             let all = [Ready, Reconciling, Stalled, ServicesReady].map(|kind| said(&after, kind));
@@ -509,13 +520,14 @@ mod tests {
 
     #[test]
     fn a_commit_that_changes_nothing_of_a_cluster_is_no_news_of_it() {
-        let first =
-            with(&Ended::Applied, |found| settle(&ManagedClusterStatus::default(), status(None), found));
+        let first = with(&ReconcileEnd::Applied, |found| {
+            settle(&ManagedClusterStatus::default(), status(None), found)
+        });
         assert_eq!(first.applied_commit.as_deref(), Some(COMMIT));
-        let ended = Ended::Applied;
+        let ended = ReconcileEnd::Applied;
         let again = with(&ended, |found| {
             let later = CommitId::parse("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb").unwrap();
-            settle(&first, first.clone(), &Found { commit: &later, ..*found })
+            settle(&first, first.clone(), &ReconcileFindings { commit: &later, ..*found })
         });
         assert_eq!(again, first);
         // What failed in between is news.
@@ -528,14 +540,14 @@ mod tests {
     fn the_bot_hears_what_somebody_may_have_to_answer_for() {
         let blamed = || vec![Reason::plain("Invalid", "no")];
         for (ended, expected) in [
-            (Ended::Applied, Some(Outcome::Applied)),
-            (Ended::Removed, Some(Outcome::Removed)),
-            (refused("Invalid"), Some(Outcome::Refused)),
-            (waits("RollsLater"), Some(Outcome::Waiting)),
-            (failed(blamed()), Some(Outcome::Failed)),
+            (ReconcileEnd::Applied, Some(ReportOutcome::Applied)),
+            (ReconcileEnd::Removed, Some(ReportOutcome::Removed)),
+            (refused("Invalid"), Some(ReportOutcome::Refused)),
+            (waits("RollsLater"), Some(ReportOutcome::Waiting)),
+            (failed(blamed()), Some(ReportOutcome::Failed)),
             (failed(Vec::new()), None),
-            (Ended::Suspended, None),
-            (Ended::Interrupted(Interruption::Superseded), None),
+            (ReconcileEnd::Suspended, None),
+            (ReconcileEnd::Interrupted(Interruption::Superseded), None),
         ] {
             let told = with(&ended, |found| report(&ManagedClusterStatus::default(), found, None, None));
             assert_eq!(told.map(|told| told.outcome), expected, "{ended:?}");
@@ -555,7 +567,7 @@ mod tests {
             (Some(Done), Some(Unknown), None),
             (Some(Rolling), None, None),
         ] {
-            let told = with(&Ended::Applied, |found| notes(&status(before), &status(after), found));
+            let told = with(&ReconcileEnd::Applied, |found| notes(&status(before), &status(after), found));
             let told: Vec<&str> = told.iter().map(|note| note.reason).collect();
             assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{before:?} to {after:?}");
         }

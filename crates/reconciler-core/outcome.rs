@@ -17,7 +17,7 @@ pub enum Interruption {
 
 /// How a reconciliation ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum ReconcileEnd {
     /// Everything is applied that may be applied now.
     Applied,
     /// Everything is deleted, as `delete: cluster` says.
@@ -31,12 +31,12 @@ pub enum Ended {
     /// It was ended early; what was done stands in the inventory.
     Interrupted(Interruption),
     /// The API server, or the bot where its word is needed, did not do its part.
-    Failed(Failure),
+    Failed(ReconcileFailure),
 }
 
 /// Why a reconciliation failed that may succeed next time.
 #[derive(Debug)]
-pub struct Failure {
+pub struct ReconcileFailure {
     /// A word of a closed set.
     pub kind: &'static str,
     /// What was being done, and what was answered.
@@ -45,7 +45,7 @@ pub struct Failure {
     pub reasons: Vec<Reason>,
 }
 
-impl From<LiveError> for Failure {
+impl From<LiveError> for ReconcileFailure {
     fn from(error: LiveError) -> Self {
         let kind = error.refusal().map_or(error.kind(), |refusal| refusal.kind.as_str());
         Self { kind, message: error.to_string(), reasons: Vec::new() }

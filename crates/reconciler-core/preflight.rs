@@ -32,14 +32,14 @@ pub const fn unrendered(failed: &TrialFailed) -> Option<&'static str> {
 
 /// What was found so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct PreflightFindings {
     /// Why.
     pub reasons: Vec<Reason>,
     /// Whether something cannot be told before the merge: that is no yes.
     is_untold: bool,
 }
 
-impl Found {
+impl PreflightFindings {
     /// It would be refused.
     pub fn refuses(&mut self, reason: Reason) {
         self.reasons.push(reason);
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn the_verdict_is_the_worst_that_was_found() {
         use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
-        type Finds = fn(&mut Found);
+        type Finds = fn(&mut PreflightFindings);
         let rows: [(&str, &[Finds], PreflightVerdict); 14] = [
             ("nothing", &[], Accepted),
             ("a refusal", &[|found| found.refuses(reason("Invalid"))], Rejected),
@@ -195,7 +195,7 @@ mod tests {
             ("a secret that is missing", &[|found| found.of_secret(reason("SecretMissing"))], Rejected),
         ];
         for (what, finds, expected) in rows {
-            let mut found = Found::default();
+            let mut found = PreflightFindings::default();
             finds.iter().for_each(|find| find(&mut found));
             assert_eq!(found.verdict(), expected, "{what}");
         }

@@ -1,7 +1,7 @@
 //! Why something is not done, with the object, the field and the file that it speaks of.
 
 use capstan_kustomize::render::{PatchUse, RenderedObject};
-use capstan_live::applying::{GuardBroken, Outside, Refusal};
+use capstan_live::applying::{ApiRefusal, ForeignObject, GuardBroken};
 use capstan_model::finding::{Place, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -64,7 +64,7 @@ impl Reason {
     }
 
     /// Something that a folder may not bring.
-    pub fn of_outside(outside: &Outside) -> Self {
+    pub fn of_outside(outside: &ForeignObject) -> Self {
         Self {
             object: Some(outside.object.clone()),
             field: Some(outside.field.clone()),
@@ -103,7 +103,7 @@ impl Reason {
     }
 
     /// What the API server answered about a rendered object.
-    pub fn of_refusal(refusal: &Refusal, object: &RenderedObject) -> Self {
+    pub fn of_refusal(refusal: &ApiRefusal, object: &RenderedObject) -> Self {
         let (field, written) = refusal.place(object);
         Self {
             object: Some(object.id.clone()),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::owners::Form;
-use capstan_live::rollout::observed::Verdict;
+use capstan_live::owners::OwnersForm;
+use capstan_live::rollout::observed::RolloutVerdict;
 use capstan_live::services::Summary;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
@@ -12,7 +12,7 @@ use capstan_plan::settings::PublishedAt;
 use capstan_plan::templates::TemplateNames;
 
 use crate::reason::Reason;
-use crate::resources::{KeyRecipient, Phase};
+use crate::resources::{ClusterPhase, KeyRecipient};
 
 /// A commit that the bot wants judged before it is merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Preflight {
 
 /// What the bot has for this management cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct PendingWork {
     /// The tip of the default branch.
     pub commit: Option<CommitId>,
     /// Questions that are open.
@@ -63,7 +63,7 @@ pub enum PreflightVerdict {
 
 /// How the reconciliation of one cluster ended, as far as the bot cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReportOutcome {
     /// Everything is applied that may be applied now.
     Applied,
     /// Everything is deleted, as a tombstone says.
@@ -88,16 +88,16 @@ pub struct ClusterReport {
     /// The `Cluster` object, so that the bot knows where it lives.
     pub object: Option<ObjectId>,
     /// How the reconciliation ended.
-    pub outcome: Outcome,
+    pub outcome: ReportOutcome,
     /// Why nothing of it is applied, what it waits for, what failed, or what services and the cloud lack; empty where all
     /// is well.
     pub refused: Vec<Reason>,
     /// How far it is applied.
-    pub phase: Option<Phase>,
+    pub phase: Option<ClusterPhase>,
     /// How the services inside the cluster stand; `None` where it has none.
     pub services: Option<Summary>,
     /// How the machines stand; `None` where it was not judged.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<RolloutVerdict>,
     /// What its owners can have a key in, without the file's content; `None` where they can have none.
     pub owners_file: Option<OwnersFile>,
     /// The live names of templates.
@@ -112,7 +112,7 @@ pub struct OwnersFile {
     /// The cluster.
     pub cluster: ClusterId,
     /// What it is.
-    pub form: Form,
+    pub form: OwnersForm,
     /// The file: encrypted, or without any secret.
     pub content: Vec<u8>,
     /// Its SHA-256 in lowercase hex digits.

@@ -4,7 +4,7 @@ use capstan_live::installing::OWNED_ELSEWHERE;
 use jiff::Timestamp;
 
 use crate::cloud_kinds::CLOUD_CONTROLLER_MISSING;
-use crate::outcome::{Ended, Interruption};
+use crate::outcome::{Interruption, ReconcileEnd};
 use crate::reason::{ADOPTION_NEEDED, KUBERNETES_NOT_ALLOWED, ROLLS_LATER, Reason};
 use crate::resources::RolloutState;
 
@@ -25,9 +25,9 @@ pub enum Requeue {
 
 /// What a reconciliation came to.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn<'t> {
+pub struct ReconcileTurn<'t> {
     /// How it ended.
-    pub ended: &'t Ended,
+    pub ended: &'t ReconcileEnd,
     /// How the machines stand; `None` where nobody knows.
     pub rollout: Option<RolloutState>,
     /// When nothing of the machines happens before, or nothing is tried.
@@ -36,7 +36,7 @@ pub struct Turn<'t> {
     pub again: bool,
 }
 
-impl Turn<'_> {
+impl ReconcileTurn<'_> {
     /// Whether machines of it are being replaced.
     pub fn is_rolling(&self) -> bool {
         self.put_off_until.is_none()
@@ -47,19 +47,24 @@ impl Turn<'_> {
     pub fn requeue(&self) -> Requeue {
         let moves = self.is_rolling() || self.again;
         match self.ended {
-            Ended::Applied if moves => Requeue::Soon,
+            ReconcileEnd::Applied if moves => Requeue::Soon,
             // Nothing moves until a person says so, or another cluster is done, which is seen at once.
-            Ended::Waiting(reasons) if all(reasons, &[ADOPTION_NEEDED, ROLLS_LATER]) => Requeue::Usual,
-            Ended::Waiting(reasons) if !moves && all(reasons, &[KUBERNETES_NOT_ALLOWED]) => Requeue::Usual,
-            Ended::Waiting(_) => Requeue::Soon,
+            ReconcileEnd::Waiting(reasons) if all(reasons, &[ADOPTION_NEEDED, ROLLS_LATER]) => Requeue::Usual,
+            ReconcileEnd::Waiting(reasons) if !moves && all(reasons, &[KUBERNETES_NOT_ALLOWED]) => {
+                Requeue::Usual
+            }
+            ReconcileEnd::Waiting(_) => Requeue::Soon,
             // An operator that is scaled down is nobody's news here, and neither is a controller that somebody installs.
-            Ended::Refused(reasons) if any(reasons, &[OWNED_ELSEWHERE, CLOUD_CONTROLLER_MISSING]) => {
+            ReconcileEnd::Refused(reasons) if any(reasons, &[OWNED_ELSEWHERE, CLOUD_CONTROLLER_MISSING]) => {
                 Requeue::Soon
             }
-            Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
-            Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
-            Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
-            Ended::Failed(_) => Requeue::Retry,
+            ReconcileEnd::Applied
+            | ReconcileEnd::Removed
+            | ReconcileEnd::Refused(_)
+            | ReconcileEnd::Suspended => Requeue::Usual,
+            ReconcileEnd::Interrupted(Interruption::Superseded) => Requeue::Now,
+            ReconcileEnd::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
+            ReconcileEnd::Failed(_) => Requeue::Retry,
         }
     }
 }
@@ -75,33 +80,38 @@ fn any(reasons: &[Reason], kinds: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Failure;
+    use crate::outcome::ReconcileFailure;
 
     fn reasons(kinds: &[&'static str]) -> Vec<Reason> {
         kinds.iter().map(|kind| Reason::plain(kind, "")).collect()
     }
 
-    fn waits(kinds: &[&'static str]) -> Ended {
-        Ended::Waiting(reasons(kinds))
+    fn waits(kinds: &[&'static str]) -> ReconcileEnd {
+        ReconcileEnd::Waiting(reasons(kinds))
     }
 
-    fn refused(kinds: &[&'static str]) -> Ended {
-        Ended::Refused(reasons(kinds))
+    fn refused(kinds: &[&'static str]) -> ReconcileEnd {
+        ReconcileEnd::Refused(reasons(kinds))
     }
 
     #[test]
     fn whoever_waits_is_looked_at_soon_unless_a_person_or_another_cluster_is_waited_for() {
         use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
-        let failed =
-            || Ended::Failed(Failure { kind: "Unreachable", message: String::new(), reasons: Vec::new() });
+        let failed = || {
+            ReconcileEnd::Failed(ReconcileFailure {
+                kind: "Unreachable",
+                message: String::new(),
+                reasons: Vec::new(),
+            })
+        };
         for (ended, rollout, again, expected) in [
-            (Ended::Applied, None, false, Requeue::Usual),
-            (Ended::Applied, Some(Done), false, Requeue::Usual),
-            (Ended::Applied, Some(Unknown), false, Requeue::Usual),
-            (Ended::Applied, Some(Rolling), false, Requeue::Soon),
-            (Ended::Applied, Some(Stuck), false, Requeue::Soon),
-            (Ended::Applied, Some(Waiting), false, Requeue::Soon),
-            (Ended::Applied, Some(Done), true, Requeue::Soon),
+            (ReconcileEnd::Applied, None, false, Requeue::Usual),
+            (ReconcileEnd::Applied, Some(Done), false, Requeue::Usual),
+            (ReconcileEnd::Applied, Some(Unknown), false, Requeue::Usual),
+            (ReconcileEnd::Applied, Some(Rolling), false, Requeue::Soon),
+            (ReconcileEnd::Applied, Some(Stuck), false, Requeue::Soon),
+            (ReconcileEnd::Applied, Some(Waiting), false, Requeue::Soon),
+            (ReconcileEnd::Applied, Some(Done), true, Requeue::Soon),
             (waits(&["SecretNotResolved"]), Some(Done), false, Requeue::Soon),
             (waits(&["AdoptionNeeded"]), Some(Done), false, Requeue::Usual),
             (waits(&["RollsLater"]), Some(Rolling), true, Requeue::Usual),
@@ -114,15 +124,15 @@ mod tests {
             (refused(&["VersionBelowLive"]), Some(Rolling), true, Requeue::Usual),
             (refused(&["OwnedElsewhere"]), None, false, Requeue::Soon),
             (refused(&["VersionBelowLive", "CloudControllerMissing"]), None, false, Requeue::Soon),
-            (Ended::Removed, None, true, Requeue::Usual),
-            (Ended::Suspended, Some(Rolling), true, Requeue::Usual),
-            (Ended::Interrupted(Interruption::Superseded), None, false, Requeue::Now),
-            (Ended::Interrupted(Interruption::Stopping), None, false, Requeue::Usual),
-            (Ended::Interrupted(Interruption::Unconfirmed), None, true, Requeue::Usual),
+            (ReconcileEnd::Removed, None, true, Requeue::Usual),
+            (ReconcileEnd::Suspended, Some(Rolling), true, Requeue::Usual),
+            (ReconcileEnd::Interrupted(Interruption::Superseded), None, false, Requeue::Now),
+            (ReconcileEnd::Interrupted(Interruption::Stopping), None, false, Requeue::Usual),
+            (ReconcileEnd::Interrupted(Interruption::Unconfirmed), None, true, Requeue::Usual),
             (failed(), Some(Done), false, Requeue::Retry),
             (failed(), Some(Rolling), true, Requeue::Retry),
         ] {
-            let turn = Turn { ended: &ended, rollout, put_off_until: None, again };
+            let turn = ReconcileTurn { ended: &ended, rollout, put_off_until: None, again };
             assert_eq!(turn.requeue(), expected, "{ended:?} {rollout:?} {again}");
         }
     }
@@ -130,9 +140,9 @@ mod tests {
     #[test]
     fn machines_that_wait_for_their_time_are_not_looked_at_before() {
         let put_off_until = Some(Timestamp::from_second(1_800_000_000).unwrap());
-        let (rollout, ended) = (Some(RolloutState::Waiting), Ended::Applied);
-        let turn = Turn { ended: &ended, rollout, put_off_until, again: false };
+        let (rollout, ended) = (Some(RolloutState::Waiting), ReconcileEnd::Applied);
+        let turn = ReconcileTurn { ended: &ended, rollout, put_off_until, again: false };
         assert_eq!((turn.is_rolling(), turn.requeue()), (false, Requeue::Usual));
-        assert_eq!(Turn { again: true, ..turn }.requeue(), Requeue::Soon);
+        assert_eq!(ReconcileTurn { again: true, ..turn }.requeue(), Requeue::Soon);
     }
 }

@@ -1,9 +1,9 @@
 //! Whether a cluster replaces machines, as its status tells and as a look at it ended. How many may at a time is
 //! [`capstan_live::rolling`]'s.
 
-use crate::outcome::Ended;
+use crate::outcome::ReconcileEnd;
 use crate::reason::{KUBERNETES_NOT_ALLOWED, ROLLS_LATER};
-use crate::resources::{ManagedClusterStatus, Phase, RolloutState};
+use crate::resources::{ClusterPhase, ManagedClusterStatus, RolloutState};
 
 /// Whether a cluster replaces machines, as its status tells a process that has not seen it begin.
 pub fn replaces(status: &ManagedClusterStatus) -> bool {
@@ -21,12 +21,12 @@ pub struct AfterTurn {
 
 impl AfterTurn {
     /// Of a look that ended so. `counted` says whether it counted among those that replace machines before.
-    pub fn of(status: &ManagedClusterStatus, ended: &Ended, counted: bool) -> Self {
-        let waits_for = |kind: &str| matches!(ended, Ended::Waiting(reasons) if reasons.iter().any(|reason| reason.kind == kind));
+    pub fn of(status: &ManagedClusterStatus, ended: &ReconcileEnd, counted: bool) -> Self {
+        let waits_for = |kind: &str| matches!(ended, ReconcileEnd::Waiting(reasons) if reasons.iter().any(|reason| reason.kind == kind));
         let waits = waits_for(ROLLS_LATER);
         // Whoever has begun goes on until the last part is applied. Whose control plane waits for a person does not.
         let goes_on = counted && is_open(status) && !waits_for(KUBERNETES_NOT_ALLOWED);
-        let is_over = matches!(ended, Ended::Removed) || waits;
+        let is_over = matches!(ended, ReconcileEnd::Removed) || waits;
         Self { replaces: !is_over && was_whole(status) && (goes_on || moves(status)), waits }
     }
 }
@@ -38,7 +38,7 @@ const fn was_whole(status: &ManagedClusterStatus) -> bool {
 
 /// Whether a part of the change waits for another one.
 const fn is_open(status: &ManagedClusterStatus) -> bool {
-    matches!(status.phase, Some(Phase::ControlPlane | Phase::Workers))
+    matches!(status.phase, Some(ClusterPhase::ControlPlane | ClusterPhase::Workers))
 }
 
 /// Whether machines are seen to be replaced. What waits for its own time replaces nothing yet.
@@ -53,7 +53,11 @@ mod tests {
     use crate::reason::Reason;
     use crate::resources::RolloutStatus;
 
-    fn status(applied: bool, phase: Option<Phase>, rollout: Option<RolloutState>) -> ManagedClusterStatus {
+    fn status(
+        applied: bool,
+        phase: Option<ClusterPhase>,
+        rollout: Option<RolloutState>,
+    ) -> ManagedClusterStatus {
         let rollout = rollout.map(|state| RolloutStatus {
             state,
             ready: 1,
@@ -68,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_process_that_follows_a_death_knows_by_the_status_who_replaces_machines() {
-        use Phase::{ControlPlane, Done, Workers};
+        use ClusterPhase::{ControlPlane, Done, Workers};
         use RolloutState::{Done as Rolled, Rolling, Stuck, Unknown, Waiting};
         for (applied, phase, rollout, expected) in [
             (true, Some(ControlPlane), None, true),
@@ -93,22 +97,22 @@ mod tests {
 
     #[test]
     fn whoever_has_begun_counts_until_the_last_part_is_applied() {
-        use Phase::{Done, Workers};
+        use ClusterPhase::{Done, Workers};
         use RolloutState::{Done as Rolled, Rolling};
-        let waits = |kind: &'static str| Ended::Waiting(vec![Reason::plain(kind, "")]);
+        let waits = |kind: &'static str| ReconcileEnd::Waiting(vec![Reason::plain(kind, "")]);
         let whole = |phase, rollout| status(true, Some(phase), Some(rollout));
         for (status, ended, counted, expected) in [
-            (whole(Workers, Rolled), Ended::Applied, true, (true, false)),
-            (whole(Workers, Rolled), Ended::Applied, false, (false, false)),
+            (whole(Workers, Rolled), ReconcileEnd::Applied, true, (true, false)),
+            (whole(Workers, Rolled), ReconcileEnd::Applied, false, (false, false)),
             (whole(Workers, Rolled), waits("TopologyNotReconciled"), true, (true, false)),
-            (whole(Done, Rolling), Ended::Applied, false, (true, false)),
-            (whole(Done, Rolled), Ended::Applied, true, (false, false)),
-            (whole(Done, Rolling), Ended::Removed, true, (false, false)),
+            (whole(Done, Rolling), ReconcileEnd::Applied, false, (true, false)),
+            (whole(Done, Rolled), ReconcileEnd::Applied, true, (false, false)),
+            (whole(Done, Rolling), ReconcileEnd::Removed, true, (false, false)),
             (whole(Done, Rolling), waits(ROLLS_LATER), false, (false, true)),
             (whole(Workers, Rolled), waits(ROLLS_LATER), true, (false, true)),
             (whole(Workers, Rolled), waits(KUBERNETES_NOT_ALLOWED), true, (false, false)),
             (whole(Workers, Rolling), waits(KUBERNETES_NOT_ALLOWED), true, (true, false)),
-            (status(false, Some(Workers), Some(Rolling)), Ended::Applied, true, (false, false)),
+            (status(false, Some(Workers), Some(Rolling)), ReconcileEnd::Applied, true, (false, false)),
         ] {
             let after = AfterTurn::of(&status, &ended, counted);
             assert_eq!((after.replaces, after.waits), expected, "{ended:?} {counted} {status:?}");

@@ -33,7 +33,7 @@ impl<T: Copy + Ord + Add<Duration, Output = T> + Sub<T, Output = Duration>> Time
 /// Turns of all clusters of a Fleet.
 #[derive(Debug)]
 pub struct Schedule<T> {
-    entries: BTreeMap<ClusterId, Entry<T>>,
+    entries: BTreeMap<ClusterId, ScheduleEntry<T>>,
 }
 
 impl<T> Default for Schedule<T> {
@@ -43,9 +43,9 @@ impl<T> Default for Schedule<T> {
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct ScheduleEntry<T> {
     due: T,
-    state: State,
+    state: EntryState,
     failures: u32,
     stirs: Stirs<T>,
 }
@@ -59,11 +59,11 @@ struct Stirs<T> {
     is_pending: bool,
 }
 
-impl<T> Entry<T> {
+impl<T> ScheduleEntry<T> {
     const fn new(due: T) -> Self {
         Self {
             due,
-            state: State::Waiting,
+            state: EntryState::Waiting,
             failures: 0,
             stirs: Stirs { count: 0, last: None, is_pending: false },
         }
@@ -71,7 +71,7 @@ impl<T> Entry<T> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum EntryState {
     Waiting,
     Running,
     /// Running, and asked for meanwhile.
@@ -83,26 +83,26 @@ impl<T: Time> Schedule<T> {
     pub fn keep<'c>(&mut self, clusters: impl IntoIterator<Item = &'c ClusterId>, now: T) {
         let mut earlier = std::mem::take(&mut self.entries);
         for id in clusters {
-            let entry = earlier.remove(id).unwrap_or(Entry::new(now));
+            let entry = earlier.remove(id).unwrap_or(ScheduleEntry::new(now));
             self.entries.insert(id.clone(), entry);
         }
         // What runs is let run: its end is awaited.
-        self.entries.extend(earlier.into_iter().filter(|(_, entry)| entry.state != State::Waiting));
+        self.entries.extend(earlier.into_iter().filter(|(_, entry)| entry.state != EntryState::Waiting));
     }
 
     /// The cluster is due at that time at the latest. One that runs gets another reconciliation afterwards.
     pub fn ask(&mut self, id: &ClusterId, at: T) {
         if let Some(entry) = self.entries.get_mut(id) {
             match entry.state {
-                State::Waiting => entry.due = entry.due.min(at),
-                State::Running | State::RunningAgain => entry.state = State::RunningAgain,
+                EntryState::Waiting => entry.due = entry.due.min(at),
+                EntryState::Running | EntryState::RunningAgain => entry.state = EntryState::RunningAgain,
             }
         }
     }
 
     /// The cluster is due at that time at the earliest, where it has not begun.
     pub fn put_off(&mut self, id: &ClusterId, until: T) {
-        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.state == State::Waiting) {
+        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.state == EntryState::Waiting) {
             entry.due = entry.due.max(until);
         }
     }
@@ -135,19 +135,19 @@ impl<T: Time> Schedule<T> {
 
     /// Whether the cluster is reconciled now.
     pub fn runs(&self, id: &ClusterId) -> bool {
-        self.entries.get(id).is_some_and(|entry| entry.state != State::Waiting)
+        self.entries.get(id).is_some_and(|entry| entry.state != EntryState::Waiting)
     }
 
     /// When the next reconciliation is due that has not begun.
     pub fn next(&self) -> Option<T> {
-        self.entries.values().filter(|entry| entry.state == State::Waiting).map(|entry| entry.due).min()
+        self.entries.values().filter(|entry| entry.state == EntryState::Waiting).map(|entry| entry.due).min()
     }
 
     /// Begins the reconciliation that has been due longest.
     pub fn begin(&mut self, now: T) -> Option<ClusterId> {
-        let waiting = self.entries.iter_mut().filter(|(_, entry)| entry.state == State::Waiting);
+        let waiting = self.entries.iter_mut().filter(|(_, entry)| entry.state == EntryState::Waiting);
         let (id, entry) = waiting.min_by_key(|(_, entry)| entry.due).filter(|(_, entry)| entry.due <= now)?;
-        entry.state = State::Running;
+        entry.state = EntryState::Running;
         entry.stirs.is_pending = false;
         Some(id.clone())
     }
@@ -155,8 +155,8 @@ impl<T: Time> Schedule<T> {
     /// Ends a reconciliation. `chance` is a random number from 0 to 1, so that clusters do not move in step.
     pub fn end(&mut self, id: &ClusterId, need: Requeue, interval: Duration, chance: f64, now: T) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        let again = entry.state == State::RunningAgain;
-        entry.state = State::Waiting;
+        let again = entry.state == EntryState::RunningAgain;
+        entry.state = EntryState::Waiting;
         entry.failures = match need {
             Requeue::Retry => entry.failures.saturating_add(1),
             Requeue::NotBegun => entry.failures,

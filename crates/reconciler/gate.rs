@@ -69,17 +69,17 @@ impl Gate {
 
     /// A place among the requests under way. No semaphore is ever closed. Who waits for its own place holds none beyond: so
     /// one cluster that does not answer takes no more places of all than it has of its own.
-    async fn place(&self) -> Place<'_> {
+    async fn place(&self) -> RequestSlot<'_> {
         let own = self.places.acquire().await.ok();
         let beyond = match &self.beyond {
             Some(beyond) => beyond.acquire().await.ok(),
             None => None,
         };
-        Place { _own: own, _beyond: beyond }
+        RequestSlot { _own: own, _beyond: beyond }
     }
 
     /// The same for something that is to be done so.
-    async fn place_to(&self, run: Run, doing: &str) -> Result<Place<'_>, LiveError> {
+    async fn place_to(&self, run: Run, doing: &str) -> Result<RequestSlot<'_>, LiveError> {
         let place = self.place().await;
         if run == Run::Real {
             self.check_leading(doing).await?;
@@ -89,7 +89,7 @@ impl Gate {
 }
 
 /// A place among the requests under way, until it is dropped.
-struct Place<'g> {
+struct RequestSlot<'g> {
     _own: Option<SemaphorePermit<'g>>,
     _beyond: Option<SemaphorePermit<'g>>,
 }

@@ -46,15 +46,15 @@ pub struct FolderCache {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CacheIndex {
     version: String,
     from: String,
     sha256: String,
     metadata_sha256: String,
 }
 
-/// What lies in a folder of components.
-struct Entry {
+/// An entry of a folder of components.
+struct CacheEntry {
     path: PathBuf,
     used: SystemTime,
     /// Of the components and their metadata; 0 where they went.
@@ -76,7 +76,7 @@ impl FolderCache {
     }
 
     fn entry(&self, repository: u64, wanted: &Wanted) -> PathBuf {
-        // What is recorded of them is no part of what they are.
+        // Their record is not part of their content.
         let parts = [
             wanted.kind.name(),
             &wanted.name,
@@ -91,7 +91,7 @@ impl FolderCache {
         let parent = entry.parent().unwrap_or(&self.folder);
         fs::create_dir_all(parent)?;
         let beside = tempfile::Builder::new().prefix(".new-").tempdir_in(parent)?;
-        let kept = Kept {
+        let kept = CacheIndex {
             version: published.version.clone(),
             from: published.from.clone(),
             sha256: published.sha256(),
@@ -124,7 +124,7 @@ impl FolderCache {
 }
 
 /// The folders of components in one, those that were wanted longest ago first.
-fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+fn entries(folder: &Path) -> io::Result<Vec<CacheEntry>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -136,7 +136,7 @@ fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
             continue;
         };
         let size = |name: &str| fs::metadata(path.join(name)).map_or(0, |file| file.len());
-        all.push(Entry { bytes: size(COMPONENTS) + size(METADATA), used, path });
+        all.push(CacheEntry { bytes: size(COMPONENTS) + size(METADATA), used, path });
     }
     all.sort_by_key(|entry| entry.used);
     Ok(all)
@@ -144,7 +144,7 @@ fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
 
 /// Removes files of components, first those of the first, until the others take no more than so many bytes; gives all
 /// back.
-fn let_go(all: Vec<Entry>, most: u64) -> io::Result<Vec<Entry>> {
+fn let_go(all: Vec<CacheEntry>, most: u64) -> io::Result<Vec<CacheEntry>> {
     let mut bytes: u64 = all.iter().map(|entry| entry.bytes).sum();
     for entry in all.iter().filter(|entry| entry.bytes > 0) {
         if bytes <= most {
@@ -171,12 +171,12 @@ impl ComponentCache for FolderCache {
     fn find(&self, repository: u64, wanted: &Wanted) -> KeptComponents {
         let entry = self.entry(repository, wanted);
         let kept = fs::read(entry.join(KEPT)).ok();
-        let Some(kept) = kept.and_then(|kept| serde_json::from_slice::<Kept>(&kept).ok()) else {
+        let Some(kept) = kept.and_then(|kept| serde_json::from_slice::<CacheIndex>(&kept).ok()) else {
             return KeptComponents::default();
         };
         let components = read(&entry.join(COMPONENTS), COMPONENTS_BYTES, &kept.sha256);
         let metadata = read(&entry.join(METADATA), METADATA_BYTES, &kept.metadata_sha256);
-        let Kept { version, from, sha256, .. } = kept;
+        let CacheIndex { version, from, sha256, .. } = kept;
         if components.is_none() && entry.join(COMPONENTS).exists() {
             tracing::warn!(folder = %entry.display(), "kept components are damaged: they are fetched again");
         }
@@ -184,7 +184,7 @@ impl ComponentCache for FolderCache {
         if published.is_some()
             && let Ok(file) = fs::File::options().append(true).open(entry.join(KEPT))
         {
-            // Whoever was wanted last goes last; where that cannot be noted, it goes sooner.
+            // The last used entry is removed last; where its time cannot be set, it is removed earlier.
             let _noted = file.set_modified(SystemTime::now());
         }
         let published =
@@ -265,7 +265,7 @@ mod tests {
         cache.keep(8, &wanted("v1.0.0"), &of("v1.0.0")).unwrap();
         for version in ["v1.0.0", "v1.0.1", "v1.0.2"] {
             cache.keep(7, &wanted(version), &of(version)).unwrap();
-            // Times of files may be told in hundredths of a second.
+            // Some file systems store times in hundredths of a second.
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let found = |repository, version| {

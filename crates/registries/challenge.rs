@@ -9,7 +9,7 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
-use super::http::{Ask, Http, bearer, parse, secret};
+use super::http::{Ask, RegistryHttp, bearer, parse, secret};
 use capstan_ports::{FetchError, SourceCredentials, gives_tokens_for};
 
 /// What to give where a registry refuses.
@@ -57,7 +57,7 @@ impl Challenge {
     /// enough for it.
     pub(super) async fn meet(
         &self,
-        http: &Http,
+        http: &RegistryHttp,
         registry: &Url,
         credentials: &SourceCredentials,
     ) -> Result<Option<HeaderValue>, FetchError> {
@@ -66,7 +66,7 @@ impl Challenge {
             address: registry.origin().ascii_serialization(),
             reason: reason.to_owned(),
         };
-        // What stands in the answer is not shown: it is a stranger's text.
+        // The answer is untrusted text and is not shown.
         let mut url = parse(realm).map_err(|_| unexpected("it names no valid address for a token"))?;
         if url.scheme() != registry.scheme() && url.scheme() != "https" {
             return Err(unexpected("it names a host without TLS for a token"));
@@ -95,7 +95,8 @@ impl Challenge {
             }
         };
         let told = http.send(&ask).await?.success(NAMES)?;
-        let given: Token = serde_json::from_slice(&told.body).map_err(|_| unexpected("it gives no token"))?;
+        let given: RegistryToken =
+            serde_json::from_slice(&told.body).map_err(|_| unexpected("it gives no token"))?;
         let token = given.token.or(given.access_token).ok_or_else(|| unexpected("it gives no token"))?;
         Ok(bearer(&token))
     }
@@ -103,7 +104,7 @@ impl Challenge {
 
 /// Both names are in use; never shown.
 #[derive(Deserialize)]
-struct Token {
+struct RegistryToken {
     token: Option<String>,
     access_token: Option<String>,
 }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::Files;
-use super::http::{Ask, Http, bearer, parse};
+use super::VersionFiles;
+use super::http::{Ask, RegistryHttp, bearer, parse};
 use capstan_ports::{FetchError, SourceCredentials};
 
 const NAMES: &str = "so it needs other credentials: set `GITHUB_TOKEN` in the environment, or `github-token` in the config Secret";
@@ -21,7 +21,7 @@ const ANSWER_BYTES: usize = 16 << 20;
 
 /// What the API says of a release.
 #[derive(Debug, Deserialize)]
-struct Release {
+struct ApiRelease {
     tag_name: String,
     #[serde(default)]
     draft: bool,
@@ -38,28 +38,28 @@ struct Asset {
 }
 
 /// The API of a repository.
-struct Repository<'a> {
-    http: &'a Http,
+struct RepositoryApi<'a> {
+    http: &'a RegistryHttp,
     release: &'a GitHubRelease,
     credentials: &'a SourceCredentials,
 }
 
 pub(super) async fn fetch(
-    http: &Http,
+    http: &RegistryHttp,
     release: &GitHubRelease,
     credentials: &SourceCredentials,
-) -> Result<Files, FetchError> {
-    let repository = Repository { http, release, credentials };
+) -> Result<VersionFiles, FetchError> {
+    let repository = RepositoryApi { http, release, credentials };
     let found = match &release.tag {
         Some(tag) => repository.json(&["tags", tag], &[]).await?,
         None => repository.newest().await?,
     };
     let metadata = repository.asset(&found, "metadata", "metadata.yaml", METADATA_BYTES).await?;
     let components = repository.asset(&found, "components", &release.file, COMPONENTS_BYTES).await?;
-    Ok(Files { version: found.tag_name, metadata, components })
+    Ok(VersionFiles { version: found.tag_name, metadata, components })
 }
 
-impl Repository<'_> {
+impl RepositoryApi<'_> {
     fn url(&self, path: &[&str]) -> Result<Url, FetchError> {
         let GitHubRelease { scheme, host, owner, repository, .. } = self.release;
         let api = if host.eq_ignore_ascii_case("github.com") {
@@ -98,13 +98,13 @@ impl Repository<'_> {
     }
 
     /// The newest release by its version; a pre-release only where there is nothing else.
-    async fn newest(&self) -> Result<Release, FetchError> {
-        let mut all: Vec<Release> = Vec::new();
+    async fn newest(&self) -> Result<ApiRelease, FetchError> {
+        let mut all: Vec<ApiRelease> = Vec::new();
         let most = self.http.limits().pages;
         // A full page does not say whether another one follows.
         for page in 1..=most + 1 {
             let query = [("per_page", PER_PAGE.to_string()), ("page", page.to_string())];
-            let found: Vec<Release> = self.json(&[], &query).await?;
+            let found: Vec<ApiRelease> = self.json(&[], &query).await?;
             if page > most && !found.is_empty() {
                 // The newest may be among those that are not read.
                 let reason = format!(
@@ -133,7 +133,7 @@ impl Repository<'_> {
 
     async fn asset(
         &self,
-        found: &Release,
+        found: &ApiRelease,
         what: &'static str,
         name: &str,
         most: usize,

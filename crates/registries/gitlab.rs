@@ -4,17 +4,17 @@ use capstan_providers::{COMPONENTS_BYTES, GitLabPackage, METADATA_BYTES};
 use http::Method;
 use secrecy::ExposeSecret as _;
 
-use super::Files;
-use super::http::{Ask, Http, bearer, parse};
+use super::VersionFiles;
+use super::http::{Ask, RegistryHttp, bearer, parse};
 use capstan_ports::{FetchError, SourceCredentials};
 
 const NAMES: &str = "so it needs other credentials: set `GITLAB_ACCESS_TOKEN` in the environment, or `gitlab-access-token` in the config Secret";
 
 pub(super) async fn fetch(
-    http: &Http,
+    http: &RegistryHttp,
     package: &GitLabPackage,
     credentials: &SourceCredentials,
-) -> Result<Files, FetchError> {
+) -> Result<VersionFiles, FetchError> {
     let components = file(http, package, credentials, &package.file, COMPONENTS_BYTES).await?;
     let metadata = file(http, package, credentials, "metadata.yaml", METADATA_BYTES).await;
     let metadata = metadata.map_err(|error| match error {
@@ -25,11 +25,11 @@ pub(super) async fn fetch(
         },
         error => error,
     })?;
-    Ok(Files { version: package.version.clone(), metadata, components })
+    Ok(VersionFiles { version: package.version.clone(), metadata, components })
 }
 
 async fn file(
-    http: &Http,
+    http: &RegistryHttp,
     package: &GitLabPackage,
     credentials: &SourceCredentials,
     name: &str,

@@ -19,7 +19,7 @@ const RETRIES: ExponentialBuilder =
 const UNSAID_WAIT: Duration = Duration::from_secs(60);
 
 /// Asks hosts that are named.
-pub(super) struct Http {
+pub(super) struct RegistryHttp {
     client: Client,
     hosts: AllowedHosts,
     limits: FetchLimits,
@@ -39,7 +39,7 @@ pub(super) struct Ask {
 }
 
 /// What is answered, whatever its status.
-pub(super) struct Told {
+pub(super) struct RegistryAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
@@ -92,7 +92,7 @@ pub(super) fn secret(value: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-impl Told {
+impl RegistryAnswer {
     /// The answer, if it is one.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Told {
     }
 }
 
-impl Http {
+impl RegistryHttp {
     pub(super) fn new(hosts: AllowedHosts, limits: FetchLimits) -> Result<Self, FetchError> {
         let setup = Setup {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
@@ -134,7 +134,7 @@ impl Http {
     }
 
     /// Asks, follows where the answer leads, and waits where the host asks for it.
-    pub(super) async fn send(&self, ask: &Ask) -> Result<Told, FetchError> {
+    pub(super) async fn send(&self, ask: &Ask) -> Result<RegistryAnswer, FetchError> {
         let address = shown(&ask.url);
         let mut ask = ask.clone();
         self.judge(&ask.url)
@@ -178,7 +178,7 @@ impl Http {
     }
 
     /// Tries a read again after trouble on the way, and after the time that the host asks for.
-    async fn patiently(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
+    async fn patiently(&self, ask: &Ask, address: &str) -> Result<RegistryAnswer, FetchError> {
         let mut waited = Duration::ZERO;
         let is_read = matches!(ask.method, Method::GET | Method::HEAD);
         let mut pauses = RETRIES.build();
@@ -216,7 +216,7 @@ impl Http {
         }
     }
 
-    async fn once(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
+    async fn once(&self, ask: &Ask, address: &str) -> Result<RegistryAnswer, FetchError> {
         let mut question = Question::new(ask.method.clone(), ask.url.clone())
             .header(ACCEPT, HeaderValue::from_static(ask.accept));
         if let Some(value) = &ask.authorization {
@@ -234,12 +234,12 @@ impl Http {
             Trouble::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.url) },
             trouble => FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") },
         })?;
-        Ok(Told { status: answer.status, headers: answer.headers, body: answer.body, address })
+        Ok(RegistryAnswer { status: answer.status, headers: answer.headers, body: answer.body, address })
     }
 }
 
 /// How long a host asks to be left alone.
-fn asked_to_wait(told: &Told, now: i64) -> Option<Duration> {
+fn asked_to_wait(told: &RegistryAnswer, now: i64) -> Option<Duration> {
     let number = |name: &str| told.header(name)?.trim().parse::<i64>().ok();
     let seconds = |seconds: i64| Duration::from_secs(seconds.max(1).unsigned_abs());
     let is_limit = told.status == StatusCode::TOO_MANY_REQUESTS;
@@ -288,7 +288,7 @@ mod tests {
                 map.insert(name, HeaderValue::from_static(value));
             }
             let status = StatusCode::from_u16(status).unwrap();
-            let told = Told { status, headers: map, body: Vec::new(), address: String::new() };
+            let told = RegistryAnswer { status, headers: map, body: Vec::new(), address: String::new() };
             assert_eq!(asked_to_wait(&told, 1000), expected.map(Duration::from_secs), "{status}");
         }
     }

@@ -24,19 +24,19 @@ use async_trait::async_trait;
 use capstan_providers::{OciArtifact, Origin, Published, check_metadata};
 
 pub use self::cache::{CacheLimits, FolderCache};
-use self::http::Http;
+use self::http::RegistryHttp;
 use capstan_ports::{
     AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
 };
 
 /// Fetches from hosts that are named. Cheap to share.
 pub struct Fetcher {
-    http: Http,
+    http: RegistryHttp,
     limits: FetchLimits,
 }
 
 /// Metadata and components of a version.
-struct Files {
+struct VersionFiles {
     version: String,
     metadata: Vec<u8>,
     components: Vec<u8>,
@@ -48,10 +48,10 @@ impl Fetcher {
     /// # Errors
     /// No HTTP client can be made.
     pub fn new(hosts: AllowedHosts, limits: FetchLimits) -> Result<Self, FetchError> {
-        Ok(Self { http: Http::new(hosts, limits.clone())?, limits })
+        Ok(Self { http: RegistryHttp::new(hosts, limits.clone())?, limits })
     }
 
-    async fn files(&self, wanted: &WantedComponents) -> Result<Files, FetchError> {
+    async fn files(&self, wanted: &WantedComponents) -> Result<VersionFiles, FetchError> {
         let credentials = &wanted.credentials;
         match &wanted.origin {
             Origin::Oci(artifact) => oci::fetch(&self.http, artifact, wanted).await,
@@ -66,7 +66,7 @@ impl ComponentSource for Fetcher {
     async fn fetch(&self, wanted: &WantedComponents) -> Result<Published, FetchError> {
         let address = wanted.origin.to_string();
         let files = tokio::time::timeout(self.limits.whole, self.files(wanted));
-        let Files { version, metadata, components } = files
+        let VersionFiles { version, metadata, components } = files
             .await
             .map_err(|_| FetchError::TooSlow { address: address.clone(), after: self.limits.whole })??;
         let refused = |refusal: capstan_providers::Refusal| FetchError::Refused {

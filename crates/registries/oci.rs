@@ -10,9 +10,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use url::Url;
 
-use super::Files;
+use super::VersionFiles;
 use super::challenge::{Challenge, NAMES};
-use super::http::{Ask, Http, Told, bearer, parse};
+use super::http::{Ask, RegistryAnswer, RegistryHttp, bearer, parse};
 use capstan_ports::{FetchError, SourceCredentials, WantedComponents};
 
 const TITLE: &str = "org.opencontainers.image.title";
@@ -26,7 +26,7 @@ const MANIFESTS: usize = 16;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Manifest {
+struct OciManifest {
     #[serde(default)]
     layers: Vec<Descriptor>,
     /// Of an index.
@@ -61,19 +61,19 @@ impl Descriptor {
 }
 
 /// A repository of a registry, and what it takes for a proof of who asks.
-struct Session<'a> {
-    http: &'a Http,
+struct RegistrySession<'a> {
+    http: &'a RegistryHttp,
     artifact: &'a OciArtifact,
     credentials: &'a SourceCredentials,
     authorization: Option<HeaderValue>,
 }
 
 pub(super) async fn fetch(
-    http: &Http,
+    http: &RegistryHttp,
     artifact: &OciArtifact,
     wanted: &WantedComponents,
-) -> Result<Files, FetchError> {
-    let mut session = Session::new(http, artifact, &wanted.credentials);
+) -> Result<VersionFiles, FetchError> {
+    let mut session = RegistrySession::new(http, artifact, &wanted.credentials);
     let layers = session.layers().await?;
     if layers.iter().all(|layer| layer.title().is_none()) {
         return Err(FetchError::NoTitles { address: artifact.to_string() });
@@ -82,16 +82,16 @@ pub(super) async fn fetch(
     let (metadata, components) = wanted.kind.artifact_titles(&wanted.name, &version);
     let metadata = session.file(&layers, "metadata", &metadata, METADATA_BYTES).await?;
     let components = session.file(&layers, "components", &components, COMPONENTS_BYTES).await?;
-    Ok(Files { version, metadata, components })
+    Ok(VersionFiles { version, metadata, components })
 }
 
 pub(super) async fn push(
-    http: &Http,
+    http: &RegistryHttp,
     artifact: &OciArtifact,
     files: &[(String, Vec<u8>)],
     credentials: &SourceCredentials,
 ) -> Result<String, FetchError> {
-    let mut session = Session::new(http, artifact, credentials);
+    let mut session = RegistrySession::new(http, artifact, credentials);
     let config = Descriptor::of("application/vnd.oci.empty.v1+json", b"{}");
     session.upload(&config, b"{}").await?;
     let mut layers = Vec::new();
@@ -119,8 +119,8 @@ pub(super) async fn push(
     Ok(digest)
 }
 
-impl<'a> Session<'a> {
-    fn new(http: &'a Http, artifact: &'a OciArtifact, credentials: &'a SourceCredentials) -> Self {
+impl<'a> RegistrySession<'a> {
+    fn new(http: &'a RegistryHttp, artifact: &'a OciArtifact, credentials: &'a SourceCredentials) -> Self {
         let token = credentials.oci_access_token.as_ref();
         let authorization = token.and_then(|token| bearer(token.expose_secret()));
         Self { http, artifact, credentials, authorization }
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
 
     fn url(&self, path: &str) -> Result<Url, FetchError> {
         let OciArtifact { scheme, registry, repository, .. } = self.artifact;
-        // Docker's own name of its registry is no host that answers.
+        // Docker's own name of its registry is not its host.
         let host = if registry == "docker.io" { "registry-1.docker.io" } else { registry };
         parse(&format!("{}://{host}/v2/{repository}/{path}", scheme.as_str()))
     }
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     }
 
     /// Asks; says who asks where the registry wants to know it.
-    async fn send(&mut self, ask: Ask) -> Result<Told, FetchError> {
+    async fn send(&mut self, ask: Ask) -> Result<RegistryAnswer, FetchError> {
         let registry = self.url("")?;
         // Where a registry wants bytes put elsewhere, its tokens do not go along.
         if !ask.is_for(&registry) {
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
         &mut self,
         reference: &str,
         wanted: Option<&Descriptor>,
-    ) -> Result<Manifest, FetchError> {
+    ) -> Result<OciManifest, FetchError> {
         let url = self.url(&format!("manifests/{reference}"))?;
         let ask = Ask::new(Method::GET, url, MANIFEST_BYTES).accept(TAKEN);
         let told = self.send(ask).await?.success(NAMES)?;

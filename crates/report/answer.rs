@@ -170,7 +170,7 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
                 rows.push(("Offered", offered));
                 rows.push(("Conflicts", tables::conflicts(&upgrade.conflicts)));
                 rows.push(("Findings", tables::findings(&upgrade.findings)));
-                let becomes = headline::what_becomes(&upgrade.rollouts);
+                let becomes = headline::machine_changes(&upgrade.rollouts);
                 rows.push(("Machines", becomes.unwrap_or_else(headline::none_replaced)));
             }
         }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_seen_is_named_and_a_login_calls_nobody() {
+    fn unseen_pushes_are_listed_and_a_login_mentions_nobody() {
         let push = |after: char, actor: Option<&str>| Push {
             after: capstan_model::tree::CommitId::parse(&after.to_string().repeat(40)).unwrap(),
             actor: actor.map(str::to_owned),

@@ -221,7 +221,7 @@ impl PreviousPayload {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Payload {
+struct BlockPayload {
     repository: u64,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pull_request: Option<u64>,
@@ -252,7 +252,7 @@ struct Payload {
 impl Block {
     /// The block as Markdown, for the end of a body.
     pub fn render(&self, key: &BlockKey) -> String {
-        let payload = Payload {
+        let payload = BlockPayload {
             repository: self.repository,
             pull_request: self.pull_request,
             cluster: self.target.to_string(),
@@ -282,7 +282,7 @@ impl Block {
         number: u64,
         proposal: &ProposalId,
     ) -> Option<Self> {
-        let payload: Payload = serde_json::from_str(unseal(body, key)?).ok()?;
+        let payload: BlockPayload = serde_json::from_str(unseal(body, key)?).ok()?;
         let source = SourceState::parse(&payload.source)?;
         let is_bound = payload.pull_request.is_some();
         let is_own = payload.repository == repository
@@ -473,7 +473,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_block_reads_back_what_it_says_also_with_windows_line_ends() {
+    fn a_block_survives_windows_line_ends() {
         let key = BlockKey::derive(b"secret");
         for cluster in ["gauss/peu01", "odd `name` @all", "größe"] {
             let body = format!("Text.\n{}", block(cluster).render(&key));
@@ -498,7 +498,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_offered_before_is_told_newest_last_and_the_oldest_is_forgotten() {
+    fn previous_offers_are_kept_newest_last_and_the_oldest_is_dropped() {
         let source = |name: &str| SourceState::parse(&format!("aws/v{name}.0.0@-")).unwrap();
         let now: jiff::Timestamp = "2026-11-23T02:00:00.123Z".parse().unwrap();
         assert_eq!(previous_offers(None, &source("22"), now), Vec::new());

@@ -281,7 +281,7 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     section(
         format!(
             "\n### Conflicts, and how they were settled\n\n{}\n\n{}",
-            tables::conflicts_said(upgrade),
+            tables::conflicts_in_words(upgrade),
             tables::conflicts_head(kind)
         ),
         &tables::conflict_rows(upgrade),

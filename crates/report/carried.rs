@@ -31,7 +31,7 @@ pub(super) fn sections(page: &mut Page, carried: &Carried, room: usize) {
         let rows = tables::conflict_rows(upgrade);
         let head = format!(
             "\n### Conflicts of {target}, and how they are settled\n\n{}\n\n{}",
-            tables::conflicts_said(upgrade),
+            tables::conflicts_in_words(upgrade),
             tables::conflicts_head(&kind)
         );
         let budget = if carried.edited.is_some() { share / 2 } else { share };

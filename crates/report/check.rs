@@ -17,7 +17,7 @@ use super::markdown::{MAX_BODY, Page, code, more, more_below, more_items, one_li
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
 use super::pages::{Refusal, blocked_head, findings_head};
 use super::{headline, inventory_outlook, outlook, preflight, tables};
-use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
+use capstan_live::agent::preflight::{Preflight, PreflightMeaning, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
@@ -234,12 +234,12 @@ fn is_beyond_limits(problem: &FileError) -> bool {
 }
 
 /// The findings that a change brings, and how many the base branch has already.
-struct Brought {
+struct NewFindings {
     new: Vec<Finding>,
     older: usize,
 }
 
-impl Brought {
+impl NewFindings {
     fn by(judged: &Judged) -> Self {
         let mut brought = Self { new: Vec::new(), older: 0 };
         for cluster in &judged.clusters {
@@ -277,25 +277,25 @@ impl Brought {
 
 /// The files that get annotations: their content in the head decides the lines.
 pub fn annotated_files(judged: &Judged) -> BTreeSet<RepoPath> {
-    to_annotate(&Brought::by(judged).new).filter_map(|finding| finding.file().cloned()).collect()
+    to_annotate(&NewFindings::by(judged).new).filter_map(|finding| finding.file().cloned()).collect()
 }
 
 /// Reports on a pull request that touches clusters.
 pub fn check(judged: &Judged) -> CheckReport {
-    let brought = Brought::by(judged);
+    let brought = NewFindings::by(judged);
     let errors = brought.errors();
     let says = meaning(&judged.preflights, judged.preflight_mode);
-    let conclusion = if errors > 0 || says == Meaning::Rejected {
+    let conclusion = if errors > 0 || says == PreflightMeaning::Rejected {
         Conclusion::Failure
     } else if !judged.blocked.is_empty()
         || judged.failed.is_some()
         || !judged.gates.is_empty()
-        || says == Meaning::ActionRequired
+        || says == PreflightMeaning::ActionRequired
     {
         Conclusion::ActionRequired
-    } else if says == Meaning::Awaited {
+    } else if says == PreflightMeaning::Awaited {
         Conclusion::Pending
-    } else if says == Meaning::Neutral {
+    } else if says == PreflightMeaning::Neutral {
         Conclusion::Neutral
     } else {
         Conclusion::Success
@@ -356,14 +356,14 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
         let (changes, clusters) = (of_services.iter().sum(), of_services.len());
         parts.push(format!("{} of services in {}", count(changes, "change", "changes"), are_there(clusters)));
     }
-    parts.extend(headline::what_becomes(
+    parts.extend(headline::machine_changes(
         judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts),
     ));
     sentence(&parts.join(", "))
 }
 
-fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
-    let Brought { new, older } = brought;
+fn summary(judged: &Judged, brought: &NewFindings, annotated: usize) -> String {
+    let NewFindings { new, older } = brought;
     let mut page = Page::new(MAX_BODY);
     if judged.basis == MergeBasis::HeadAlone {
         let alone = "> This pull request conflicts with its base branch. Capstan judged its head alone, not the merge result.\n";

@@ -120,7 +120,7 @@ mod tests {
 
     /// Reports, with one call or several, on a head with one recorded run and one on GitHub.
     #[test]
-    fn a_report_is_said_once() {
+    fn a_report_is_sent_once() {
         let id = |text: &str| ReportId::read(text);
         let (plain, other, pending) = (id("aa"), id("bb"), id("aa-pending"));
         let (annotated, unfinished) = (id("aa-annotated"), id("aa-unfinished"));

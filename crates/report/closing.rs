@@ -79,7 +79,7 @@ mod tests {
     use crate::block::tests::{block, id};
 
     #[test]
-    fn the_reason_stands_above_and_the_record_is_replaced() {
+    fn the_reason_is_above_and_the_record_is_replaced() {
         let key = BlockKey::derive(b"secret");
         let before = format!("Text.\n{}", block("gauss/peu01").render(&key));
         let closed = Block { closed_by: Some(super::super::ClosedBy::Capstan), ..block("gauss/peu01") };
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_it_stands_above_once_and_goes_with_the_hold() {
+    fn the_hold_is_above_once_and_goes_with_its_end() {
         let key = BlockKey::derive(b"secret");
         let mut record = block("gauss/peu01");
         let hold = |by: &str, reason: &str| {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_clusters_each_hold_stands_above_with_its_cluster() {
+    fn each_hold_is_listed_with_its_cluster() {
         use crate::block::BlockPlace;
         use capstan_model::target::Target;
         use capstan_plan::proposal::{Decisions, OnHold};

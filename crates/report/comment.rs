@@ -22,17 +22,17 @@ const ROOM_TO_SAY: usize = 64;
 
 /// The answer to one command: one piece for each cluster that the command is about, or a single one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer(Vec<Piece>);
+pub struct Answer(Vec<AnswerPiece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct AnswerPiece {
     text: String,
-    says: Says,
+    says: PieceKind,
 }
 
 /// What a piece says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum PieceKind {
     /// Information that is shown nowhere else.
     This,
     /// Information that the pull request shows too, in its check or in its description.
@@ -44,29 +44,29 @@ enum Says {
 impl Answer {
     /// A piece of Markdown, which ends a line, about something that was done or found.
     pub fn told(text: impl Into<String>) -> Self {
-        Self::piece(text.into(), Says::This)
+        Self::piece(text.into(), PieceKind::This)
     }
 
     /// The same, where the pull request shows it too, in its check or in its description.
     pub fn shown(text: impl Into<String>) -> Self {
-        Self::piece(text.into(), Says::WhatShows)
+        Self::piece(text.into(), PieceKind::WhatShows)
     }
 
     /// Why something was not done, with the page that explains it.
     pub fn refused(refusal: Refusal, text: &str) -> Self {
-        Self::piece(refusal.after(text), Says::Refusal)
+        Self::piece(refusal.after(text), PieceKind::Refusal)
     }
 
-    fn piece(text: String, says: Says) -> Self {
-        let is_nothing = text.is_empty() && says != Says::Refusal;
-        if is_nothing { Self::default() } else { Self(vec![Piece { text, says }]) }
+    fn piece(text: String, says: PieceKind) -> Self {
+        let is_nothing = text.is_empty() && says != PieceKind::Refusal;
+        if is_nothing { Self::default() } else { Self(vec![AnswerPiece { text, says }]) }
     }
 
     /// The same, as information that is shown nowhere else, if it is not a refusal.
     #[must_use]
     pub fn nowhere_else(mut self) -> Self {
-        let shown = self.0.iter_mut().filter(|piece| piece.says == Says::WhatShows);
-        shown.for_each(|piece| piece.says = Says::This);
+        let shown = self.0.iter_mut().filter(|piece| piece.says == PieceKind::WhatShows);
+        shown.for_each(|piece| piece.says = PieceKind::This);
         self
     }
 
@@ -94,12 +94,12 @@ impl Answer {
 
     /// Whether everything that was asked for was refused.
     pub fn is_refusal(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|piece| piece.says == Says::Refusal)
+        !self.0.is_empty() && self.0.iter().all(|piece| piece.says == PieceKind::Refusal)
     }
 
     /// Whether the pull request shows all of it.
     pub fn is_shown(&self) -> bool {
-        self.0.iter().all(|piece| piece.says == Says::WhatShows)
+        self.0.iter().all(|piece| piece.says == PieceKind::WhatShows)
     }
 
     /// All of it, whatever its length.
@@ -205,7 +205,7 @@ fn first_paragraph(text: &str) -> (&str, &str) {
 
 /// The lines that are read without opening a fold.
 fn open_lines(text: &str) -> usize {
-    let mut place = Place::default();
+    let mut place = OpenMarkdown::default();
     let mut lines = 0;
     for line in text.lines() {
         let was_folded = place.folds > 0;
@@ -220,7 +220,7 @@ fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let mut place = Place::default();
+    let mut place = OpenMarkdown::default();
     let (mut kept, mut end) = (0, 0);
     for line in text.split_inclusive('\n') {
         let mut next = place;
@@ -241,14 +241,14 @@ fn cut(text: &str, most: usize) -> String {
 
 /// What is open at the end of a line.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct OpenMarkdown {
     /// The character and the length of the fence of a block of code.
     fence: Option<(char, usize)>,
     /// Open folds.
     folds: usize,
 }
 
-impl Place {
+impl OpenMarkdown {
     fn read(&mut self, line: &str) {
         match (self.fence, fence(line)) {
             (None, Some((opened, _))) => self.fence = Some(opened),
@@ -294,7 +294,7 @@ mod tests {
     const COMMENT: CommentId = CommentId::Comment(42);
 
     #[test]
-    fn an_answer_tells_which_comment_it_answers() {
+    fn an_answer_contains_the_id_of_its_comment() {
         let answers = [Answer::told("Done.\n"), Answer::told("One.\n").and(Answer::told("Two.\n"))];
         let text = answer_comment(CommentId::Issue(7), &answers);
         assert_eq!(text, "Done.\n\n---\n\nOne.\n\nTwo.\n\n<!-- capstan-answer:issue 7 -->\n");

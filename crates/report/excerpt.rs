@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_said_in_words() {
+    fn a_secret_value_is_described_in_words() {
         let object = ObjectId {
             group: String::new(),
             kind: "KubeadmConfig".into(),

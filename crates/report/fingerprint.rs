@@ -115,16 +115,16 @@ fn annotation_fingerprint(annotation: &Annotation) -> String {
 /// Identifies a report on GitHub (`external_id` of its check run) and in the records.
 ///
 /// GitHub adds to a run's annotations and never removes one, and a completed run does not go back to work. In
-/// both cases another run of the same name replaces it. So the id contains the run's [`Shape`] too.
+/// both cases another run of the same name replaces it. So the id contains the run's [`RunShape`] too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportId {
     says: String,
-    shape: Shape,
+    shape: RunShape,
 }
 
 /// What kind of run carries a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum RunShape {
     Plain,
     Annotated,
     /// A run that misses some of its annotations.
@@ -132,7 +132,7 @@ enum Shape {
     Pending,
 }
 
-impl Shape {
+impl RunShape {
     /// The word after the digest; none for a plain run.
     const fn word(self) -> Option<&'static str> {
         match self {
@@ -157,36 +157,37 @@ impl ReportId {
             .each("button", report.buttons.iter().map(|verb| verb.word()))
             .finish();
         let shape = match report.conclusion {
-            _ if !report.annotations.is_empty() => Shape::Annotated,
-            Conclusion::Pending => Shape::Pending,
-            _ => Shape::Plain,
+            _ if !report.annotations.is_empty() => RunShape::Annotated,
+            Conclusion::Pending => RunShape::Pending,
+            _ => RunShape::Plain,
         };
         Self { says, shape }
     }
 
     /// Reads what [`Display`] writes. Any other text is the id of a plain run.
     pub fn read(text: &str) -> Self {
-        let shaped = [Shape::Annotated, Shape::Unfinished, Shape::Pending].into_iter().find_map(|shape| {
-            let (says, word) = text.rsplit_once('-')?;
-            (shape.word() == Some(word)).then(|| Self { says: says.to_owned(), shape })
-        });
-        shaped.unwrap_or_else(|| Self { says: text.to_owned(), shape: Shape::Plain })
+        let shaped =
+            [RunShape::Annotated, RunShape::Unfinished, RunShape::Pending].into_iter().find_map(|shape| {
+                let (says, word) = text.rsplit_once('-')?;
+                (shape.word() == Some(word)).then(|| Self { says: says.to_owned(), shape })
+            });
+        shaped.unwrap_or_else(|| Self { says: text.to_owned(), shape: RunShape::Plain })
     }
 
     /// The id of the same report while its annotations are still being sent.
     #[must_use]
     pub fn unfinished(&self) -> Self {
-        Self { says: self.says.clone(), shape: Shape::Unfinished }
+        Self { says: self.says.clone(), shape: RunShape::Unfinished }
     }
 
     /// Whether the run has annotations.
     pub fn is_annotated(&self) -> bool {
-        matches!(self.shape, Shape::Annotated | Shape::Unfinished)
+        matches!(self.shape, RunShape::Annotated | RunShape::Unfinished)
     }
 
     /// Whether the run has no conclusion yet.
     pub fn is_pending(&self) -> bool {
-        self.shape == Shape::Pending
+        self.shape == RunShape::Pending
     }
 
     /// Whether the run that carries `earlier` may be updated to this report.

@@ -175,7 +175,7 @@ fn replaced(part: &Proposal<'_>) -> String {
 
 /// `3 machines are replaced`
 fn becomes(part: &Proposal<'_>) -> String {
-    headline::what_becomes(&part.upgrade.rollouts).unwrap_or_else(headline::none_replaced)
+    headline::machine_changes(&part.upgrade.rollouts).unwrap_or_else(headline::none_replaced)
 }
 
 fn left_out_row((target, why): &(Target, String)) -> String {

@@ -17,14 +17,14 @@ const CONTROL_PLANE: &str = "controlPlane";
 
 /// Replaced machines, by role.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Replaced {
+pub(super) struct ReplacedMachines {
     control_plane: MachineCount,
     workers: MachineCount,
     /// Machines of rollouts with only a sum.
     others: MachineCount,
 }
 
-impl Replaced {
+impl ReplacedMachines {
     /// The machines of these rollouts, without those that are deleted with their owner.
     pub(super) fn of<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
         let mut replaced = Self::default();
@@ -100,11 +100,11 @@ fn machines(count: MachineCount, what: &str) -> String {
 
 /// What happens to machines: `3 + 5 machines are replaced and 2 machines are deleted`; `None` where nothing
 /// does.
-pub(super) fn what_becomes<'r>(
+pub(super) fn machine_changes<'r>(
     rollouts: impl IntoIterator<Item = &'r Rollout, IntoIter: Clone>,
 ) -> Option<String> {
     let rollouts = rollouts.into_iter();
-    let (replaced, lost) = (Replaced::of(rollouts.clone()), MachineCount::lost(rollouts));
+    let (replaced, lost) = (ReplacedMachines::of(rollouts.clone()), MachineCount::lost(rollouts));
     let mut parts = Vec::new();
     parts.extend((!replaced.all().is_none()).then(|| replaced.in_words()));
     parts.extend((!lost.is_none()).then(|| machines(lost, "deleted")));
@@ -113,7 +113,7 @@ pub(super) fn what_becomes<'r>(
 
 /// Says that no machine is replaced.
 pub(super) fn none_replaced() -> String {
-    Replaced::default().in_words()
+    ReplacedMachines::default().in_words()
 }
 
 /// `Kubernetes v1.31.9 → v1.32.7 · 3 + 5 machines are replaced · control plane first`; of clusters that
@@ -132,7 +132,7 @@ pub(super) fn first_line<'u>(
     let rollouts = upgrades.clone().flat_map(|upgrade| &upgrade.rollouts);
     let mut parts = Vec::new();
     parts.extend(kubernetes(upgrades.clone()));
-    parts.push(Replaced::of(rollouts.clone()).in_words());
+    parts.push(ReplacedMachines::of(rollouts.clone()).in_words());
     let lost = MachineCount::lost(rollouts);
     parts.extend((!lost.is_none()).then(|| machines(lost, "deleted")));
     let mut rolls = upgrades.filter_map(|upgrade| is_control_plane_first(&upgrade.rollouts)).peekable();

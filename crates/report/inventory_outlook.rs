@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_a_proposal_is_said_of_those_that_get_one() {
+    fn only_clusters_that_get_a_proposal_are_counted() {
         const OWN: &str = "of its own, within the limits of `upgrade.proposals`";
         for (changed, blocked, unplanned, said) in [
             (0, 0, 0, String::new()),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limits_it_is_said_that_there_may_be_more() {
+    fn beyond_the_limits_the_text_says_that_there_may_be_more() {
         for (unplanned, title_said, section_said) in [
             (0, "the inventory: 2 of 9 clusters change, no machine is replaced", ""),
             (

@@ -132,7 +132,9 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
         }
         Obstacle::Reviews => format!("The rules of {base} require reviews on GitHub that are missing."),
         Obstacle::RequiredFailed(names) => format!("Required checks fail: {}.", listed(names)),
-        Obstacle::Rules => format!("The rules of {base} do not allow it yet, and GitHub does not say which."),
+        Obstacle::Rules => {
+            format!("The rules of {base} do not allow it yet, and GitHub does not say which.")
+        }
         Obstacle::Method(method, allowed) => {
             let allowed: Vec<String> = allowed.iter().map(|method| method.as_str().to_owned()).collect();
             format!(
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn who_approved_stands_above_the_body_and_a_login_forges_nothing() {
+    fn approvals_are_above_the_body_and_a_login_forges_nothing() {
         let approvals = vec![approval("ada", None), approval("grace", Some('b')), approval("a<b>", None)];
         let decisions = Decisions { approvals, ..Decisions::default() };
         assert_eq!(

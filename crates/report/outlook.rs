@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_says_whom_releases_would_be_offered_to() {
+    fn the_title_says_which_clusters_get_the_offer() {
         use Becomes::{Added, Changed, Removed};
         for (becomes, numbers, said) in [
             (&[Added][..], [0, 0, 0], "1 release that would be offered to no cluster"),

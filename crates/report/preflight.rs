@@ -95,9 +95,9 @@ const YES_REQUIRED: &str = "`preflight.mode` requires it to accept. Remove the r
 
 /// The section's heading, with the page that explains answers where one is not simply yes.
 pub(super) fn head(preflights: &[Preflight], mode: PreflightMode) -> String {
-    use capstan_live::agent::preflight::{Meaning, meaning};
+    use capstan_live::agent::preflight::{PreflightMeaning, meaning};
     let what = match meaning(preflights, mode) {
-        Meaning::Fine => String::new(),
+        PreflightMeaning::Fine => String::new(),
         _ => format!("What Capstan asks, and what an answer means: {}.\n\n", Refusal::NoPreflight.shown()),
     };
     format!("\n### Preflight\n\n{what}")
@@ -170,19 +170,21 @@ fn row(who: &str, answer: &ClusterAnswer, mode: PreflightMode) -> String {
 
 /// The title's part about preflights, where they decide the conclusion.
 pub(super) fn title(preflights: &[Preflight], mode: PreflightMode) -> Option<&'static str> {
-    use capstan_live::agent::preflight::{Meaning, meaning};
+    use capstan_live::agent::preflight::{PreflightMeaning, meaning};
     match meaning(preflights, mode) {
-        Meaning::Fine => None,
-        Meaning::Neutral if preflights.iter().any(lacks_an_answer) => Some("the preflight is unanswered"),
-        Meaning::Neutral => Some("the live cluster cannot say before the merge whether it accepts"),
-        Meaning::Awaited => Some("the live cluster is being asked"),
-        Meaning::ActionRequired if preflights.iter().any(lacks_an_answer) => {
+        PreflightMeaning::Fine => None,
+        PreflightMeaning::Neutral if preflights.iter().any(lacks_an_answer) => {
+            Some("the preflight is unanswered")
+        }
+        PreflightMeaning::Neutral => Some("the live cluster cannot say before the merge whether it accepts"),
+        PreflightMeaning::Awaited => Some("the live cluster is being asked"),
+        PreflightMeaning::ActionRequired if preflights.iter().any(lacks_an_answer) => {
             Some("the preflight is unanswered and required")
         }
-        Meaning::ActionRequired => {
+        PreflightMeaning::ActionRequired => {
             Some("the live cluster cannot say before the merge whether it accepts, as required")
         }
-        Meaning::Rejected => Some("the live cluster would refuse it"),
+        PreflightMeaning::Rejected => Some("the live cluster would refuse it"),
     }
 }
 
@@ -201,7 +203,7 @@ pub(super) fn findings(preflights: &[Preflight]) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::{Conclusion, Judged, check};
-    use capstan_live::agent::{PreflightAnswer, Reason, Words};
+    use capstan_live::agent::{PreflightAnswer, WireReason, Words};
     use capstan_model::finding::Severity;
     use capstan_model::tree::RepoPath;
 
@@ -216,7 +218,7 @@ mod tests {
     }
 
     fn answered(verdict: PreflightVerdict, message: &str) -> Standing {
-        let reason = Reason {
+        let reason = WireReason {
             severity: Severity::Error,
             kind: "Invalid".to_owned(),
             message: Words::new(message),
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejection_is_annotated_at_file_and_line_and_decides_whatever_else_stands() {
+    fn a_rejection_is_annotated_and_decides_the_conclusion() {
         let mut judged = judged(answered(PreflightVerdict::Rejected, "@x"), PreflightMode::Advisory);
         judged.blocked = vec!["Blocked.".to_owned()];
         let report = check(&judged);

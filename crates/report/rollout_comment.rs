@@ -30,11 +30,9 @@ pub type TransitionId = String;
 /// The turns to report in a comment now, by subject and turn.
 pub fn news(subjects: &[RolloutSubject], now: Timestamp) -> Vec<(usize, usize)> {
     let each = subjects.iter().enumerate();
-    each.flat_map(|(subject, one)| {
-        worth_telling(&one.progress, now).into_iter().map(move |turn| (subject, turn))
-    })
-    .filter(|(subject, turn)| subjects[*subject].progress.turns[*turn].announced == Announced::No)
-    .collect()
+    each.flat_map(|(subject, one)| due_turns(&one.progress, now).into_iter().map(move |turn| (subject, turn)))
+        .filter(|(subject, turn)| subjects[*subject].progress.turns[*turn].announced == Announced::No)
+        .collect()
 }
 
 /// In how many seconds a problem is old enough, if it lasts.
@@ -46,7 +44,7 @@ pub fn next_news(subjects: &[RolloutSubject], now: Timestamp) -> Option<i64> {
         .min()
 }
 
-fn worth_telling(progress: &Progress, now: Timestamp) -> Vec<usize> {
+fn due_turns(progress: &Progress, now: Timestamp) -> Vec<usize> {
     let mut worth = Vec::new();
     // Whether a comment reported a problem that has not ended yet.
     let mut told = false;
@@ -170,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_that_lasts_is_told_and_how_it_ends_and_what_goes_well_is_not() {
+    fn a_problem_that_lasts_gets_comments_and_a_good_rollout_none() {
         use TransitionKind::{Began, Done, Freed, Refused, Stuck, Unknown};
         type Turns<'a> = &'a [(i64, TransitionKind)];
         let cases: [(Turns<'_>, i64, &[usize]); 9] = [
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trouble_that_may_last_is_looked_at_again_in_time() {
+    fn a_problem_that_may_last_is_examined_again_in_time() {
         use TransitionKind::{Freed, Stuck};
         assert_eq!(next_news(&[subject(&[(30, Stuck)])], at(50)), Some(40));
         assert_eq!(next_news(&[subject(&[(30, Stuck)])], at(90)), None);
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rollout_that_stumbles_all_the_time_is_told_so_often_and_its_end() {
+    fn a_rollout_that_stops_again_and_again_gets_a_limited_number_of_comments() {
         let mut turns = Vec::new();
         for round in 0..20 {
             turns.push((round * 1_000, TransitionKind::Stuck));
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_says_what_and_since_when_and_is_found_again_by_its_marker() {
+    fn a_comment_names_turn_and_time_and_has_a_marker() {
         let mut subjects = [subject(&[(0, TransitionKind::Stuck), (120, TransitionKind::Freed)])];
         let all = news(&subjects, at(200));
         let text = rollout_comment(&subjects, &all, &merge(), &BTreeSet::new()).unwrap();

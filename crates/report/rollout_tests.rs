@@ -1,5 +1,5 @@
 use super::*;
-use capstan_live::agent::{Machine, Reason, ReportId, Words};
+use capstan_live::agent::{Machine, ReportId, WireReason, Words};
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::RepositoryName;
 
@@ -167,7 +167,7 @@ fn several_clusters_are_counted_and_the_gravest_decides() {
 #[test]
 fn what_is_refused_is_annotated_where_the_file_says_it() {
     let mut refused = report(1, "gauss/peu01", RolloutState::Refused);
-    refused.reasons = vec![Reason {
+    refused.reasons = vec![WireReason {
         severity: Severity::Error,
         kind: "VersionBelowLive".to_owned(),
         message: Words::new("v1.20.1 is below the live v1.21.4"),

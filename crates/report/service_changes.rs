@@ -63,7 +63,7 @@ mod tests {
     use capstan_plan::upgrade::KeptEdit;
 
     #[test]
-    fn a_service_is_told_with_its_versions_and_the_edits_that_stay() {
+    fn a_service_row_has_versions_and_edits() {
         let edit = |path: &str| KeptEdit {
             object: ObjectId {
                 group: "apps".to_owned(),

@@ -89,7 +89,7 @@ pub fn pause_in_words(pause: &Paused) -> String {
     format!("Paused by `{}` since {}{reason}.", pause.by, pause.since)
 }
 
-/// Which rule's errors are overridden, by whom, and why: a sentence.
+/// Which rule is overridden, who overrides it, and why: a sentence.
 pub fn override_in_words(one: &Override) -> String {
     let Override { rule, by, reason, .. } = one;
     let reason = reason.trim_end_matches('.');

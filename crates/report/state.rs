@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn each_state_stands_once_in_the_list_and_what_needs_somebody_comes_first() {
+    fn each_state_is_listed_once_and_those_that_need_a_person_are_first() {
         let mut all = ProposalState::ALL.to_vec();
         all.sort();
         let words: Vec<&str> = all.iter().map(|state| state.as_str()).collect();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn current_is_said_of_a_target_for_which_no_source_has_anything() {
+    fn current_is_shown_only_for_a_target_without_offers() {
         for (state, others, told) in [
             (Current, &[][..], true),
             (Current, &[Current], true),

@@ -43,7 +43,7 @@ mod tests {
     use capstan_plan::upgrade::ValuesStep;
 
     #[test]
-    fn a_source_that_stays_the_same_is_said_once() {
+    fn an_unchanged_source_is_named_once() {
         let [one, two] = [SourceId::parse("aws/v21.0.0"), SourceId::parse("aws/v22.0.0")];
         for (from, to, basis, course, said) in [
             (&one, &two, Basis::Known, None, " from <aws/v21.0.0> to <aws/v22.0.0>"),

@@ -12,8 +12,8 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
 use capstan_model::wording::{count, few, sentence};
 use capstan_plan::upgrade::{
-    Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Part, Reason, Rollout, Side, Upgrade,
-    ValueOrigin, whole_of,
+    Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Reason, ReleaseList, Rollout, Side,
+    Upgrade, ValueOrigin, whole_of,
 };
 use capstan_yaml::Value;
 
@@ -27,7 +27,7 @@ const NAME: usize = 120;
 const UNFOLDED: usize = 20;
 
 /// What the conflicts of an upgrade are: a sentence above [`conflicts_head`].
-pub(super) fn conflicts_said(upgrade: &Upgrade) -> String {
+pub(super) fn conflicts_in_words(upgrade: &Upgrade) -> String {
     let kind = upgrade.brought_by();
     match upgrade.basis {
         Basis::Known | Basis::Inferred => {
@@ -215,8 +215,8 @@ pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
         .iter()
         .map(|change| {
             let part = match change.part {
-                Part::Component => "component",
-                Part::App => "app",
+                ReleaseList::Component => "component",
+                ReleaseList::App => "app",
             };
             let version = |version: &Option<String>| {
                 version.as_ref().map_or_else(|| "absent".to_owned(), |version| code_cell(version, VALUE))
@@ -438,7 +438,7 @@ mod tests {
         ] {
             let rollouts: Vec<Rollout> =
                 rollouts.into_iter().map(|(number, lost)| rollout(number, lost)).collect();
-            assert_eq!(crate::headline::what_becomes(&rollouts).as_deref(), said);
+            assert_eq!(crate::headline::machine_changes(&rollouts).as_deref(), said);
         }
     }
 

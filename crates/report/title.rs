@@ -100,7 +100,7 @@ mod tests {
     const ALL: &str = "{cluster} {previousRelease} {release} {releaseVersion} {provider} {kubernetesVersion}";
 
     #[test]
-    fn each_field_says_what_it_is_called() {
+    fn each_field_has_a_name() {
         assert_eq!(title(ALL, &upgrade()), "gauss/peu01 aws/v21.0.0 aws/v22.0.0 v22.0.0 aws v1.22.5");
         let little = Upgrade {
             from: None,

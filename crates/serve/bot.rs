@@ -12,7 +12,7 @@ use capstan_bot::sync::Ports;
 use capstan_bot::visitors::Visitors;
 use capstan_bot::wave_webhooks::{WaveWebhooks, WebhookParts};
 use capstan_bot::worker::{self, Heartbeats, Workforce};
-use capstan_budget::{Limits, Meter, Priority, at_priority};
+use capstan_budget::{Meter, Priority, RateLimits, at_priority};
 use capstan_database::Database;
 use capstan_dry_run::DryRun;
 use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
@@ -24,7 +24,7 @@ use capstan_ports::{
 };
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
-use capstan_server::{self as server, Listeners, Mode, Parts, Probe, ServerError};
+use capstan_server::{self as server, Listeners, Mode, Probe, ServerError, ServerParts};
 use capstan_telemetry as telemetry;
 use capstan_webhooks::HttpWebhooks;
 use jiff::SignedDuration;
@@ -79,7 +79,7 @@ impl Running {
         Arc::new(self.database.clone())
     }
 
-    /// Returns once the bot was told to stop and has stopped.
+    /// Returns once the bot has stopped.
     ///
     /// # Errors
     /// Where its server broke down.
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-/// Takes the port of the internal listener. One that nobody asked for is no reason not to start.
+/// Takes the port of the internal listener. The default port being taken does not prevent the start.
 ///
 /// # Errors
 /// Where the address that was asked for cannot be had.
@@ -320,7 +320,7 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
         }
         None => None,
     };
-    let parts = Parts {
+    let parts = ServerParts {
         deliveries: Arc::new(database.clone()),
         fleet: Arc::new(database.clone()),
         pages: Arc::new(database.clone()),
@@ -355,9 +355,9 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
     })
 }
 
-/// GitHub's published limits hold on github.com and for data residency (`ghe.com`); an Enterprise Server has those that
-/// its owner sets, which are told by its headers and refusals alone.
-fn published_limits(api_url: &Url) -> Option<Limits> {
+/// GitHub's published limits apply to github.com and to data residency (`ghe.com`). An Enterprise Server has
+/// those that its owner sets, which only its headers and refusals show.
+fn published_limits(api_url: &Url) -> Option<RateLimits> {
     let host = api_url.host_str()?;
-    (host == "api.github.com" || host.ends_with(".ghe.com")).then_some(Limits::PUBLISHED)
+    (host == "api.github.com" || host.ends_with(".ghe.com")).then_some(RateLimits::PUBLISHED)
 }

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`failure`] | why the bot did not start, or ended | nothing |
 //! | [`names`] | what a process calls itself | nothing |
-//! | [`settings`] | what the bot is told | nothing |
+//! | [`settings`] | the bot's settings | nothing |
 //! | [`shutdown`] | the signals that end a program | nothing |
 //! | [`planner`] | the process that plans for the bot | `failure` |
 //! | [`bot`] | database, mirrors, GitHub, workers, resync and server: started together and stopped in order | `failure`, `names`, `settings` |
@@ -24,5 +24,5 @@ mod shutdown;
 pub use bot::{Running, bind_internal, start};
 pub use failure::ServeError;
 pub use planner::run as plan_on_standard_input;
-pub use settings::{Config, GithubApp, INTERNAL_LISTEN, Login, RETENTION, Work};
+pub use settings::{Config, GithubApp, INTERNAL_LISTEN, RETENTION, SignInSettings, Work};
 pub use shutdown::shutdown_asked;

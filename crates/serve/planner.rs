@@ -50,7 +50,8 @@ pub fn run(memory: u64, stack: usize) -> Result<(), ServeError> {
         read_bytes: default.read_bytes.min(share / 4),
         ..default
     });
-    // Not the standard library's own, which looks for ends of lines and writes what stands behind the last one by itself.
+    // Not the standard library's own, which buffers by lines and writes the rest after the last line by
+    // itself.
     let output = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(failed)?);
     let serving = thread::Builder::new().name("planner".to_owned()).stack_size(stack).spawn(move || {
         let mut requests = io::BufReader::with_capacity(1 << 16, io::stdin());
@@ -59,7 +60,7 @@ pub fn run(memory: u64, stack: usize) -> Result<(), ServeError> {
     });
     match serving.map_err(failed)?.join() {
         Ok(served) => served.map_err(failed),
-        // It said why itself; whoever started it knows a panic by the code.
+        // The process reports the reason itself; its parent recognises a panic by the exit code.
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }

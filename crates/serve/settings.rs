@@ -1,4 +1,4 @@
-//! What the bot is told.
+//! The bot's settings.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 use url::Url;
 
-/// Everything that `capstan serve` is told.
+/// All settings of `capstan serve`.
 #[derive(Debug)]
 pub struct Config {
     /// Whether what is decided is done.
@@ -41,7 +41,7 @@ pub struct Config {
     /// The GitHub App.
     pub github: GithubApp,
     /// How people sign in; `None` where nobody does.
-    pub login: Option<Login>,
+    pub login: Option<SignInSettings>,
     /// How much is done at once, and how much of the machine it may take.
     pub work: Work,
     /// What hosts are shown from which components of providers are fetched.
@@ -81,7 +81,7 @@ pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 
 /// How people sign in.
 #[derive(Debug)]
-pub struct Login {
+pub struct SignInSettings {
     /// The App's client id.
     pub client_id: String,
     /// Its client secret.

@@ -24,28 +24,28 @@ use serde_json::error::Category;
 
 use super::body::{Bodies, Unread};
 use capstan_bot::agents::{Agents, Denied, Questions};
-use capstan_listener::answer::Refusal;
-use capstan_listener::connections::{Known, Place};
+use capstan_listener::answer::HttpRefusal;
+use capstan_listener::connections::{ConnectionSlot, TrustedProxy};
 use capstan_ports::Agent;
 
 /// A refusal in a box: it is large, and seldom.
-type Answer<T = Response> = Result<T, Box<Response>>;
+type AgentResponse<T = Response> = Result<T, Box<Response>>;
 
 /// What the routes work with.
 #[derive(Clone)]
-struct Parts {
+struct AgentRoutes {
     agents: Arc<Agents>,
     bodies: Bodies,
 }
 
-impl FromRef<Parts> for Arc<Agents> {
-    fn from_ref(parts: &Parts) -> Self {
+impl FromRef<AgentRoutes> for Arc<Agents> {
+    fn from_ref(parts: &AgentRoutes) -> Self {
         Self::clone(&parts.agents)
     }
 }
 
-impl FromRef<Parts> for Bodies {
-    fn from_ref(parts: &Parts) -> Self {
+impl FromRef<AgentRoutes> for Bodies {
+    fn from_ref(parts: &AgentRoutes) -> Self {
         parts.bodies.clone()
     }
 }
@@ -60,14 +60,14 @@ pub(super) fn routes(agents: Arc<Agents>, bodies: Bodies) -> Router {
         .route(&format!("{ROOT}/reports"), post(reports))
         .route(&format!("{ROOT}/preflights/{{id}}"), post(preflight))
         .route(&format!("{ROOT}/kubeconfigs"), post(kubeconfig))
-        .with_state(Parts { agents, bodies })
+        .with_state(AgentRoutes { agents, bodies })
 }
 
 fn count(route: &'static str, outcome: &'static str) {
     metrics::counter!("capstan_agent_requests_total", "route" => route, "outcome" => outcome).increment(1);
 }
 
-fn ended(route: &'static str, answer: Answer) -> Response {
+fn ended(route: &'static str, answer: AgentResponse) -> Response {
     let response = answer.unwrap_or_else(|refusal| *refusal);
     let outcome = match response.status().as_u16() {
         200..300 => "ok",
@@ -89,7 +89,7 @@ fn denied(denied: &Denied) -> Box<Response> {
         Denied::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "Too many requests: try again later"),
         Denied::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "This cannot be done now: try again later"),
     };
-    let mut response = Refusal::new(status, sentence).because(denied).into_response();
+    let mut response = HttpRefusal::new(status, sentence).because(denied).into_response();
     if matches!(denied, Denied::TooMuch(_) | Denied::Failed(_)) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
     }
@@ -97,7 +97,9 @@ fn denied(denied: &Denied) -> Box<Response> {
 }
 
 fn unreadable(why: &dyn std::fmt::Display) -> Box<Response> {
-    Box::new(Refusal::new(StatusCode::BAD_REQUEST, "The request cannot be read").because(why).into_response())
+    Box::new(
+        HttpRefusal::new(StatusCode::BAD_REQUEST, "The request cannot be read").because(why).into_response(),
+    )
 }
 
 fn refuse(error: Denied) -> Box<Response> {
@@ -109,7 +111,7 @@ fn json(status: StatusCode, body: &impl serde::Serialize) -> Response {
     (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-async fn authenticate(agents: &Agents, place: &Place, headers: &HeaderMap) -> Answer<Agent> {
+async fn authenticate(agents: &Agents, place: &ConnectionSlot, headers: &HeaderMap) -> AgentResponse<Agent> {
     let token = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
@@ -120,7 +122,7 @@ async fn authenticate(agents: &Agents, place: &Place, headers: &HeaderMap) -> An
         return Err(denied(&Denied::Unauthorised("no bearer token was sent".to_owned())));
     };
     let agent = agents.authenticate(token).await.map_err(refuse)?;
-    place.trust(Known::Agent).map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
+    place.trust(TrustedProxy::Agent).map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
     Ok(agent)
 }
 
@@ -129,10 +131,11 @@ async fn read<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
     limit: usize,
-) -> Answer<T> {
+) -> AgentResponse<T> {
     let bytes = bodies.read(headers, body, limit, |_| {}).await.map_err(|why| match why {
         Unread::TooLarge(_) => {
-            let refusal = Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").because(&why);
+            let refusal =
+                HttpRefusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").because(&why);
             Box::new(refusal.into_response())
         }
         Unread::Broken(_) => unreadable(&why),
@@ -184,7 +187,7 @@ struct WorkQuery {
 
 async fn work(
     State(agents): State<Arc<Agents>>,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionSlot>,
     headers: HeaderMap,
     query: Result<Query<WorkQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
@@ -209,7 +212,7 @@ struct ArchiveQuery {
 
 async fn archive(
     State(agents): State<Arc<Agents>>,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionSlot>,
     headers: HeaderMap,
     query: Result<Query<ArchiveQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
@@ -238,7 +241,7 @@ struct RecordQuery {
 
 async fn record(
     State(agents): State<Arc<Agents>>,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionSlot>,
     headers: HeaderMap,
     query: Result<Query<RecordQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
@@ -255,7 +258,7 @@ async fn record(
 async fn reports(
     State(agents): State<Arc<Agents>>,
     State(bodies): State<Bodies>,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionSlot>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
@@ -271,7 +274,7 @@ async fn reports(
 async fn kubeconfig(
     State(agents): State<Arc<Agents>>,
     State(bodies): State<Bodies>,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionSlot>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
@@ -287,7 +290,7 @@ async fn kubeconfig(
 async fn preflight(
     State(agents): State<Arc<Agents>>,
     State(bodies): State<Bodies>,
-    Extension(place): Extension<Place>,
+    Extension(place): Extension<ConnectionSlot>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -303,7 +306,7 @@ async fn preflight(
     ended("preflight", answer.await)
 }
 
-fn commit(text: &str) -> Answer<CommitId> {
+fn commit(text: &str) -> AgentResponse<CommitId> {
     CommitId::parse(text).map_err(|_| unreadable(&"a commit's id is 40 or 64 lowercase hex digits"))
 }
 

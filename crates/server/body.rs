@@ -1,9 +1,10 @@
 //! Bodies of requests: how large, how slow, and how many large ones at a time.
 //!
-//! *Expected flow.* A small body takes no room but its connection's. A larger one takes room as its bytes arrive, never
-//! for bytes that were only announced: who announces much and sends nothing takes nothing. Where the room is full, one
-//! body at a time, the first in the queue, goes on in a lane that is as long as the largest body; the others wait,
-//! unread, until some are done. Bytes that arrived stay in blocks, which never move; they are joined once the request is trusted.
+//! *Expected flow.* A small body takes no room but its connection's. A larger one takes room as its bytes
+//! arrive, never for bytes that were only announced: a client that announces much and sends nothing takes
+//! nothing. If the room is full, the first body in the queue continues in a lane that is as long as the
+//! largest body; the others wait, unread, until some are done. Bytes that arrived stay in blocks, which never
+//! move; they are joined once the request is trusted.
 //!
 //! *Guarantees.* Memory is bounded for every sender. There is always one who can be read to the end, so nobody waits for
 //! somebody who waits for him; and who does not keep the pace that ends in time gives his room up, so those who drip
@@ -39,13 +40,13 @@ pub(super) struct Bodies {
 /// A body, and the room that it takes.
 pub(super) struct Received {
     blocks: Blocks,
-    room: Room,
+    room: BodyRoom,
 }
 
 impl Received {
     /// Puts it together.
-    pub(super) fn whole(self) -> Whole {
-        Whole { bytes: self.blocks.whole(), _room: self.room }
+    pub(super) fn whole(self) -> WholeBody {
+        WholeBody { bytes: self.blocks.whole(), _room: self.room }
     }
 
     #[cfg(test)]
@@ -55,12 +56,12 @@ impl Received {
 }
 
 /// A body in one piece, and the room that it takes.
-pub(super) struct Whole {
+pub(super) struct WholeBody {
     bytes: Vec<u8>,
-    _room: Room,
+    _room: BodyRoom,
 }
 
-impl std::ops::Deref for Whole {
+impl std::ops::Deref for WholeBody {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -147,7 +148,7 @@ impl Bodies {
         if let Some(length) = announced.filter(|&length| length > limit as u64) {
             return Err(Unread::TooLarge(format!("{length} bytes were announced, but the limit is {limit}")));
         }
-        // Whoever does not say how much will come may send all that is taken.
+        // A client that does not announce a length may send up to the limit.
         let announced = announced.and_then(|length| usize::try_from(length).ok());
         let length = announced.unwrap_or(limit);
         let ends = Instant::now() + self.timeout;
@@ -155,7 +156,7 @@ impl Bodies {
 
         let mut blocks = Blocks::default();
         let mut pace = None;
-        let mut room = Room::default();
+        let mut room = BodyRoom::default();
         loop {
             let is_large = announced.is_some_and(|length| length > SMALL_BYTES) || blocks.bytes > SMALL_BYTES;
             if is_large && pace.is_none() {
@@ -188,7 +189,7 @@ impl Bodies {
     }
 
     /// Makes a body's room that of so many bytes.
-    async fn hold(&self, room: &mut Room, bytes: usize, ends: Instant) -> Result<(), Unread> {
+    async fn hold(&self, room: &mut BodyRoom, bytes: usize, ends: Instant) -> Result<(), Unread> {
         let more = bytes.div_ceil(UNIT_BYTES).saturating_sub(room.units());
         if room.lane.is_some() || more == 0 {
             return Ok(());
@@ -211,13 +212,13 @@ impl Bodies {
 
 /// What a body takes.
 #[derive(Default)]
-struct Room {
+struct BodyRoom {
     units: Option<OwnedSemaphorePermit>,
     /// As long as it is held, all that the body needs.
     lane: Option<OwnedSemaphorePermit>,
 }
 
-impl Room {
+impl BodyRoom {
     fn units(&self) -> usize {
         self.units.as_ref().map_or(0, OwnedSemaphorePermit::num_permits)
     }

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::{Shared, answer};
+use super::{ServerState, answer};
 
 /// How long an answer of GitHub's is believed: readiness is asked every few seconds, and each question
 /// counts against the App's rate limit.
@@ -65,7 +65,7 @@ async fn within(name: &'static str, question: impl Future<Output = Result<(), St
     }
 }
 
-pub(super) async fn alive(State(shared): State<Shared>) -> Response {
+pub(super) async fn alive(State(shared): State<ServerState>) -> Response {
     match shared.workers.check() {
         Ok(()) => answer::text(StatusCode::OK, "alive\n"),
         Err(reason) => {
@@ -75,7 +75,7 @@ pub(super) async fn alive(State(shared): State<Shared>) -> Response {
     }
 }
 
-pub(super) async fn ready(State(shared): State<Shared>) -> Response {
+pub(super) async fn ready(State(shared): State<ServerState>) -> Response {
     let database = within("database", async { shared.fleet.ping().await.map_err(|error| error.to_string()) });
     let (database, github) = tokio::join!(database, shared.github.reachable("github"));
     let workers = shared.workers.check().is_ok();
@@ -91,7 +91,7 @@ pub(super) async fn ready(State(shared): State<Shared>) -> Response {
     (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
+pub(super) async fn metrics(State(shared): State<ServerState>) -> Response {
     match shared.fleet.job_counts().await {
         Ok(counts) => {
             let gauge = |state: &'static str, count: u64| {

@@ -15,33 +15,33 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use capstan_live::agent::wire::DIGEST_HEADER;
-use capstan_live::agent::{KubeconfigForm, Published};
+use capstan_live::agent::{KubeconfigForm, PublishedFile};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 
 use capstan_bot::agents::Agents;
-use capstan_listener::answer::Refusal;
+use capstan_listener::answer::HttpRefusal;
 
 /// Where clusters stand.
 const CLUSTERS: &str = "/clusters/";
-/// The longest path that is looked at.
+/// The longest path that is read.
 const LONGEST: usize = 4_096;
 
 /// A file that somebody asks for.
-struct Asked {
+struct RequestedKubeconfig {
     repository: String,
     cluster: ClusterId,
     form: KubeconfigForm,
 }
 
-/// Gives the file, or has the request answered by somebody else where it is for none.
+/// Serves the file; other paths go to the next handler.
 pub(super) async fn give(State(agents): State<Arc<Agents>>, request: Request, next: Next) -> Response {
-    let Some(asked) = Asked::read(request.uri().path()) else { return next.run(request).await };
+    let Some(asked) = RequestedKubeconfig::read(request.uri().path()) else { return next.run(request).await };
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return match asked.form {
             KubeconfigForm::Plain => next.run(request).await,
             KubeconfigForm::Age => {
-                let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "This can only be read");
+                let refusal = HttpRefusal::new(StatusCode::METHOD_NOT_ALLOWED, "This can only be read");
                 ([(ALLOW, "GET, HEAD")], refusal).into_response()
             }
         };
@@ -50,15 +50,15 @@ pub(super) async fn give(State(agents): State<Arc<Agents>>, request: Request, ne
         Ok(Some(file)) => answer(&request, asked.form, file),
         // A page may be called so.
         Ok(None) if asked.form == KubeconfigForm::Plain => next.run(request).await,
-        Ok(None) => Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response(),
+        Ok(None) => HttpRefusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response(),
         Err(error) => {
             let sentence = "This cannot be done now: try again later";
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence).because(&error).into_response()
+            HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence).because(&error).into_response()
         }
     }
 }
 
-impl Asked {
+impl RequestedKubeconfig {
     fn read(path: &str) -> Option<Self> {
         let below = path.strip_prefix(CLUSTERS).filter(|_| path.len() <= LONGEST)?;
         let (folder, file) = below.rsplit_once('/')?;
@@ -91,7 +91,7 @@ fn percent_decoded(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn answer(request: &Request, form: KubeconfigForm, file: Published) -> Response {
+fn answer(request: &Request, form: KubeconfigForm, file: PublishedFile) -> Response {
     let tag = format!("\"{}\"", file.said.sha256);
     let known = request.headers().get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let is_known = known.flat_map(|tags| tags.split(',')).any(|one| {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_path_names_a_repository_a_cluster_and_a_file() {
         let read = |path: &str| {
-            let asked = Asked::read(path)?;
+            let asked = RequestedKubeconfig::read(path)?;
             Some(format!("{} {} {}", asked.repository, asked.cluster, asked.form.file_name()))
         };
         for (path, told) in [

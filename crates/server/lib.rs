@@ -67,7 +67,7 @@ pub struct Listeners {
 }
 
 /// What the server works with.
-pub struct Parts {
+pub struct ServerParts {
     /// Where deliveries go.
     pub deliveries: Arc<dyn DeliveryStore>,
     /// What metrics show, and whether the records available.
@@ -145,7 +145,7 @@ pub async fn bind(address: SocketAddr, setting: &'static str) -> Result<TcpListe
 }
 
 #[derive(Clone)]
-struct Shared {
+struct ServerState {
     writer: Writer,
     fleet: Arc<dyn FleetView>,
     github: Arc<Probe>,
@@ -158,7 +158,11 @@ struct Shared {
 
 /// Serves until `shutdown` completes; then answers what is under way (for at most 10 s), stores what was
 /// received, and returns.
-pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Output = ()> + Send + 'static) {
+pub async fn serve(
+    listeners: Listeners,
+    parts: ServerParts,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) {
     webhook::begin_to_count();
     let (writer, writing) = Writer::start(parts.deliveries);
     let intake = parts.intake;
@@ -167,7 +171,7 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
     let of_agents = intake.body_bytes / 4;
     let bodies = Bodies::new(intake.body_bytes - of_agents, BODY_LIMIT_BYTES, intake.body_timeout);
     let bodies_of_agents = Bodies::new(of_agents, POST_BYTES, intake.body_timeout);
-    let shared = Shared {
+    let shared = ServerState {
         writer,
         fleet: parts.fleet,
         github: Arc::new(parts.github),
@@ -238,11 +242,11 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
     }
 }
 
-fn public_router() -> Router<Shared> {
+fn public_router() -> Router<ServerState> {
     Router::new().route("/github/webhook", post(webhook::receive)).route("/healthz", get(health::alive))
 }
 
-fn metrics_router() -> Router<Shared> {
+fn metrics_router() -> Router<ServerState> {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

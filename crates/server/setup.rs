@@ -4,7 +4,7 @@
 //! |---|---|
 //! | others on this machine | the token or the ticket, which the log has: without one there is no manifest and no state |
 //! | other sites in the same browser | the token; on a loopback address, the name that `Host` has to be |
-//! | everybody whom the listener is opened to | the token, again |
+//! | everybody who can reach the listener | the token, again |
 //! | who sees addresses (histories, proxies) | the token is in a form's body; ticket, state and code are good once, and the ticket on a loopback address alone |
 //!
 //! Once an App is kept this server ends, and the bot's has no such page.
@@ -28,12 +28,12 @@ use url::Url;
 
 use super::INTERNAL_CONNECTIONS;
 use super::body::Bodies;
-use super::pages::{Fields, names_this_machine, plain_page};
+use super::pages::{QueryFields, names_this_machine, plain_page};
 use crate::Intake;
 use capstan_bot::setup::{Addresses, GOOD_FOR, NotSetUp, Setup, manifest};
 use capstan_listener as listener;
 use capstan_listener::Grants;
-use capstan_listener::answer::{self, Refusal};
+use capstan_listener::answer::{self, HttpRefusal};
 use capstan_ports::{Clock, ManifestError};
 
 const HERE: &str = "/setup";
@@ -60,7 +60,7 @@ pub struct SetupParts {
 }
 
 #[derive(Clone)]
-struct Shared {
+struct SetupState {
     parts: Arc<SetupParts>,
     bodies: Bodies,
     address: SocketAddr,
@@ -90,7 +90,7 @@ pub async fn serve_setup(
 ) -> std::io::Result<SetUp> {
     let intake = Intake::default();
     let kept = CancellationToken::new();
-    let shared = Shared {
+    let shared = SetupState {
         parts: Arc::new(parts),
         bodies: Bodies::new(intake.body_bytes, FORM_BYTES, intake.body_timeout),
         address: internal.local_addr()?,
@@ -185,7 +185,7 @@ struct Second<'a> {
 <p>Capstan continues now. Next: <a class="button" href="{{ page }}/installations/new">Install the App</a> on the GitOps repository.</p>
 "##
 )]
-struct Last<'a> {
+struct LastStep<'a> {
     name: &'a str,
     id: u64,
     page: &'a str,
@@ -199,20 +199,20 @@ struct Last<'a> {
 <p><a class="button" href="/setup">Begin again</a></p>
 "##
 )]
-struct Failed<'a> {
+struct SetupFailed<'a> {
     what: &'a str,
     todo: &'a str,
     page: Option<&'a str>,
 }
 
-impl Shared {
+impl SetupState {
     /// On a loopback address only this machine's own names are answered: another site's name may be made to lead here.
     fn refuse(&self, headers: &HeaderMap) -> Option<Response> {
         if !self.address.ip().is_loopback() || names_this_machine(headers) {
             return None;
         }
         let sentence = "This page is available only as localhost and 127.0.0.1";
-        let refusal = Refusal::new(StatusCode::MISDIRECTED_REQUEST, sentence);
+        let refusal = HttpRefusal::new(StatusCode::MISDIRECTED_REQUEST, sentence);
         Some(refusal.because(&"the Host header has another name").into_response())
     }
 
@@ -222,16 +222,16 @@ impl Shared {
     }
 
     fn failed(&self, status: StatusCode, what: &str, todo: &str, page: Option<&str>) -> Response {
-        let content = Failed { what, todo, page };
+        let content = SetupFailed { what, todo, page };
         plain_page(status, "There is no App", "'none'", self.parts.clock.now(), &content)
     }
 }
 
-async fn show(State(shared): State<Shared>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+async fn show(State(shared): State<SetupState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     if let Some(refused) = shared.refuse(&headers) {
         return refused;
     }
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     let ticket = fields.text("ticket");
     if ticket.is_empty() || !shared.address.ip().is_loopback() {
         return shared.first(StatusCode::OK, None);
@@ -256,19 +256,19 @@ async fn show(State(shared): State<Shared>, RawQuery(query): RawQuery, headers: 
     }
 }
 
-async fn begin(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> Response {
+async fn begin(State(shared): State<SetupState>, headers: HeaderMap, body: Body) -> Response {
     if let Some(refused) = shared.refuse(&headers) {
         return refused;
     }
     let read = match shared.bodies.read(&headers, body, FORM_BYTES, |_| {}).await {
         Ok(read) => read.whole(),
         Err(why) => {
-            return Refusal::new(StatusCode::BAD_REQUEST, "The form cannot be read")
+            return HttpRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read")
                 .because(&why)
                 .into_response();
         }
     };
-    let fields = Fields::parse(&String::from_utf8_lossy(&read));
+    let fields = QueryFields::parse(&String::from_utf8_lossy(&read));
     let organization = fields.text("organization");
     if !is_login(&organization) {
         return shared.first(StatusCode::BAD_REQUEST, Some(NO_LOGIN));
@@ -287,7 +287,7 @@ async fn begin(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> 
     second(&shared, &organization, &state, &back, None)
 }
 
-fn second(shared: &Shared, organization: &str, state: &str, back: &Url, pass: Option<&str>) -> Response {
+fn second(shared: &SetupState, organization: &str, state: &str, back: &Url, pass: Option<&str>) -> Response {
     let SetupParts { public_url, web_url, callback, clock, .. } = shared.parts.as_ref();
     let manifest = manifest(Addresses { public: public_url, back, callback: callback.as_ref() });
     let path: &[&str] = match organization {
@@ -327,20 +327,20 @@ fn second(shared: &Shared, organization: &str, state: &str, back: &Url, pass: Op
     plain_page(StatusCode::OK, "Create the GitHub App", &forms, clock.now(), &content)
 }
 
-async fn finish(State(shared): State<Shared>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+async fn finish(State(shared): State<SetupState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     if let Some(refused) = shared.refuse(&headers) {
         return refused;
     }
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     let setup = Arc::clone(&shared.parts.setup);
     let (state, code) = (fields.whole("state").to_owned(), fields.whole("code").to_owned());
-    // Whoever hangs up meanwhile must not leave an App behind whose key nobody has.
+    // A client that hangs up meanwhile must not leave an App behind whose key is lost.
     let finished = tokio::spawn(async move { setup.finish(&state, &code).await }).await;
     match finished {
         Ok(Ok(kept)) => {
             tracing::info!(app.id = kept.app.id, place = %kept.place.display(), "the GitHub App was created, and its key is stored");
             shared.kept.cancel();
-            let content = Last {
+            let content = LastStep {
                 name: &kept.app.name,
                 id: kept.app.id,
                 page: kept.app.page.as_str().trim_end_matches('/'),
@@ -351,12 +351,12 @@ async fn finish(State(shared): State<Shared>, RawQuery(query): RawQuery, headers
         Ok(Err(error)) => not_made(&shared, &error),
         Err(error) => {
             let sentence = "Something went wrong here";
-            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, sentence).because(&error).into_response()
+            HttpRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, sentence).because(&error).into_response()
         }
     }
 }
 
-fn not_made(shared: &Shared, error: &NotSetUp) -> Response {
+fn not_made(shared: &SetupState, error: &NotSetUp) -> Response {
     tracing::warn!(%error, "there is no App");
     let settings = "Delete it on its settings page if it is there (GitHub showed its key once, and it is lost), and start again.";
     let (status, what, todo, page) = match error {
@@ -394,7 +394,7 @@ fn not_made(shared: &Shared, error: &NotSetUp) -> Response {
     shared.failed(status, &what, todo, page)
 }
 
-/// Where the browser comes back to: the address at which it sees this page. Whoever asks knows the token already.
+/// Where the browser returns to: the address at which it sees this page. The caller knows the token already.
 fn back(headers: &HeaderMap, address: SocketAddr) -> Option<Url> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(HOST)?;

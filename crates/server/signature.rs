@@ -20,15 +20,15 @@ impl Secrets {
     }
 
     /// Begins to check a body, which is shown to it part by part.
-    pub(super) fn check(&self) -> Check {
-        Check(self.0.iter().map(hmac::Context::with_key).collect())
+    pub(super) fn check(&self) -> SignatureCheck {
+        SignatureCheck(self.0.iter().map(hmac::Context::with_key).collect())
     }
 }
 
 /// The signatures of what was shown so far, one for each secret.
-pub(super) struct Check(Vec<hmac::Context>);
+pub(super) struct SignatureCheck(Vec<hmac::Context>);
 
-impl Check {
+impl SignatureCheck {
     pub(super) fn update(&mut self, part: &[u8]) {
         self.0.iter_mut().for_each(|context| context.update(part));
     }

@@ -8,12 +8,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument as _;
 
-use super::Shared;
+use super::ServerState;
 use super::body::Unread;
 use super::writer::NotStored;
-use capstan_bot::intake::{Delivery, Reading, Stored, read_delivery};
-use capstan_listener::answer::{self, Refusal};
-use capstan_listener::connections::{Known, Place};
+use capstan_bot::intake::{Delivery, DeliveryReading, Stored, read_delivery};
+use capstan_listener::answer::{self, HttpRefusal};
+use capstan_listener::connections::{ConnectionSlot, TrustedProxy};
 
 /// The largest payload that GitHub sends: 25 MiB.
 pub const BODY_LIMIT_BYTES: usize = 26_214_400;
@@ -23,8 +23,8 @@ const OVERLOADED: &str = "overloaded";
 const FAILED: &str = "failed";
 
 pub(super) async fn receive(
-    State(shared): State<Shared>,
-    Extension(place): Extension<Place>,
+    State(shared): State<ServerState>,
+    Extension(place): Extension<ConnectionSlot>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
@@ -63,13 +63,13 @@ fn count(outcome: &'static str) {
 
 /// What became of the delivery, in a word; or a word for the metrics and what to answer.
 async fn accept(
-    shared: &Shared,
-    place: &Place,
+    shared: &ServerState,
+    place: &ConnectionSlot,
     headers: &HeaderMap,
     body: Body,
-) -> Result<&'static str, (&'static str, Refusal)> {
+) -> Result<&'static str, (&'static str, HttpRefusal)> {
     let unsigned = |why: &str| {
-        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "The signature is missing or wrong");
+        let refusal = HttpRefusal::new(StatusCode::UNAUTHORIZED, "The signature is missing or wrong");
         ("unsigned", refusal.because(&why))
     };
     let Some(signature) = headers.get("x-hub-signature-256") else {
@@ -81,11 +81,12 @@ async fn accept(
     if !check.signed(signature.as_bytes()) {
         return Err(unsigned("it matches none of the webhook secrets"));
     }
-    // Beyond GitHub's share of the connections a delivery is stored all the same; only its place may be lost meanwhile.
-    place.trust(Known::GitHub).ok();
+    // Beyond GitHub's share of the connections a delivery is stored too; only its place may be lost
+    // meanwhile.
+    place.trust(TrustedProxy::GitHub).ok();
 
     let unreadable = |why: &dyn std::fmt::Display| {
-        let refusal = Refusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
+        let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
         ("unreadable", refusal.because(why))
     };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -103,7 +104,7 @@ async fn accept(
     {
         return Err((
             "unreadable",
-            Refusal::new(
+            HttpRefusal::new(
                 StatusCode::BAD_REQUEST,
                 "The delivery's content type is not application/json: set it so on the App's settings page",
             )
@@ -113,8 +114,8 @@ async fn accept(
 
     let body = body.whole();
     let delivery = match read_delivery(guid, event, &body, shared.clock.now()) {
-        Ok(Reading::Store(delivery)) => delivery.without_texts(),
-        Ok(Reading::OfNoInterest) => return Ok("of no interest"),
+        Ok(DeliveryReading::Store(delivery)) => delivery.without_texts(),
+        Ok(DeliveryReading::OfNoInterest) => return Ok("of no interest"),
         Err(error) => return Err(unreadable(&error)),
     };
     drop(body);
@@ -146,24 +147,26 @@ fn describe(delivery: &Delivery) {
     }
 }
 
-fn unread(why: Unread) -> (&'static str, Refusal) {
+fn unread(why: Unread) -> (&'static str, HttpRefusal) {
     match &why {
         Unread::TooLarge(_) => {
-            let refusal =
-                Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The delivery is larger than 26,214,400 bytes");
+            let refusal = HttpRefusal::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "The delivery is larger than 26,214,400 bytes",
+            );
             ("too large", refusal.because(&why))
         }
         Unread::Broken(_) => {
-            let refusal = Refusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
+            let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");
             ("unreadable", refusal.because(&why))
         }
         Unread::NoRoom => (OVERLOADED, not_stored(&why)),
     }
 }
 
-fn not_stored(why: &dyn std::fmt::Display) -> Refusal {
+fn not_stored(why: &dyn std::fmt::Display) -> HttpRefusal {
     let sentence = "The delivery could not be stored: deliver it again later";
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence).because(why)
+    HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence).because(why)
 }
 
 /// GitHub sends UUIDs; other forges may send other short words.

@@ -5,10 +5,10 @@
 //!
 //! *Guarantee.* A request is answered only after the transaction that holds its delivery is durable.
 //!
-//! *Why it lingers.* Whoever was just answered often has the next delivery ready. Beginning at once with
-//! the few that wait would split the requests into two groups that wait for each other's commit. So the
-//! task waits until as many have come as were under way before, but never longer than half of what the
-//! last commit took: one lone delivery waits for nobody.
+//! *Why it lingers.* A client that was just answered often has the next delivery ready. Starting at once with
+//! the few that wait would split the requests into two groups that wait for each other's commit. So the task
+//! waits until as many have come as were under way before, but at most half of what the last commit took: a
+//! lone delivery does not wait.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,14 +36,14 @@ pub(super) enum NotStored {
     Failed,
 }
 
-struct Waiting {
+struct WaitingWrite {
     delivery: Delivery,
     answer: oneshot::Sender<Result<Stored, NotStored>>,
 }
 
 /// Hands deliveries to the task that stores them.
 #[derive(Clone)]
-pub(super) struct Writer(mpsc::Sender<Waiting>);
+pub(super) struct Writer(mpsc::Sender<WaitingWrite>);
 
 impl Writer {
     /// Starts the task; it ends when all writers are gone and everything is stored.
@@ -55,12 +55,12 @@ impl Writer {
     /// Returns once the delivery is durable.
     pub(super) async fn store(&self, delivery: Delivery) -> Result<Stored, NotStored> {
         let (answer, answered) = oneshot::channel();
-        self.0.try_send(Waiting { delivery, answer }).map_err(|_| NotStored::Full)?;
+        self.0.try_send(WaitingWrite { delivery, answer }).map_err(|_| NotStored::Full)?;
         answered.await.unwrap_or(Err(NotStored::Failed))
     }
 }
 
-async fn write_all(store: Arc<dyn DeliveryStore>, mut receiver: mpsc::Receiver<Waiting>) {
+async fn write_all(store: Arc<dyn DeliveryStore>, mut receiver: mpsc::Receiver<WaitingWrite>) {
     let mut batch = Vec::with_capacity(BATCH);
     let mut expected = 0;
     let mut linger = Duration::ZERO;
@@ -86,7 +86,7 @@ async fn write_all(store: Arc<dyn DeliveryStore>, mut receiver: mpsc::Receiver<W
     }
 }
 
-async fn write_batch(store: &dyn DeliveryStore, batch: &mut Vec<Waiting>) {
+async fn write_batch(store: &dyn DeliveryStore, batch: &mut Vec<WaitingWrite>) {
     let (deliveries, answers): (Vec<_>, Vec<_>) =
         batch.drain(..).map(|waiting| (waiting.delivery, waiting.answer)).unzip();
     let stored = match store.store(&deliveries).await {
@@ -97,7 +97,7 @@ async fn write_batch(store: &dyn DeliveryStore, batch: &mut Vec<Waiting>) {
         }
     };
     for (answer, stored) in answers.into_iter().zip(stored) {
-        // Whoever hung up meanwhile delivers again, and it is known then.
+        // A client that hung up delivers again, and the delivery is known then.
         answer.send(stored).ok();
     }
 }

@@ -6,7 +6,7 @@
 
 /// What a metric does over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// It only grows, until the process ends.
     Counter,
     /// It is as it is now.
@@ -15,7 +15,7 @@ pub enum Kind {
     Histogram,
 }
 
-impl Kind {
+impl MetricKind {
     /// The word that Prometheus has for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ pub struct Metric {
     /// Its name.
     pub name: &'static str,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Its labels.
     pub labels: &'static [&'static str],
     /// What has it.
@@ -60,7 +60,7 @@ const fn counter(
     labels: &'static [&'static str],
     help: &'static str,
 ) -> Metric {
-    Metric { name, kind: Kind::Counter, labels, programs, help }
+    Metric { name, kind: MetricKind::Counter, labels, programs, help }
 }
 
 const fn gauge(
@@ -69,7 +69,7 @@ const fn gauge(
     labels: &'static [&'static str],
     help: &'static str,
 ) -> Metric {
-    Metric { name, kind: Kind::Gauge, labels, programs, help }
+    Metric { name, kind: MetricKind::Gauge, labels, programs, help }
 }
 
 const fn histogram(
@@ -78,7 +78,7 @@ const fn histogram(
     labels: &'static [&'static str],
     help: &'static str,
 ) -> Metric {
-    Metric { name, kind: Kind::Histogram, labels, programs, help }
+    Metric { name, kind: MetricKind::Histogram, labels, programs, help }
 }
 
 /// All of them, in the order of the docs.
@@ -224,11 +224,11 @@ pub const METRICS: &[Metric] = &[
 pub(super) fn describe(program: Program) {
     for metric in METRICS.iter().filter(|metric| metric.programs.contains(&program)) {
         match metric.kind {
-            Kind::Counter => metrics::describe_counter!(metric.name, metric.help),
-            Kind::Gauge => metrics::describe_gauge!(metric.name, metric.help),
-            Kind::Histogram => metrics::describe_histogram!(metric.name, metric.help),
+            MetricKind::Counter => metrics::describe_counter!(metric.name, metric.help),
+            MetricKind::Gauge => metrics::describe_gauge!(metric.name, metric.help),
+            MetricKind::Histogram => metrics::describe_histogram!(metric.name, metric.help),
         }
-        if metric.kind == Kind::Counter && metric.labels.is_empty() {
+        if metric.kind == MetricKind::Counter && metric.labels.is_empty() {
             metrics::counter!(metric.name).increment(0);
         }
     }

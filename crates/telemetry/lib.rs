@@ -30,7 +30,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use url::Url;
 
-pub use catalogue::{Kind, METRICS, Metric, Program};
+pub use catalogue::{METRICS, Metric, MetricKind, Program};
 #[cfg(feature = "otlp")]
 pub use traces::Traces;
 
@@ -159,8 +159,8 @@ fn trace(to: Option<TracesTo<'_>>) -> Result<(Option<Traces>, Identity), Telemet
     }
 }
 
-/// What happens, a line each. What others named (folders, branches) forges no line, moves no cursor and reorders nothing:
-/// this is the one place that sees to it, so whoever logs writes such a name as it is.
+/// Events, a line each. Names from others (folders, branches) forge no line, move no cursor and reorder
+/// nothing: only this place escapes them, so a caller logs such a name as it is.
 fn lines<S, W>(format: LogFormat, to: W, with_ansi: bool) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: tracing::Subscriber + for<'span> LookupSpan<'span>,
@@ -185,7 +185,7 @@ fn text_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'sta
     .delimited(" ")
 }
 
-/// JSON of which every unfit character is escaped: JSON itself asks for that of the first 32 alone. Whoever parses it has
+/// JSON with every control character escaped: JSON itself only requires that for the first 32. A parser gets
 /// the same texts.
 struct EscapedJson<W>(W);
 
@@ -207,7 +207,7 @@ impl<W: io::Write> io::Write for EscapedJson<W> {
         let text = String::from_utf8_lossy(line);
         let mut escaped = String::with_capacity(text.len());
         for c in text.chars() {
-            // The line feed that ends it stands in no text.
+            // Text contains no line feed; this one ends the line.
             if c == '\n' || !is_unfit(c) {
                 escaped.push(c);
             } else {

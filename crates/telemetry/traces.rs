@@ -34,7 +34,7 @@ struct Sender {
     runtime: Handle,
     /// Sent along; their values are never shown.
     headers: HeaderMap,
-    /// Told once, and once when it is over.
+    /// Logged once, and once when it is over.
     is_failing: Arc<AtomicBool>,
 }
 
@@ -55,7 +55,7 @@ impl Sender {
         let setup = Setup {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: PATIENCE,
-            // Whoever runs Capstan names the collector, which may lie in the same network.
+            // The operator names the collector, which may be in the same network.
             reach: Reach::Network,
             authorities: None,
         };
@@ -102,7 +102,7 @@ impl HttpClient for Sender {
     }
 }
 
-/// Exports traces until it is told to end.
+/// Exports traces until it is shut down.
 #[derive(Debug)]
 pub struct Traces(SdkTracerProvider);
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use capstan_live::secrets::Why;
+use capstan_live::secrets::ResolvedReason;
 use capstan_model::plain_http;
 use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -22,14 +22,14 @@ const MOST_BYTES: usize = 2 << 20;
 const REQUEST: HeaderName = HeaderName::from_static("x-vault-request");
 const NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
 const TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
-/// The most values of one: a secret with more than 20,000 keys is none.
+/// The most values of one secret: one with more than 20,000 keys is refused.
 const MOST_VALUES: usize = 50_000;
 /// How often a read is tried again, and after which pauses.
 const RETRIES: ExponentialBuilder =
     ExponentialBuilder::new().with_min_delay(Duration::from_millis(200)).with_max_times(2);
 
 /// Asks one Vault.
-pub(super) struct Http {
+pub(super) struct VaultHttp {
     client: Client,
     url: Url,
     host: String,
@@ -38,7 +38,7 @@ pub(super) struct Http {
 }
 
 /// A call.
-pub(super) struct Call<'a> {
+pub(super) struct VaultCall<'a> {
     /// In people's words, what is asked: `reading kv/acme/fra1`.
     pub(super) doing: String,
     pub(super) method: Method,
@@ -50,15 +50,16 @@ pub(super) struct Call<'a> {
 }
 
 /// An answer.
-pub(super) struct Told {
+pub(super) struct VaultAnswer {
     pub(super) status: StatusCode,
-    /// `null` where it is no JSON.
+    /// `null` where it is not JSON.
     pub(super) body: Value,
 }
 
-impl Http {
+impl VaultHttp {
     pub(super) fn new(address: &VaultAddress) -> Result<Self, VaultError> {
-        let wrong = |why: &str| VaultError::new(Why::NotAllowed, format!("`url` of the VaultStore {why}"));
+        let wrong =
+            |why: &str| VaultError::new(ResolvedReason::NotAllowed, format!("`url` of the VaultStore {why}"));
         let mut url = Url::parse(&address.url).map_err(|_it_may_hold_anything| wrong("is not an address"))?;
         let is_bare = url.username().is_empty() && url.password().is_none();
         let Some(host) = url.host_str().filter(|_| is_bare).map(str::to_owned) else {
@@ -82,7 +83,7 @@ impl Http {
         let namespace = match &address.namespace {
             Some(name) => Some(HeaderValue::from_str(name).map_err(|_| {
                 VaultError::new(
-                    Why::NotAllowed,
+                    ResolvedReason::NotAllowed,
                     "`vaultNamespace` of the VaultStore has characters that a header cannot have",
                 )
             })?),
@@ -92,13 +93,13 @@ impl Http {
     }
 
     /// Asks; a read is asked again where that may help.
-    pub(super) async fn send(&self, call: &Call<'_>) -> Result<Told, VaultError> {
+    pub(super) async fn send(&self, call: &VaultCall<'_>) -> Result<VaultAnswer, VaultError> {
         let mut pauses = RETRIES.build();
         loop {
             let told = self.once(call).await;
             let passes = match &told {
                 Ok(told) => matches!(told.status.as_u16(), 412 | 429 | 500 | 502 | 504),
-                Err(error) => error.why == Why::Away,
+                Err(error) => error.why == ResolvedReason::Away,
             };
             let pause = pauses.next().filter(|_| passes && call.method == Method::GET);
             let Some(pause) = pause else { return told };
@@ -107,13 +108,13 @@ impl Http {
     }
 
     /// The body of the wished answer; else what the status means.
-    pub(super) async fn success(&self, call: &Call<'_>) -> Result<Value, VaultError> {
+    pub(super) async fn success(&self, call: &VaultCall<'_>) -> Result<Value, VaultError> {
         let told = self.send(call).await?;
         if told.status.is_success() { Ok(told.body) } else { Err(self.refused(call, &told)) }
     }
 
     /// What a status means that is not the wished one.
-    pub(super) fn refused(&self, call: &Call<'_>, told: &Told) -> VaultError {
+    pub(super) fn refused(&self, call: &VaultCall<'_>, told: &VaultAnswer) -> VaultError {
         let status = told.status.as_u16();
         let says =
             |why, what: &str| VaultError::new(why, format!("{}: Vault at {} {what}", call.doing, self.host));
@@ -125,26 +126,26 @@ impl Http {
         };
         match status {
             403 => says(
-                Why::Denied,
+                ResolvedReason::Denied,
                 "refuses (403): its policy does not allow this, or the mount does not exist",
             ),
-            404 => says(Why::Missing, "has nothing there (404)"),
-            503 if is_sealed() => says(Why::Sealed, "is sealed (503): unseal it"),
-            501 => says(Why::Sealed, "is not initialised (501)"),
+            404 => says(ResolvedReason::Missing, "has nothing there (404)"),
+            503 if is_sealed() => says(ResolvedReason::Sealed, "is sealed (503): unseal it"),
+            501 => says(ResolvedReason::Sealed, "is not initialised (501)"),
             400 | 405 => says(
-                Why::BadData,
+                ResolvedReason::BadData,
                 &format!("rejects the request ({status}): check what the VaultSecret asks for"),
             ),
-            _ => says(Why::Away, &format!("answers {status}")),
+            _ => says(ResolvedReason::Away, &format!("answers {status}")),
         }
     }
 
     /// Nothing of use was answered.
-    pub(super) fn useless(&self, call: &Call<'_>, what: &str) -> VaultError {
-        VaultError::new(Why::BadData, format!("{}: Vault at {} {what}", call.doing, self.host))
+    pub(super) fn useless(&self, call: &VaultCall<'_>, what: &str) -> VaultError {
+        VaultError::new(ResolvedReason::BadData, format!("{}: Vault at {} {what}", call.doing, self.host))
     }
 
-    fn address(&self, call: &Call<'_>) -> Url {
+    fn address(&self, call: &VaultCall<'_>) -> Url {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().push("v1").extend(&call.path);
@@ -155,9 +156,9 @@ impl Http {
         url
     }
 
-    pub(super) async fn once(&self, call: &Call<'_>) -> Result<Told, VaultError> {
+    pub(super) async fn once(&self, call: &VaultCall<'_>) -> Result<VaultAnswer, VaultError> {
         let away = |what: String| {
-            VaultError::new(Why::Away, format!("{}: Vault at {} {what}", call.doing, self.host))
+            VaultError::new(ResolvedReason::Away, format!("{}: Vault at {} {what}", call.doing, self.host))
         };
         let mut question = Question::new(call.method.clone(), self.address(call))
             .header(REQUEST, HeaderValue::from_static("true"));
@@ -191,8 +192,8 @@ impl Http {
             ));
         }
         match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
-            Ok((body, _)) => Ok(Told { status, body }),
-            Err(Unread::NoJson(_)) => Ok(Told { status, body: Value::Null }),
+            Ok((body, _)) => Ok(VaultAnswer { status, body }),
+            Err(Unread::NoJson(_)) => Ok(VaultAnswer { status, body: Value::Null }),
             Err(Unread::TooManyValues) => {
                 Err(self.useless(call, &format!("answers with more than {MOST_VALUES} values")))
             }
@@ -200,7 +201,7 @@ impl Http {
     }
 }
 
-/// One that believes whom the store names.
+/// A client that trusts the store's authority.
 fn client(ca: Option<&str>) -> Result<Client, VaultError> {
     let setup = Setup {
         agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
@@ -208,7 +209,7 @@ fn client(ca: Option<&str>) -> Result<Client, VaultError> {
         reach: Reach::Network,
         authorities: ca.map(|pem| Authorities { pem, from: "`ca.crt` in the Secret of `caSecretName`" }),
     };
-    Client::new(&setup).map_err(|error| VaultError::new(Why::BadData, error.to_string()))
+    Client::new(&setup).map_err(|error| VaultError::new(ResolvedReason::BadData, error.to_string()))
 }
 
 #[cfg(test)]
@@ -221,10 +222,10 @@ mod tests {
     async fn asked(body: Option<String>, within: Duration) -> Option<String> {
         let host = serve(body);
         let address = VaultAddress { url: format!("http://{host}"), ca: None, namespace: None };
-        let http = Http { within, ..Http::new(&address).unwrap() };
+        let http = VaultHttp { within, ..VaultHttp::new(&address).unwrap() };
         let doing = "reading kv/a".to_owned();
         let call =
-            Call { doing, method: Method::GET, path: vec!["kv"], query: None, token: None, body: None };
+            VaultCall { doing, method: Method::GET, path: vec!["kv"], query: None, token: None, body: None };
         let error = http.once(&call).await.err()?.message;
         Some(error.strip_prefix(&format!("reading kv/a: Vault at {host} ")).unwrap().to_owned())
     }

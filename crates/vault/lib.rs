@@ -1,12 +1,14 @@
 //! Vault over HTTP: logs in, reads secrets of the key-value engine, takes, renews and ends leases.
 //!
-//! *Guarantees*: certificates are always verified, against the store's own authority where it has one; without TLS only this
-//! machine and the cluster's own Services are asked; nothing is taken from the environment; every call is bounded in time and
-//! size, and nothing leads elsewhere; no answer's words, and no byte of a token or a secret, stand in an error.
+//! *Guarantees*: certificates are always verified, against the store's own authority if it has one. Without
+//! TLS only this machine and the cluster's own Services are asked. Nothing is taken from the environment.
+//! Every call is bounded in time and size, and follows no redirect. Errors contain no text of an answer, and
+//! no byte of a token or a secret.
 //!
-//! Which program answers (HashiCorp's, OpenBao, another) is nobody's concern here: what is read is status and JSON.
+//! The product (HashiCorp's, OpenBao, another) does not matter here: only status and JSON are read.
 //!
-//! Deliberately absent: what is asked for whom and when ([`capstan_live::secrets`], `crates/reconciler/reconcile/secrets`).
+//! Deliberately absent: which cluster gets what, and when ([`capstan_live::secrets`],
+//! `crates/reconciler/reconcile/secrets`).
 //!
 //! | file | |
 //! |---|---|

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_live::secrets::{KvRead, LeaseMethod, Why};
+use capstan_live::secrets::{KvRead, LeaseMethod, ResolvedReason};
 use http::Method;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::http::{Call, Http};
+use super::http::{VaultCall, VaultHttp};
 use capstan_ports::{KvSecret, NewLease, Vault, VaultAddress, VaultError, VaultLogin, VaultToken, Vaults};
 
 /// Vaults, wherever stores say that they are.
@@ -17,22 +17,22 @@ pub struct VaultServers;
 
 impl Vaults for VaultServers {
     fn open(&self, address: &VaultAddress) -> Result<Arc<dyn Vault>, VaultError> {
-        Ok(Arc::new(Server { http: Http::new(address)? }))
+        Ok(Arc::new(VaultServer { http: VaultHttp::new(address)? }))
     }
 }
 
-struct Server {
-    http: Http,
+struct VaultServer {
+    http: VaultHttp,
 }
 
-impl Server {
+impl VaultServer {
     /// What a login answers.
-    async fn token(&self, call: &Call<'_>) -> Result<VaultToken, VaultError> {
+    async fn token(&self, call: &VaultCall<'_>) -> Result<VaultToken, VaultError> {
         let told = self.http.send(call).await?;
         if matches!(told.status.as_u16(), 400 | 401 | 403 | 404) {
             // A wrong service account or audience is a 400 whose text holds claims: it is not shown.
             return Err(VaultError::new(
-                Why::Denied,
+                ResolvedReason::Denied,
                 format!(
                     "{}: it is refused ({}): check the role's bindings in Vault, and `auth` of the VaultStore",
                     call.doing,
@@ -56,7 +56,7 @@ impl Server {
 
     /// Who a token is that somebody made.
     async fn look_up(&self, token: &SecretString) -> Result<VaultToken, VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: "logging in with a token".to_owned(),
             method: Method::GET,
             path: vec!["auth", "token", "lookup-self"],
@@ -67,7 +67,7 @@ impl Server {
         let told = self.http.send(&call).await?;
         if told.status.as_u16() == 403 {
             let message = "logging in with a token: it is refused (403): it has expired, or was revoked";
-            return Err(VaultError::new(Why::Denied, message));
+            return Err(VaultError::new(ResolvedReason::Denied, message));
         }
         if !told.status.is_success() {
             return Err(self.http.refused(&call, &told));
@@ -82,7 +82,7 @@ impl Server {
     }
 
     /// Where a secret was deleted, or a version: 404 with a body that says so.
-    fn gone(&self, call: &Call<'_>, body: &Value) -> VaultError {
+    fn gone(&self, call: &VaultCall<'_>, body: &Value) -> VaultError {
         let metadata = &body["data"]["metadata"];
         let version =
             metadata["version"].as_u64().map_or_else(String::new, |version| format!("version {version} "));
@@ -92,12 +92,12 @@ impl Server {
             (false, true) => format!("{version}was deleted"),
             (false, false) => "there is no such secret or version".to_owned(),
         };
-        VaultError::new(Why::Missing, format!("{}: {what}", call.doing))
+        VaultError::new(ResolvedReason::Missing, format!("{}: {what}", call.doing))
     }
 }
 
 #[async_trait]
-impl Vault for Server {
+impl Vault for VaultServer {
     async fn log_in(&self, login: &VaultLogin) -> Result<VaultToken, VaultError> {
         let (path, body, who) = match login {
             VaultLogin::Token(token) => return self.look_up(token).await,
@@ -115,7 +115,7 @@ impl Vault for Server {
         let mut parts = vec!["auth"];
         parts.extend(path.split('/'));
         parts.push("login");
-        let call = Call {
+        let call = VaultCall {
             doing: format!("logging in at auth/{path}{who}"),
             method: Method::POST,
             path: parts,
@@ -129,7 +129,7 @@ impl Vault for Server {
     async fn is_alive(&self, token: &SecretString) -> Result<bool, VaultError> {
         match self.look_up(token).await {
             Ok(_) => Ok(true),
-            Err(error) if error.why == Why::Denied => Ok(false),
+            Err(error) if error.why == ResolvedReason::Denied => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -138,7 +138,7 @@ impl Vault for Server {
         let mut path: Vec<&str> = read.mount.split('/').collect();
         path.push("data");
         path.extend(read.path.split('/'));
-        let call = Call {
+        let call = VaultCall {
             doing: format!("reading {read}"),
             method: Method::GET,
             path,
@@ -171,7 +171,7 @@ impl Vault for Server {
         method: LeaseMethod,
         parameters: &Map<String, Value>,
     ) -> Result<NewLease, VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: format!("asking for a lease of {path}"),
             method: match method {
                 // Not a read: each answer is another lease. It is sent once.
@@ -198,7 +198,7 @@ impl Vault for Server {
     }
 
     async fn knows(&self, token: &SecretString, lease: &str) -> Result<bool, VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: "looking up a lease".to_owned(),
             method: Method::PUT,
             path: vec!["sys", "leases", "lookup"],
@@ -216,7 +216,7 @@ impl Vault for Server {
     }
 
     async fn renew(&self, token: &SecretString, lease: &str, seconds: i64) -> Result<i64, VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: "renewing a lease".to_owned(),
             method: Method::PUT,
             path: vec!["sys", "leases", "renew"],
@@ -229,7 +229,7 @@ impl Vault for Server {
     }
 
     async fn revoke(&self, token: &SecretString, lease: &str) -> Result<(), VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: "revoking a lease".to_owned(),
             method: Method::PUT,
             path: vec!["sys", "leases", "revoke"],
@@ -247,7 +247,7 @@ impl Vault for Server {
     }
 
     async fn renew_self(&self, token: &SecretString) -> Result<i64, VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: "renewing a login".to_owned(),
             method: Method::PUT,
             path: vec!["auth", "token", "renew-self"],
@@ -261,7 +261,7 @@ impl Vault for Server {
     }
 
     async fn revoke_self(&self, token: &SecretString) -> Result<(), VaultError> {
-        let call = Call {
+        let call = VaultCall {
             doing: "ending a login".to_owned(),
             method: Method::PUT,
             path: vec!["auth", "token", "revoke-self"],
@@ -270,7 +270,7 @@ impl Vault for Server {
             body: Some(json!({})),
         };
         let told = self.http.send(&call).await?;
-        // It is none any more.
+        // The token has ended.
         if told.status.is_success() || told.status.as_u16() == 403 {
             return Ok(());
         }

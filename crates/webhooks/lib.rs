@@ -32,7 +32,7 @@ pub struct HttpWebhooks {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct WebhookReply {
     result: Word,
     #[serde(default)]
     message: Option<String>,
@@ -55,7 +55,7 @@ impl HttpWebhooks {
         let setup = Setup {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: CONNECT,
-            // Whoever runs Capstan names every host.
+            // The operator names every host.
             reach: Reach::Network,
             authorities: None,
         };
@@ -89,7 +89,7 @@ impl HttpWebhooks {
 impl WaveWebhook for HttpWebhooks {
     async fn ask(&self, call: &WebhookCall) -> Result<WebhookAnswer, WebhookError> {
         let body = self.exchange(call).await?;
-        let Answer { result, message } =
+        let WebhookReply { result, message } =
             serde_json::from_slice(&body).map_err(|_it_may_hold_anything| WebhookError::Unreadable)?;
         let result = match result {
             Word::Pass => WebhookResult::Pass,

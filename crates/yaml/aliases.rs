@@ -7,7 +7,7 @@
 //!
 //! Nothing here is trusted: the gate compares what comes out with what was intended.
 
-use super::change::{Change, NewKey, Own, Refusal, SHARED, step_of};
+use super::change::{EditRefusal, NewKey, NodeChange, NodeEdit, SHARED, step_of};
 use super::document_edit::WrittenOut;
 use super::meaning::same_meaning;
 use super::node::{Document, Node, NodeKind, ScalarStyle};
@@ -18,13 +18,13 @@ use capstan_model::object::FieldPath;
 pub(super) fn settle(
     text: &str,
     document: &Document,
-    change: &mut Change,
-) -> Result<Vec<WrittenOut>, Refusal> {
+    change: &mut NodeChange,
+) -> Result<Vec<WrittenOut>, EditRefusal> {
     let range = text.get(document.span.clone()).unwrap_or_default();
     if !range.contains('&') || !range.contains('*') {
         return Ok(Vec::new());
     }
-    let mut found = Found { text, anchors: Vec::new(), aliases: Vec::new(), merges: Vec::new() };
+    let mut found = AliasSurvey { text, anchors: Vec::new(), aliases: Vec::new(), merges: Vec::new() };
     found.collect(&document.root, &mut Vec::new(), document.marker.end);
     let mut decided = Vec::new();
     for alias in &found.aliases {
@@ -56,23 +56,23 @@ struct Alias<'n> {
 }
 
 /// A `<<` of a mapping.
-struct Merge<'n> {
-    /// What stands behind it.
+struct MergeKey<'n> {
+    /// The text after it.
     text: &'n str,
     offset: usize,
     mapping: &'n Node,
     trail: Trail,
 }
 
-struct Found<'n> {
+struct AliasSurvey<'n> {
     text: &'n str,
     anchors: Vec<Anchor<'n>>,
     aliases: Vec<Alias<'n>>,
-    merges: Vec<Merge<'n>>,
+    merges: Vec<MergeKey<'n>>,
 }
 
 /// What becomes of a place that shares its text.
-enum Decision {
+enum AliasDecision {
     /// It follows the anchor.
     Follows(Trail),
     /// It becomes this value.
@@ -81,7 +81,7 @@ enum Decision {
     Gets { mapping: Trail, key: String, node: Node, offset: usize },
 }
 
-impl<'n> Found<'n> {
+impl<'n> AliasSurvey<'n> {
     fn of(&self, node: &Node) -> &'n str {
         self.text.get(node.span.clone()).unwrap_or_default()
     }
@@ -116,7 +116,7 @@ impl<'n> Found<'n> {
                         if merge != Some(key.start) {
                             let text = self.of(&entry.value);
                             let (offset, trail) = (key.start, trail.clone());
-                            self.merges.push(Merge { text, offset, mapping: node, trail });
+                            self.merges.push(MergeKey { text, offset, mapping: node, trail });
                             merge = Some(key.start);
                         }
                         continue;
@@ -134,7 +134,12 @@ impl<'n> Found<'n> {
         self.anchors.iter().rfind(|anchor| anchor.name == name && anchor.node.span.start < offset)
     }
 
-    fn decide(&self, root: &Node, change: &Change, alias: &Alias<'n>) -> Result<Option<Decision>, Refusal> {
+    fn decide(
+        &self,
+        root: &Node,
+        change: &NodeChange,
+        alias: &Alias<'n>,
+    ) -> Result<Option<AliasDecision>, EditRefusal> {
         let offset = alias.node.span.start;
         let Some(wanted) = wanted(root, change, &alias.trail) else { return Ok(None) };
         let anchor = self.anchor(alias.name, offset).filter(|anchor| same_meaning(anchor.node, alias.node));
@@ -148,20 +153,20 @@ impl<'n> Found<'n> {
         };
         let given = given(root, change, anchor);
         Ok(Some(if given.is_some_and(|given| same_meaning(&given, &wanted)) {
-            Decision::Follows(alias.trail.clone())
+            AliasDecision::Follows(alias.trail.clone())
         } else {
-            Decision::Becomes(alias.trail.clone(), wanted, offset)
+            AliasDecision::Becomes(alias.trail.clone(), wanted, offset)
         }))
     }
 
     fn decide_merge(
         &self,
         root: &Node,
-        change: &Change,
-        merge: &Merge<'n>,
-    ) -> Result<Vec<Decision>, Refusal> {
+        change: &NodeChange,
+        merge: &MergeKey<'n>,
+    ) -> Result<Vec<AliasDecision>, EditRefusal> {
         let own = merge.trail.iter().try_fold(change, |change, index| change.below.get(index));
-        if own.is_some_and(|own| !matches!(own.own, Own::Keep)) {
+        if own.is_some_and(|own| !matches!(own.own, NodeEdit::Keep)) {
             // Its text gives way as a whole.
             return Ok(Vec::new());
         }
@@ -172,7 +177,8 @@ impl<'n> Found<'n> {
         let single = merge.text.strip_prefix('*').and_then(|name| self.anchor(name, merge.offset));
         let given = match single {
             Some(anchor) => given(root, change, anchor).ok_or_else(refuse)?,
-            // Of several mappings nobody can tell here which one gives what: they stay as they are, or it is refused.
+            // With several mappings the source of a key is unknown: they stay as they are, or the edit is
+            // refused.
             None => {
                 let stays = |anchor: &Anchor<'_>| {
                     given(root, change, anchor).is_some_and(|given| same_meaning(&given, anchor.node))
@@ -198,18 +204,18 @@ impl<'n> Found<'n> {
             let mut trail = merge.trail.clone();
             trail.push(index);
             let (Some(own), offset) = (wanted.get(&entry.key), merge.offset) else { return Err(refuse()) };
-            decided.push(Decision::Follows(trail));
+            decided.push(AliasDecision::Follows(trail));
             if given.get(&entry.key).is_none_or(|given| !same_meaning(given, own)) {
                 let (mapping, key, node) = (merge.trail.clone(), entry.key.clone(), own.clone());
-                decided.push(Decision::Gets { mapping, key, node, offset });
+                decided.push(AliasDecision::Gets { mapping, key, node, offset });
             }
         }
         Ok(decided)
     }
 }
 
-impl Decision {
-    fn perform(self, root: &Node, change: &mut Change) -> Option<WrittenOut> {
+impl AliasDecision {
+    fn perform(self, root: &Node, change: &mut NodeChange) -> Option<WrittenOut> {
         match self {
             Self::Follows(trail) => {
                 change.forget(&trail);
@@ -218,7 +224,8 @@ impl Decision {
             Self::Becomes(trail, node, offset) => {
                 let (change, _) = change.at_trail(root, &trail);
                 let path = change.path.clone();
-                *change = Change { path: path.clone(), own: Own::Set(node), ..Change::default() };
+                *change =
+                    NodeChange { path: path.clone(), own: NodeEdit::Set(node), ..NodeChange::default() };
                 Some(WrittenOut { path, offset })
             }
             Self::Gets { mapping, key, node, offset } => {
@@ -233,24 +240,24 @@ impl Decision {
 }
 
 /// The value that a place is to have; `None` where it goes, or gives way to something around it.
-fn wanted(root: &Node, change: &Change, trail: &[usize]) -> Option<Node> {
+fn wanted(root: &Node, change: &NodeChange, trail: &[usize]) -> Option<Node> {
     let (mut node, mut change) = (root, Some(change));
     for index in trail {
-        if change.is_some_and(|change| !matches!(change.own, Own::Keep)) {
+        if change.is_some_and(|change| !matches!(change.own, NodeEdit::Keep)) {
             return None;
         }
         node = node.child(*index)?;
         change = change.and_then(|change| change.below.get(index));
     }
     match change {
-        Some(Change { own: Own::Remove, .. }) => None,
+        Some(NodeChange { own: NodeEdit::Remove, .. }) => None,
         Some(change) => Some(change.intend(node)),
         None => Some(node.clone()),
     }
 }
 
-/// The value that stands behind an anchor in the end; `None` where the anchor goes.
-fn given(root: &Node, change: &Change, anchor: &Anchor<'_>) -> Option<Node> {
+/// The final value of an anchor; `None` where the anchor is removed.
+fn given(root: &Node, change: &NodeChange, anchor: &Anchor<'_>) -> Option<Node> {
     let given = wanted(root, change, &anchor.trail)?;
     let own = anchor.trail.iter().try_fold(change, |change, index| change.below.get(index));
     let is_line = |node: &Node| {
@@ -258,11 +265,11 @@ fn given(root: &Node, change: &Change, anchor: &Anchor<'_>) -> Option<Node> {
         style.is_some_and(|style| !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded))
     };
     // Only of one line by another is it sure that the anchor before it stays.
-    let is_replaced = matches!(own, Some(Change { own: Own::Set(_), .. }));
+    let is_replaced = matches!(own, Some(NodeChange { own: NodeEdit::Set(_), .. }));
     (!is_replaced || is_line(anchor.node) && is_line(&given)).then_some(given)
 }
 
-/// The name of the anchor that stands before a value.
+/// The name of the anchor before a value.
 fn anchor_before(text: &str, floor: usize, start: usize) -> Option<&str> {
     let lines = text.get(floor..start)?.lines();
     let words = lines.flat_map(|line| {
@@ -271,12 +278,12 @@ fn anchor_before(text: &str, floor: usize, start: usize) -> Option<&str> {
     words.filter_map(|word| word.strip_prefix('&')).next_back()
 }
 
-fn refused(root: &Node, trail: &[usize], offset: usize) -> Refusal {
+fn refused(root: &Node, trail: &[usize], offset: usize) -> EditRefusal {
     let mut path = FieldPath::root();
     let mut node = root;
     for index in trail {
         let Some((step, child)) = step_of(node, *index).zip(node.child(*index)) else { break };
         (path, node) = (path.join(step), child);
     }
-    Refusal::new(SHARED, &path, offset)
+    EditRefusal::new(SHARED, &path, offset)
 }

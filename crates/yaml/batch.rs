@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{Change, Refusal};
+use super::change::{EditRefusal, NodeChange};
 use super::comments;
 use super::document_edit::DocumentEdit;
 use super::file::YamlFile;
 use super::node::{Document, Node};
-use super::source::{Source, Splice};
+use super::source::{Splice, TerminatedText};
 use capstan_model::object::FieldPath;
 
 /// What happens to a file.
 pub(super) struct Batch<'a> {
     pub(super) file: &'a YamlFile,
     /// Changes inside of documents.
-    pub(super) changes: BTreeMap<usize, Change>,
+    pub(super) changes: BTreeMap<usize, NodeChange>,
     /// What documents with changes will mean.
     pub(super) intended: BTreeMap<usize, Node>,
     /// Documents that go.
@@ -25,7 +25,7 @@ pub(super) struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// Sorts the edits; refuses with the number of the document.
-    pub(super) fn new(file: &'a YamlFile, edits: &[DocumentEdit]) -> Result<Self, (usize, Refusal)> {
+    pub(super) fn new(file: &'a YamlFile, edits: &[DocumentEdit]) -> Result<Self, (usize, EditRefusal)> {
         let mut batch = Self {
             file,
             changes: BTreeMap::new(),
@@ -37,7 +37,7 @@ impl<'a> Batch<'a> {
             if let Some(sops) = document.root.entry("sops") {
                 let reason = "the file was encrypted by sops, and an edit would break its seal";
                 let path = FieldPath::root().key("sops");
-                return Err((index, Refusal::new(reason, &path, sops.key_span.start)));
+                return Err((index, EditRefusal::new(reason, &path, sops.key_span.start)));
             }
         }
         for edit in edits {
@@ -58,26 +58,30 @@ impl<'a> Batch<'a> {
         batch.mark_appended();
         if let Some(both) = batch.removed.iter().find(|index| batch.changes.contains_key(index)) {
             let reason = "the document is removed and edited at once";
-            return Err((*both, Refusal::new(reason, &FieldPath::root(), 0)));
+            return Err((*both, EditRefusal::new(reason, &FieldPath::root(), 0)));
         }
         Ok(batch)
     }
 
     /// The root of a document that may be edited.
-    fn document(&self, index: usize) -> Result<&'a Node, Refusal> {
+    fn document(&self, index: usize) -> Result<&'a Node, EditRefusal> {
         let root = FieldPath::root();
         let Some(document) = self.file.documents().get(index) else {
-            return Err(Refusal::new(format!("there is no document {index}"), &root, self.file.text().len()));
+            return Err(EditRefusal::new(
+                format!("there is no document {index}"),
+                &root,
+                self.file.text().len(),
+            ));
         };
         if let Some(twice) = &document.duplicate_key {
             let reason = format!("the key `{}` is there twice in one mapping of this document", twice.key);
-            return Err(Refusal::new(reason, &root, twice.offset));
+            return Err(EditRefusal::new(reason, &root, twice.offset));
         }
         Ok(&document.root)
     }
 
-    fn append(&mut self, text: &str) -> Result<(), Refusal> {
-        let refuse = |reason: String| Refusal::new(reason, &FieldPath::root(), self.file.text().len());
+    fn append(&mut self, text: &str) -> Result<(), EditRefusal> {
+        let refuse = |reason: String| EditRefusal::new(reason, &FieldPath::root(), self.file.text().len());
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
         let read = YamlFile::read(&text)
             .map_err(|error| refuse(format!("the new document is not YAML: {error}")))?;
@@ -111,7 +115,7 @@ impl<'a> Batch<'a> {
         !document.marker.is_empty() && text.trim().is_empty()
     }
 
-    /// Sets a document that comes off from what stands before it.
+    /// Separates a new document from the one before it.
     fn mark_appended(&mut self) {
         let mut is_first = self.file.documents().len() == self.removed.len();
         for (text, _) in &mut self.appended {
@@ -121,9 +125,13 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The bytes of a document that goes, with the comments that are its own: those directly above it, set
-    /// off by a blank line. What stands before the first one (comments, directives, byte order mark) stays.
-    pub(super) fn span_of_removed(&self, source: &Source, index: usize) -> Option<std::ops::Range<usize>> {
+    /// The bytes of a removed document, with its own comments: those directly above it, after a blank line.
+    /// Text before the first one (comments, directives, byte order mark) stays.
+    pub(super) fn span_of_removed(
+        &self,
+        source: &TerminatedText,
+        index: usize,
+    ) -> Option<std::ops::Range<usize>> {
         let document = self.file.documents().get(index)?;
         let start = if index > 0 || !document.marker.is_empty() {
             document.marker.start
@@ -142,7 +150,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The splices for documents that go or come.
-    pub(super) fn splice_documents(&self, source: &Source) -> Vec<Splice> {
+    pub(super) fn splice_documents(&self, source: &TerminatedText) -> Vec<Splice> {
         let end = source.text().len();
         let removed = self.removed.iter().filter_map(|index| self.span_of_removed(source, *index));
         let removed = removed.map(|range| Splice { range, text: String::new() });

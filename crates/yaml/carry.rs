@@ -1,23 +1,23 @@
 //! Values that go elsewhere in their document, and maps that become lists of `{name, value}`: as text, so
 //! that comments, quotes and layout travel with them.
 //!
-//! Nothing here judges: what comes out is a text that whoever asked reads again and compares with what was
-//! meant. Where a text cannot be carried (flow collections, a key on its dash's line, a comment that would
-//! be lost) there is none, and the value is written anew by an edit.
+//! Nothing is judged here: the caller reads the result again and compares it with the intended one. Where a
+//! text cannot be carried (flow collections, a key on its dash's line, a comment that would be lost) there is
+//! no result, and an edit writes the value again.
 
 use super::file::YamlFile;
 use super::layout;
 use super::node::{Entry, Node, NodeKind};
-use super::quoting::{Context, write_key};
-use super::source::{Source, Splice};
+use super::quoting::{ScalarContext, write_key};
+use super::source::{Splice, TerminatedText};
 use super::writer::pad;
 use capstan_model::object::{FieldPath, Step};
 
-/// Values of one document that are carried together, all from one reading of it. What two of them do must
-/// not meet: whoever asks takes care of that.
+/// Values of one document that are carried together, all from one reading of it. Their ranges must not
+/// overlap, which the caller ensures.
 pub struct Carriage<'f> {
     root: &'f Node,
-    source: Source,
+    source: TerminatedText,
     splices: Vec<Splice>,
 }
 
@@ -26,7 +26,7 @@ pub struct Carriage<'f> {
 pub enum Carried {
     /// It is part of the new text.
     AsText,
-    /// It stays where it is, for an edit to write it anew.
+    /// It stays where it is, for an edit that writes it again.
     Not,
 }
 
@@ -34,11 +34,11 @@ impl<'f> Carriage<'f> {
     /// Of a document of a file; `None` where there is no such document.
     pub fn new(file: &'f YamlFile, document: usize) -> Option<Self> {
         let root = &file.documents().get(document)?.root;
-        Some(Self { root, source: Source::new(file.text()), splices: Vec::new() })
+        Some(Self { root, source: TerminatedText::new(file.text()), splices: Vec::new() })
     }
 
-    /// Puts the value at `from` to `to`, where nothing stands yet: with its key, the comments right above it,
-    /// and whatever is behind it on its lines. Mappings on the way are made, and those that it leaves empty go.
+    /// Moves the value at `from` to `to`, which must not exist: with its key, the comments directly above it,
+    /// and the rest of its lines. Mappings on the way are made, and those that it leaves empty are removed.
     pub fn carry(&mut self, from: &FieldPath, to: &FieldPath) -> Carried {
         let found = carry(&self.source, self.root, from, to);
         self.take(found)
@@ -62,11 +62,11 @@ impl<'f> Carriage<'f> {
     }
 }
 
-fn carry(source: &Source, root: &Node, from: &FieldPath, to: &FieldPath) -> Option<Vec<Splice>> {
+fn carry(source: &TerminatedText, root: &Node, from: &FieldPath, to: &FieldPath) -> Option<Vec<Splice>> {
     let entry = entry_at(root, from)?;
     let (Step::Key(key), parent) = (to.steps().last()?, to.parent()?) else { return None };
     if from.parent()? == parent {
-        let text = write_key(key, Context::Block);
+        let text = write_key(key, ScalarContext::Block);
         return Some(vec![Splice { range: entry.key_span.clone(), text }]);
     }
     let (home, missing) = home_of(root, to)?;
@@ -94,14 +94,19 @@ fn carry(source: &Source, root: &Node, from: &FieldPath, to: &FieldPath) -> Opti
     let mut text = String::new();
     for (depth, key) in missing.iter().take(missing.len() - 1).enumerate() {
         pad(&mut text, home_column + depth * indent);
-        text.push_str(&write_key(key, Context::Block));
+        text.push_str(&write_key(key, ScalarContext::Block));
         text.push_str(":\n");
     }
     let was = source.column(entry.key_span.start);
     shift(&mut text, above, source.column(entry_at(root, &going)?.key_span.start), column);
     let before_key = source.text().get(own_lines.start..entry.key_span.start)?;
     let behind_key = source.text().get(entry.key_span.end..own_lines.end)?;
-    shift(&mut text, &format!("{before_key}{}{behind_key}", write_key(key, Context::Block)), was, column);
+    shift(
+        &mut text,
+        &format!("{before_key}{}{behind_key}", write_key(key, ScalarContext::Block)),
+        was,
+        column,
+    );
 
     Some(if from.starts_with(&home) {
         let Step::Key(child) = from.steps().get(home.steps().len())? else { return None };
@@ -119,7 +124,7 @@ fn carry(source: &Source, root: &Node, from: &FieldPath, to: &FieldPath) -> Opti
     })
 }
 
-fn itemize(source: &Source, root: &Node, path: &FieldPath) -> Option<Vec<Splice>> {
+fn itemize(source: &TerminatedText, root: &Node, path: &FieldPath) -> Option<Vec<Splice>> {
     let mut splices = Vec::new();
     for entry in block_entries(source, root.at(path)?)? {
         let column = source.column(entry.key_span.start);
@@ -127,7 +132,7 @@ fn itemize(source: &Source, root: &Node, path: &FieldPath) -> Option<Vec<Splice>
         if !source.starts_line(entry.key_span.start) || entry.value.as_scalar().is_none() {
             return None;
         }
-        let mut text = format!("- name: {}\n", write_key(&entry.key, Context::Block));
+        let mut text = format!("- name: {}\n", write_key(&entry.key, ScalarContext::Block));
         pad(&mut text, column + 2);
         text.push_str("value:");
         splices.push(Splice { range: entry.key_span.start..head, text });
@@ -144,7 +149,7 @@ fn itemize(source: &Source, root: &Node, path: &FieldPath) -> Option<Vec<Splice>
 }
 
 /// The entries of a block mapping that has some; nothing in it may be shared.
-fn block_entries<'n>(source: &Source, node: &'n Node) -> Option<&'n [Entry]> {
+fn block_entries<'n>(source: &TerminatedText, node: &'n Node) -> Option<&'n [Entry]> {
     let entries = node.as_mapping()?;
     let is_flow = source.text().get(node.span.start..)?.starts_with('{');
     (!is_flow && !entries.is_empty() && !node.shared).then_some(entries)
@@ -188,7 +193,7 @@ fn holds_one(root: &Node, path: &FieldPath) -> bool {
 }
 
 /// The lines of an entry, the comments right above it included, and where its key's line begins.
-fn lines_of(source: &Source, entry: &Entry) -> Option<(std::ops::Range<usize>, usize)> {
+fn lines_of(source: &TerminatedText, entry: &Entry) -> Option<(std::ops::Range<usize>, usize)> {
     if entry.value.shared || !source.starts_line(entry.key_span.start) {
         return None;
     }
@@ -208,7 +213,7 @@ fn lines_of(source: &Source, entry: &Entry) -> Option<(std::ops::Range<usize>, u
 }
 
 /// The last byte of an entry, on its last line.
-fn end_of(source: &Source, entry: &Entry) -> usize {
+fn end_of(source: &TerminatedText, entry: &Entry) -> usize {
     let end = entry.value.span.end.max(entry.key_span.end);
     if end > entry.key_span.end && source.text()[..end].ends_with('\n') { end - 1 } else { end }
 }

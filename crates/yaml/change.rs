@@ -10,9 +10,9 @@ use capstan_model::object::{FieldPath, Step};
 
 /// What happens to one node.
 #[derive(Default)]
-pub(super) struct Change {
+pub(super) struct NodeChange {
     pub(super) path: FieldPath,
-    pub(super) own: Own,
+    pub(super) own: NodeEdit,
     /// Keys that a mapping gets.
     pub(super) keys: Vec<NewKey>,
     /// Items that a sequence gets, and before which of its items.
@@ -23,7 +23,7 @@ pub(super) struct Change {
 
 /// What happens to the node itself.
 #[derive(Default)]
-pub(super) enum Own {
+pub(super) enum NodeEdit {
     /// It stays; something in it may change.
     #[default]
     Keep,
@@ -45,13 +45,13 @@ pub(super) struct NewKey {
 
 /// Why a change cannot be: in words, with the field and the offset of what is in the way.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct EditRefusal {
     pub(super) reason: String,
     pub(super) path: FieldPath,
     pub(super) offset: usize,
 }
 
-impl Refusal {
+impl EditRefusal {
     pub(super) fn new(reason: impl Into<String>, path: &FieldPath, offset: usize) -> Self {
         Self { reason: reason.into(), path: path.clone(), offset }
     }
@@ -61,9 +61,9 @@ pub(super) const SHARED: &str =
     "there is an anchor, alias or merge key here, so it is unclear what the edit would change";
 const TWICE: &str = "two edits concern the same value";
 
-impl Change {
+impl NodeChange {
     /// Adds an edit to the tree.
-    pub(super) fn add(&mut self, root: &Node, edit: &Edit) -> Result<(), Refusal> {
+    pub(super) fn add(&mut self, root: &Node, edit: &Edit) -> Result<(), EditRefusal> {
         match edit {
             Edit::Set { path, node } => {
                 let (change, old) = self.reach(root, path)?;
@@ -97,8 +97,10 @@ impl Change {
                 let edits =
                     edits.iter().map(|edit| DocumentEdit::Edit { document: *document, edit: edit.clone() });
                 match &mut change.own {
-                    Own::Within(known) => known.extend(edits),
-                    Own::Keep if change.below.is_empty() => change.own = Own::Within(edits.collect()),
+                    NodeEdit::Within(known) => known.extend(edits),
+                    NodeEdit::Keep if change.below.is_empty() => {
+                        change.own = NodeEdit::Within(edits.collect())
+                    }
                     _ => return Err(change.refuse(TWICE, old)),
                 }
                 if old.as_str().is_none() {
@@ -109,8 +111,8 @@ impl Change {
         }
     }
 
-    fn refuse(&self, reason: &str, node: &Node) -> Refusal {
-        Refusal::new(reason, &self.path, node.span.start)
+    fn refuse(&self, reason: &str, node: &Node) -> EditRefusal {
+        EditRefusal::new(reason, &self.path, node.span.start)
     }
 
     /// The change and the node at a path.
@@ -118,14 +120,14 @@ impl Change {
         &'c mut self,
         root: &'n Node,
         path: &FieldPath,
-    ) -> Result<(&'c mut Self, &'n Node), Refusal> {
+    ) -> Result<(&'c mut Self, &'n Node), EditRefusal> {
         let (mut change, mut node) = (self, root);
         for step in path.steps() {
-            if !matches!(change.own, Own::Keep) {
-                return Err(Refusal::new(TWICE, path, node.span.start));
+            if !matches!(change.own, NodeEdit::Keep) {
+                return Err(EditRefusal::new(TWICE, path, node.span.start));
             }
             let Some(index) = child_index(node, step) else {
-                return Err(Refusal::new("there is no such field", path, node.span.start));
+                return Err(EditRefusal::new("there is no such field", path, node.span.start));
             };
             let child_path = change.path.join(step.clone());
             change = change.below.entry(index).or_default();
@@ -166,11 +168,11 @@ impl Change {
     }
 
     /// Nothing was decided about the node itself yet.
-    fn untouched(&self, node: &Node) -> Result<(), Refusal> {
-        if matches!(self.own, Own::Keep) { Ok(()) } else { Err(self.refuse(TWICE, node)) }
+    fn untouched(&self, node: &Node) -> Result<(), EditRefusal> {
+        if matches!(self.own, NodeEdit::Keep) { Ok(()) } else { Err(self.refuse(TWICE, node)) }
     }
 
-    fn whole(&self, node: &Node) -> Result<(), Refusal> {
+    fn whole(&self, node: &Node) -> Result<(), EditRefusal> {
         self.untouched(node)?;
         if !self.below.is_empty() || !self.keys.is_empty() || !self.items.is_empty() {
             return Err(self.refuse(TWICE, node));
@@ -178,16 +180,16 @@ impl Change {
         Ok(())
     }
 
-    fn remove(&mut self, node: &Node) -> Result<(), Refusal> {
+    fn remove(&mut self, node: &Node) -> Result<(), EditRefusal> {
         if self.path.is_root() {
             return Err(self.refuse("the whole document is removed by another edit", node));
         }
         self.whole(node)?;
-        self.own = Own::Remove;
+        self.own = NodeEdit::Remove;
         Ok(())
     }
 
-    fn insert(&mut self, old: &Node, key: &str, node: &Node, after: Option<&str>) -> Result<(), Refusal> {
+    fn insert(&mut self, old: &Node, key: &str, node: &Node, after: Option<&str>) -> Result<(), EditRefusal> {
         self.untouched(old)?;
         let entries = match &old.kind {
             NodeKind::Mapping(entries) => entries.as_slice(),
@@ -196,7 +198,7 @@ impl Change {
         };
         if let Some(entry) = entries.iter().find(|entry| entry.key == key) {
             let reason = format!("the key `{key}` is there already");
-            return Err(Refusal::new(reason, &self.path, entry.key_span.start));
+            return Err(EditRefusal::new(reason, &self.path, entry.key_span.start));
         }
         if self.keys.iter().any(|new| new.key == key) {
             return Err(self.refuse(TWICE, old));
@@ -215,7 +217,7 @@ impl Change {
     }
 
     /// Sets a value; of two mappings or two sequences only what differs is touched.
-    fn set(&mut self, old: &Node, new: &Node) -> Result<(), Refusal> {
+    fn set(&mut self, old: &Node, new: &Node) -> Result<(), EditRefusal> {
         if same_meaning(old, new) {
             return self.untouched(old);
         }
@@ -228,7 +230,7 @@ impl Change {
             }
             _ => {
                 self.whole(old)?;
-                self.own = Own::Set(new.clone());
+                self.own = NodeEdit::Set(new.clone());
                 Ok(())
             }
         }
@@ -241,7 +243,7 @@ impl Change {
         child
     }
 
-    fn set_entries(&mut self, node: &Node, old: &[Entry], new: &[Entry]) -> Result<(), Refusal> {
+    fn set_entries(&mut self, node: &Node, old: &[Entry], new: &[Entry]) -> Result<(), EditRefusal> {
         for (index, entry) in old.iter().enumerate() {
             let step = Step::Key(entry.key.clone());
             match new.iter().find(|new| new.key == entry.key) {
@@ -260,7 +262,7 @@ impl Change {
         Ok(())
     }
 
-    fn set_items(&mut self, old: &[Node], new: &[Node]) -> Result<(), Refusal> {
+    fn set_items(&mut self, old: &[Node], new: &[Node]) -> Result<(), EditRefusal> {
         let prefix = old.iter().zip(new).take_while(|(a, b)| same_meaning(a, b)).count();
         let (old_rest, new_rest) = (&old[prefix..], &new[prefix..]);
         let suffix =
@@ -282,7 +284,7 @@ impl Change {
 
     /// Whether nothing happens here or below.
     pub(super) fn is_nothing(&self) -> bool {
-        matches!(self.own, Own::Keep)
+        matches!(self.own, NodeEdit::Keep)
             && self.keys.is_empty()
             && self.items.is_empty()
             && self.below.values().all(Self::is_nothing)
@@ -291,9 +293,9 @@ impl Change {
     /// What the node will be. The text of strings that are edited within is settled already.
     pub(super) fn intend(&self, node: &Node) -> Node {
         match &self.own {
-            Own::Set(new) => return new.clone(),
-            Own::Remove | Own::Within(_) => return node.clone(),
-            Own::Keep => {}
+            NodeEdit::Set(new) => return new.clone(),
+            NodeEdit::Remove | NodeEdit::Within(_) => return node.clone(),
+            NodeEdit::Keep => {}
         }
         if !self.items.is_empty() || matches!(node.kind, NodeKind::Sequence(_)) && self.keys.is_empty() {
             let old = node.as_sequence().unwrap_or_default();
@@ -320,7 +322,7 @@ impl Change {
     fn intend_child(&self, index: usize, node: &Node) -> Option<Node> {
         match self.below.get(&index) {
             None => Some(node.clone()),
-            Some(Self { own: Own::Remove, .. }) => None,
+            Some(Self { own: NodeEdit::Remove, .. }) => None,
             Some(change) => Some(change.intend(node)),
         }
     }
@@ -329,14 +331,14 @@ impl Change {
     pub(super) fn settle_within(
         &mut self,
         node: &Node,
-        edit: &mut impl FnMut(&FieldPath, &Node, &str, &[DocumentEdit]) -> Result<String, Refusal>,
-    ) -> Result<(), Refusal> {
-        if let Own::Within(edits) = &self.own
+        edit: &mut impl FnMut(&FieldPath, &Node, &str, &[DocumentEdit]) -> Result<String, EditRefusal>,
+    ) -> Result<(), EditRefusal> {
+        if let NodeEdit::Within(edits) = &self.own
             && let Some(Scalar { text, .. }) = node.as_scalar()
         {
             let text = edit(&self.path, node, text, edits)?;
             let style = node.as_scalar().map_or(ScalarStyle::DoubleQuoted, |scalar| scalar.style);
-            self.own = Own::Set(Node::scalar(match style {
+            self.own = NodeEdit::Set(Node::scalar(match style {
                 ScalarStyle::Plain => Scalar::string(text),
                 style => Scalar { text, style },
             }));

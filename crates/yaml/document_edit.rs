@@ -6,7 +6,7 @@ use capstan_model::object::FieldPath;
 /// One edit inside of a document. Paths and indexes are those before any edit of the batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
-    /// Replaces the value that stands at `path`.
+    /// Replaces the value at `path`.
     Set {
         /// An existing value.
         path: FieldPath,

@@ -2,14 +2,14 @@
 
 use super::aliases;
 use super::batch::Batch;
-use super::change::Refusal;
+use super::change::EditRefusal;
 use super::document_edit::{DocumentEdit, WrittenOut};
 use super::file::YamlFile;
 use super::gate;
 use super::node::Node;
 use super::position::Position;
-use super::slot::Slot;
-use super::source::Source;
+use super::slot::ValueSlot;
+use super::source::TerminatedText;
 use super::splicer::Splicer;
 use capstan_model::object::FieldPath;
 
@@ -35,15 +35,15 @@ impl EditRefused {
     }
 }
 
-/// How deep YAML may stand in strings of YAML.
+/// Levels of YAML in strings of YAML.
 const WITHIN_DEPTH: usize = 4;
 
-/// Does all edits or none. Only the bytes of what the edits name change (see `splicer` for what becomes
-/// of comments); the result was read again, means in every document exactly what was intended, and has
-/// no other line changed. A set value that means what stands there already changes nothing.
+/// Does all edits or none. Only the bytes of edited nodes change (for comments see `splicer`). The result is
+/// read again: every document means exactly what was intended, and no other line changed. Setting a value
+/// that is there already changes nothing.
 ///
-/// Refused, beside what cannot be done: a file with a document that `sops` encrypted; a document with
-/// duplicate keys; what an anchor, alias or merge key shares and nobody can tell apart.
+/// Also refused: a file with a document that `sops` encrypted; a document with duplicate keys; a value that
+/// an anchor, alias or merge key shares, if it cannot be separated.
 pub fn edit(file: &YamlFile, edits: &[DocumentEdit]) -> Result<YamlFile, EditRefused> {
     edit_telling(file, edits).map(|(edited, _)| edited)
 }
@@ -68,7 +68,7 @@ fn edit_at_depth(
     if edits.is_empty() {
         return Ok(file.clone());
     }
-    let refuse = |document: usize, refusal: Refusal| EditRefused {
+    let refuse = |document: usize, refusal: EditRefusal| EditRefused {
         reason: refusal.reason,
         document,
         path: refusal.path,
@@ -85,17 +85,17 @@ fn edit_at_depth(
         let apart = aliases::settle(file.text(), document, change);
         written.extend(apart.map_err(|refusal| refuse(*index, refusal))?);
     }
-    let source = Source::new(file.text());
+    let source = TerminatedText::new(file.text());
     let mut splices = batch.splice_documents(&source);
     for (document, change) in &batch.changes {
         let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
         let mut splicer = Splicer { source: &source, root, splices: Vec::new() };
-        splicer.walk(root, change, Slot::Root).map_err(|refusal| refuse(*document, refusal))?;
+        splicer.walk(root, change, ValueSlot::Root).map_err(|refusal| refuse(*document, refusal))?;
         splices.append(&mut splicer.splices);
     }
     let text = source.apply(&mut splices);
-    let text =
-        text.ok_or_else(|| refuse(0, Refusal::new("two edits meet in one place", &FieldPath::root(), 0)))?;
+    let text = text
+        .ok_or_else(|| refuse(0, EditRefusal::new("two edits meet in one place", &FieldPath::root(), 0)))?;
     let checked = gate::check(&batch, &source, &text);
     // A block scalar that comes to stand at the end may need the final newline that the file lacks.
     let checked = match (checked, source.missing_end()) {
@@ -114,8 +114,8 @@ fn edit_within(
     text: &str,
     edits: &[DocumentEdit],
     depth: usize,
-) -> Result<String, Refusal> {
-    let refuse = |reason: String| Refusal::new(reason, path, node.span.start);
+) -> Result<String, EditRefusal> {
+    let refuse = |reason: String| EditRefusal::new(reason, path, node.span.start);
     if depth == WITHIN_DEPTH {
         return Err(refuse(format!("YAML in strings more than {WITHIN_DEPTH} levels deep")));
     }
@@ -123,7 +123,7 @@ fn edit_within(
         YamlFile::read(text).map_err(|error| refuse(format!("the text here is not YAML: {error}")))?;
     let edited = edit_at_depth(&inner, edits, depth + 1, &mut Vec::new()).map_err(|refused| {
         let steps = path.steps().iter().chain(refused.path.steps()).cloned();
-        Refusal::new(refused.reason.clone(), &steps.collect(), node.span.start)
+        EditRefusal::new(refused.reason.clone(), &steps.collect(), node.span.start)
     })?;
     Ok(edited.text().to_owned())
 }

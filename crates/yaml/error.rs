@@ -2,7 +2,7 @@
 
 use super::position::Position;
 
-/// Why a text is no YAML that Capstan reads, and where.
+/// Why Capstan cannot read a text as YAML, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {}, column {}: {message}", position.line, position.column)]
 pub struct YamlError {

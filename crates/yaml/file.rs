@@ -13,10 +13,10 @@ use super::scalar::{Reading, read_plain};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
-pub struct YamlFile(Arc<Content>);
+pub struct YamlFile(Arc<FileContent>);
 
 #[derive(Debug)]
-struct Content {
+struct FileContent {
     text: Box<str>,
     documents: Vec<Document>,
     /// Byte offsets of the lines' starts; made when the first position is asked for.
@@ -57,7 +57,7 @@ impl YamlFile {
 
     /// The file of a text and what was read in it.
     pub(super) fn new(text: &str, documents: Vec<Document>) -> Self {
-        Self(Arc::new(Content { text: text.into(), documents, lines: OnceLock::new() }))
+        Self(Arc::new(FileContent { text: text.into(), documents, lines: OnceLock::new() }))
     }
 
     /// Reads bytes, which must be UTF-8; a byte order mark is kept and means nothing.
@@ -92,9 +92,9 @@ impl YamlFile {
         &self.0.documents
     }
 
-    /// The first key without quotes that is called otherwise than it is written, below a node of this file: the byte at
-    /// which it stands, and what to say of it. `on`, `no` and `y` are booleans to YAML 1.1, so that Kubernetes calls them
-    /// `true` and `false`, and other readers do not.
+    /// The first key without quotes that readers take for another name, below a node of this file: its byte,
+    /// and the message. `on`, `no` and `y` are booleans in YAML 1.1, so that Kubernetes calls them `true` and
+    /// `false`, and other readers do not.
     pub fn misread_key(&self, node: &Node) -> Option<(usize, String)> {
         let of_entry = |entry: &Entry| {
             let written = self.text().get(entry.key_span.clone()).unwrap_or_default();
@@ -129,8 +129,8 @@ impl YamlFile {
     }
 }
 
-/// The value of a text that is one document of everyday YAML in which every scalar is a string to whoever
-/// reads YAML, of whatever version; `None` for any other text.
+/// The value of a text that is one document of everyday YAML in which every scalar is a string in every
+/// version of YAML; `None` for any other text.
 pub fn texts_alone(text: &str) -> Option<Value> {
     match quick::read(text)?.as_slice() {
         [document] => strings(&document.root),

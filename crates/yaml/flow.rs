@@ -1,10 +1,10 @@
 //! Flow collections (`{a: 1}`, `[a, b]`) edited in place: what comes into one and what goes. What happens to
 //! the values that stay is not settled here.
 
-use super::change::{Change, Own, Refusal};
+use super::change::{EditRefusal, NodeChange, NodeEdit};
 use super::node::{Node, NodeKind, ScalarStyle};
-use super::quoting::{Context, double_quote, holds_plain, restyle, write_inline, write_key};
-use super::source::{Source, Splice};
+use super::quoting::{ScalarContext, double_quote, holds_plain, restyle, write_inline, write_key};
+use super::source::{Splice, TerminatedText};
 use super::writer::pad;
 
 /// An entry or item.
@@ -18,16 +18,17 @@ pub(super) struct Child<'a> {
 
 /// The splices for what comes into a flow collection, and what goes.
 pub(super) fn change(
-    source: &Source,
+    source: &TerminatedText,
     node: &Node,
     children: &[Child<'_>],
-    change: &Change,
-) -> Result<Vec<Splice>, Refusal> {
-    let removed = |index: usize| matches!(change.below.get(&index), Some(Change { own: Own::Remove, .. }));
+    change: &NodeChange,
+) -> Result<Vec<Splice>, EditRefusal> {
+    let removed =
+        |index: usize| matches!(change.below.get(&index), Some(NodeChange { own: NodeEdit::Remove, .. }));
     let quoted = is_json(source, node);
     let mut added: Vec<(usize, String)> = Vec::new();
     for new in &change.keys {
-        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key, Context::Flow) };
+        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key, ScalarContext::Flow) };
         added.push((new.at, format!("{key}: {}", write_node(&new.node, quoted))));
     }
     added.extend(change.items.iter().map(|(at, item)| (*at, write_node(item, quoted))));
@@ -39,7 +40,7 @@ pub(super) fn change(
         let inner = node.span.start + 1..node.span.end - 1;
         // Comments behind what goes, go with it.
         if comments(source, inner.clone()).any(|comment| !children_hold(source, children, comment)) {
-            return Err(Refusal::new(COMMENT, &change.path, inner.start));
+            return Err(EditRefusal::new(COMMENT, &change.path, inner.start));
         }
         let texts: Vec<&str> = added.iter().map(|(_, text)| text.as_str()).collect();
         return Ok(Splice::of(inner, texts.join(", ")).into_iter().collect());
@@ -71,7 +72,7 @@ pub(super) fn change(
 }
 
 /// The entries or items of a flow collection.
-pub(super) fn children_of<'a>(source: &Source, node: &'a Node) -> Vec<Child<'a>> {
+pub(super) fn children_of<'a>(source: &TerminatedText, node: &'a Node) -> Vec<Child<'a>> {
     match &node.kind {
         NodeKind::Mapping(entries) => entries
             .iter()
@@ -90,7 +91,7 @@ pub(super) fn children_of<'a>(source: &Source, node: &'a Node) -> Vec<Child<'a>>
 }
 
 /// Where the comma behind a child ends, if one follows.
-fn after_comma(source: &Source, end: usize) -> Option<usize> {
+fn after_comma(source: &TerminatedText, end: usize) -> Option<usize> {
     let text = source.text();
     let mut at = end;
     loop {
@@ -105,7 +106,7 @@ fn after_comma(source: &Source, end: usize) -> Option<usize> {
 }
 
 /// Whether a child has its lines for itself: nothing before it, its comma and a comment at most behind.
-fn has_own_lines(source: &Source, child: &Child<'_>) -> bool {
+fn has_own_lines(source: &TerminatedText, child: &Child<'_>) -> bool {
     let end = after_comma(source, child.end)
         .filter(|comma| source.line_start(*comma) == source.line_start(child.end))
         .unwrap_or(child.end);
@@ -114,11 +115,11 @@ fn has_own_lines(source: &Source, child: &Child<'_>) -> bool {
 }
 
 fn remove(
-    source: &Source,
+    source: &TerminatedText,
     children: &[Child<'_>],
     gone: &[usize],
-    change: &Change,
-) -> Result<Vec<Splice>, Refusal> {
+    change: &NodeChange,
+) -> Result<Vec<Splice>, EditRefusal> {
     let mut splices = Vec::new();
     let mut index = 0;
     while let Some(first) = gone.get(index).copied() {
@@ -143,7 +144,7 @@ fn remove(
         let range = if lines_only && (!trailing || last_comma || commented) {
             lines
         } else if commented {
-            return Err(Refusal::new(COMMENT, &change.path, inline.start));
+            return Err(EditRefusal::new(COMMENT, &change.path, inline.start));
         } else {
             inline
         };
@@ -155,18 +156,18 @@ fn remove(
 const COMMENT: &str = "a comment between values in brackets is in the way";
 
 /// Where comments may start. A `#` in a string may look like one: then an edit is refused that need not be.
-fn comments(source: &Source, range: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+fn comments(source: &TerminatedText, range: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
     let text = source.text();
     let starts = text[range.clone()].match_indices('#').map(move |(at, _)| range.start + at);
     starts.filter(move |at| text[..*at].ends_with([' ', '\t', '\n']))
 }
 
-/// Whether a comment stands in a child, or behind it on its line.
-fn children_hold(source: &Source, children: &[Child<'_>], comment: usize) -> bool {
+/// Whether a comment is inside a child, or after it on its line.
+fn children_hold(source: &TerminatedText, children: &[Child<'_>], comment: usize) -> bool {
     children.iter().any(|child| (child.start..source.line_end(child.end)).contains(&comment))
 }
 
-fn insert_before(source: &Source, start: usize, texts: &[String]) -> Option<Splice> {
+fn insert_before(source: &TerminatedText, start: usize, texts: &[String]) -> Option<Splice> {
     let mut separator = String::from(", ");
     if source.starts_line(start) {
         separator = String::from(",\n");
@@ -177,7 +178,12 @@ fn insert_before(source: &Source, start: usize, texts: &[String]) -> Option<Spli
 
 /// Behind a child that stays; on lines of their own where that child has one (and no later one goes that
 /// would take the comma between with it).
-fn insert_behind(source: &Source, child: &Child<'_>, texts: &[String], last_goes: bool) -> Vec<Splice> {
+fn insert_behind(
+    source: &TerminatedText,
+    child: &Child<'_>,
+    texts: &[String],
+    last_goes: bool,
+) -> Vec<Splice> {
     let behind = child.end..child.end;
     if last_goes || !has_own_lines(source, child) {
         return Splice::of(behind, format!(", {}", texts.join(", "))).into_iter().collect();
@@ -193,7 +199,7 @@ fn insert_behind(source: &Source, child: &Child<'_>, texts: &[String], last_goes
 }
 
 /// Whether a collection is written as in JSON, with its keys or strings in double quotes.
-fn is_json(source: &Source, node: &Node) -> bool {
+fn is_json(source: &TerminatedText, node: &Node) -> bool {
     match &node.kind {
         NodeKind::Mapping(entries) => {
             entries.first().is_some_and(|entry| source.text()[entry.key_span.start..].starts_with('"'))
@@ -207,13 +213,13 @@ fn is_json(source: &Source, node: &Node) -> bool {
 }
 
 /// A value for the place of `old` in a flow collection.
-pub(super) fn write(source: &Source, new: &Node, old: &Node) -> String {
+pub(super) fn write(source: &TerminatedText, new: &Node, old: &Node) -> String {
     let quoted = match &old.kind {
         NodeKind::Scalar(scalar) => scalar.style == ScalarStyle::DoubleQuoted,
         _ => is_json(source, old),
     };
     if let (NodeKind::Scalar(old), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
-        return write_inline(&restyle(old, new, Context::Flow), Context::Flow);
+        return write_inline(&restyle(old, new, ScalarContext::Flow), ScalarContext::Flow);
     }
     write_node(new, quoted)
 }
@@ -222,11 +228,12 @@ fn write_node(node: &Node, quoted: bool) -> String {
     match &node.kind {
         NodeKind::Scalar(scalar) => match node.as_str() {
             Some(text)
-                if quoted || !holds_plain(text, Context::Flow) && scalar.style == ScalarStyle::Plain =>
+                if quoted
+                    || !holds_plain(text, ScalarContext::Flow) && scalar.style == ScalarStyle::Plain =>
             {
                 double_quote(text)
             }
-            _ => write_inline(scalar, Context::Flow),
+            _ => write_inline(scalar, ScalarContext::Flow),
         },
         NodeKind::Sequence(items) => {
             let items: Vec<String> = items.iter().map(|item| write_node(item, quoted)).collect();
@@ -234,7 +241,7 @@ fn write_node(node: &Node, quoted: bool) -> String {
         }
         NodeKind::Mapping(entries) => {
             let pair = |key: &str, value: &Node| {
-                let key = if quoted { double_quote(key) } else { write_key(key, Context::Flow) };
+                let key = if quoted { double_quote(key) } else { write_key(key, ScalarContext::Flow) };
                 format!("{key}: {}", write_node(value, quoted))
             };
             let pairs: Vec<String> = entries.iter().map(|entry| pair(&entry.key, &entry.value)).collect();

@@ -4,18 +4,22 @@
 use std::ops::Range;
 
 use super::batch::Batch;
-use super::change::{Change, Own, Refusal};
+use super::change::{EditRefusal, NodeChange, NodeEdit};
 use super::file::YamlFile;
 use super::meaning::same_meaning;
 use super::node::{Node, NodeKind};
 use super::read::skip_blank;
-use super::source::Source;
+use super::source::TerminatedText;
 use capstan_model::object::FieldPath;
 
 /// The file that `text` is, if it is what the batch intends.
-pub(super) fn check(batch: &Batch<'_>, source: &Source, text: &str) -> Result<YamlFile, (usize, Refusal)> {
+pub(super) fn check(
+    batch: &Batch<'_>,
+    source: &TerminatedText,
+    text: &str,
+) -> Result<YamlFile, (usize, EditRefusal)> {
     let refuse = |document: usize, reason: String, path: &FieldPath, offset: usize| {
-        Err((document, Refusal::new(reason, path, offset)))
+        Err((document, EditRefusal::new(reason, path, offset)))
     };
     let root = FieldPath::root();
     let file = match YamlFile::read(text) {
@@ -71,8 +75,8 @@ fn first_difference(a: &Node, b: &Node, path: &FieldPath) -> FieldPath {
 }
 
 /// The first stretch of lines that no edit names and that is not in the new text, in its order.
-fn lost_line(batch: &Batch<'_>, source: &Source, text: &str) -> Option<usize> {
-    let mut planned = Plan { source, lines: Vec::new() };
+fn lost_line(batch: &Batch<'_>, source: &TerminatedText, text: &str) -> Option<usize> {
+    let mut planned = EditPlan { source, lines: Vec::new() };
     for index in &batch.removed {
         planned.lines.extend(batch.span_of_removed(source, *index));
     }
@@ -108,25 +112,25 @@ fn lost_line(batch: &Batch<'_>, source: &Source, text: &str) -> Option<usize> {
 }
 
 /// The lines that a change may touch.
-struct Plan<'a> {
-    source: &'a Source,
+struct EditPlan<'a> {
+    source: &'a TerminatedText,
     lines: Vec<Range<usize>>,
 }
 
-impl Plan<'_> {
+impl EditPlan<'_> {
     fn touch(&mut self, range: Range<usize>) {
         let start = self.source.line_start(range.start);
         self.lines.push(start..self.source.next_line(range.end));
     }
 
     /// `whole` is the node with its key.
-    fn change(&mut self, node: &Node, change: &Change, whole: Range<usize>) {
+    fn change(&mut self, node: &Node, change: &NodeChange, whole: Range<usize>) {
         if change.is_nothing() {
             return;
         }
         let adds = !change.keys.is_empty() || !change.items.is_empty();
         let flow = self.source.text()[node.span.start..].starts_with(['{', '[']);
-        if !matches!(change.own, Own::Keep) || adds && (flow || node.is_null()) {
+        if !matches!(change.own, NodeEdit::Keep) || adds && (flow || node.is_null()) {
             self.touch(whole);
             return;
         }
@@ -150,7 +154,7 @@ impl Plan<'_> {
             NodeKind::Scalar(_) => Vec::new(),
         };
         let removed =
-            |index: &usize| matches!(change.below.get(index), Some(Change { own: Own::Remove, .. }));
+            |index: &usize| matches!(change.below.get(index), Some(NodeChange { own: NodeEdit::Remove, .. }));
         if !children.is_empty() && (0..children.len()).all(|index| removed(&index)) {
             self.touch(whole.clone());
         }

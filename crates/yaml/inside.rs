@@ -1,34 +1,34 @@
-//! Places in a string, told as places of the file that holds it.
+//! Maps places in a string to places of its file.
 //!
 //! Reading a string changes its white space (indentation, folding, line breaks) and its escapes, never the
-//! order of what else stands there. So a byte of the text is found in the file by counting what is no white
-//! space, whatever the string's style.
+//! order of the rest. So a byte of the text is found in the file by counting what is not white space,
+//! whatever the string's style.
 
 use super::file::YamlFile;
 
 impl YamlFile {
-    /// The byte of this file at which a byte of a string's text stands; `start` is where the string's node
-    /// begins. What is found nowhere is told as the beginning of the string.
+    /// The byte of this file for a byte of a string's text; `start` is the beginning of the string's node. A
+    /// byte that is not found maps to the beginning of the string.
     pub fn offset_inside(&self, start: usize, text: &str, offset: usize) -> usize {
         let Some(raw) = self.text().get(start..) else { return start };
         let before = text.get(..offset).unwrap_or(text);
         let wanted = before.chars().filter(|c| !c.is_whitespace()).count();
-        let content = Content::of(raw);
+        let content = StringContent::of(raw);
         content.marks().nth(wanted).map_or(start, |at| start + at)
     }
 }
 
 /// How a string is written, and where its content begins.
-struct Content<'r> {
+struct StringContent<'r> {
     raw: &'r str,
     begin: usize,
     quote: Option<char>,
 }
 
-impl<'r> Content<'r> {
+impl<'r> StringContent<'r> {
     fn of(raw: &'r str) -> Self {
         let mut begin = 0;
-        // An anchor or a tag stands before the string.
+        // An anchor or a tag precedes the string.
         while let Some(rest) = raw.get(begin..).filter(|rest| rest.starts_with(['&', '!'])) {
             let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
             let blank = rest[word..].find(|c: char| !c.is_whitespace()).unwrap_or_default();
@@ -45,7 +45,7 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// The bytes at which something other than white space stands.
+    /// The bytes that are not white space.
     fn marks(&self) -> impl Iterator<Item = usize> + 'r {
         let (raw, quote) = (self.raw, self.quote);
         let mut at = self.begin;
@@ -81,7 +81,7 @@ fn escaped(rest: &str) -> (char, usize) {
         Some('x') => code(2),
         Some('u') => code(4),
         Some('U') => code(8),
-        // A line that goes on.
+        // A line that continues.
         Some(c) => (c, 1 + c.len_utf8()),
         None => (' ', 1),
     }
@@ -91,7 +91,7 @@ fn escaped(rest: &str) -> (char, usize) {
 mod tests {
     use super::super::YamlFile;
 
-    /// Where `here` stands in the file, after it was looked for in the string's text.
+    /// The place of `here` in the file, after it was found in the string's text.
     fn position(file: &str, here: &str) -> (u32, u32) {
         let file = YamlFile::read(file).unwrap();
         let node = file.documents()[0].root.get("values").unwrap();

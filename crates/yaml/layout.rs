@@ -1,35 +1,39 @@
-//! How a document is indented, learnt from what stands in it.
+//! The indentation of a document, inferred from its content.
 
 use super::node::{Node, NodeKind};
 use super::read::skip_blank;
-use super::slot::Slot;
-use super::source::Source;
-use super::writer::Layout;
+use super::slot::ValueSlot;
+use super::source::TerminatedText;
+use super::writer::NodeLayout;
 
 /// The layout for what is written into `node`: as in the node itself, else as first met in the document.
-pub(super) fn near(source: &Source, node: &Node, root: &Node) -> Layout {
-    let mut found = Found::default();
+pub(super) fn near(source: &TerminatedText, node: &Node, root: &Node) -> NodeLayout {
+    let mut found = LayoutSurvey::default();
     found.look(source, node);
     if !found.is_full() {
         found.look(source, root);
     }
-    let standard = Layout::default();
+    let standard = NodeLayout::default();
     let indent = found.indent.unwrap_or(standard.indent);
-    Layout { indent, dash: found.dash.unwrap_or(standard.dash), item: found.item.unwrap_or(standard.item) }
+    NodeLayout {
+        indent,
+        dash: found.dash.unwrap_or(standard.dash),
+        item: found.item.unwrap_or(standard.item),
+    }
 }
 
 /// Columns from the dashes of a sequence to its items.
-pub(super) fn item_width(source: &Source, sequence: &Node) -> Option<usize> {
+pub(super) fn item_width(source: &TerminatedText, sequence: &Node) -> Option<usize> {
     let first = sequence.as_sequence()?.first()?;
     width(source, sequence.span.start, first)
 }
 
 /// Columns from a dash to the item behind it.
-pub(super) fn own_item_width(source: &Source, item: &Node, slot: Slot) -> Option<usize> {
-    if let Slot::Dash { head, .. } = slot { width(source, head - 1, item) } else { None }
+pub(super) fn own_item_width(source: &TerminatedText, item: &Node, slot: ValueSlot) -> Option<usize> {
+    if let ValueSlot::Dash { head, .. } = slot { width(source, head - 1, item) } else { None }
 }
 
-fn width(source: &Source, dash: usize, item: &Node) -> Option<usize> {
+fn width(source: &TerminatedText, dash: usize, item: &Node) -> Option<usize> {
     let start = item.span.start;
     let same_line =
         !item.span.is_empty() && !item.shared && source.line_start(dash) == source.line_start(start);
@@ -37,18 +41,18 @@ fn width(source: &Source, dash: usize, item: &Node) -> Option<usize> {
 }
 
 #[derive(Default)]
-struct Found {
+struct LayoutSurvey {
     indent: Option<usize>,
     dash: Option<usize>,
     item: Option<usize>,
 }
 
-impl Found {
+impl LayoutSurvey {
     const fn is_full(&self) -> bool {
         self.indent.is_some() && self.dash.is_some() && self.item.is_some()
     }
 
-    fn look(&mut self, source: &Source, node: &Node) {
+    fn look(&mut self, source: &TerminatedText, node: &Node) {
         if self.is_full() || node.shared || source.text()[node.span.start..].starts_with(['{', '[']) {
             return;
         }

@@ -4,19 +4,19 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::node::{Node, Scalar, ScalarStyle};
 use super::quoting::holds_lines;
-use super::slot::Slot;
-use super::source::{Source, Splice};
-use super::writer::{Layout, pad};
+use super::slot::ValueSlot;
+use super::source::{Splice, TerminatedText};
+use super::writer::{NodeLayout, pad};
 
-/// The splices that give a block scalar a new text in its own style and indentation; `None` where its
-/// style cannot hold it, or the old one is no block scalar.
+/// The splices that give a block scalar a new text in its own style and indentation; `None` where its style
+/// cannot hold it, or the old one is not a block scalar.
 pub(super) fn rewrite(
-    source: &Source,
+    source: &TerminatedText,
     node: &Node,
     old: &Scalar,
     new: &Scalar,
-    slot: Slot,
-    layout: Layout,
+    slot: ValueSlot,
+    layout: NodeLayout,
 ) -> Option<Vec<Splice>> {
     if !matches!(new.style, ScalarStyle::Literal | ScalarStyle::Folded) || old.style != new.style {
         return None;
@@ -26,9 +26,9 @@ pub(super) fn rewrite(
     let indent = match header.content_indent(text, &old.text, old.style) {
         Some(indent) => indent,
         None => match slot {
-            Slot::Key { column, .. } => column + layout.indent,
-            Slot::Dash { column, .. } => column + layout.item,
-            Slot::Root | Slot::Flow { .. } => return None,
+            ValueSlot::Key { column, .. } => column + layout.indent,
+            ValueSlot::Dash { column, .. } => column + layout.item,
+            ValueSlot::Root | ValueSlot::Flow { .. } => return None,
         },
     };
     if !holds_lines(&new.text) || new.text.trim_end_matches('\n').is_empty() {
@@ -83,8 +83,14 @@ fn indented(lines: &[String], indent: usize) -> String {
     out
 }
 
-/// A folded text written anew: every line feed as a blank line.
-fn refold(source: &Source, node: &Node, body: &str, indent: usize, first_line: usize) -> Option<Splice> {
+/// A folded text, written again: every line feed as a blank line.
+fn refold(
+    source: &TerminatedText,
+    node: &Node,
+    body: &str,
+    indent: usize,
+    first_line: usize,
+) -> Option<Splice> {
     if body.split('\n').any(|line| line.is_empty() || line.starts_with([' ', '\t'])) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What a document of a manifest stands for: one object, or a `List` of several; and which object that is.
+//! What a document of a manifest contains: one object, or a `List` of several; and the object's identity.
 
 use super::node::Node;
 use capstan_model::object::{FieldPath, ObjectId, api_group};
@@ -32,7 +32,7 @@ pub fn group_and_kind(object: &Node) -> Option<(&str, &str)> {
     Some((api_group(object.text_at("apiVersion")?), object.text_at("kind")?))
 }
 
-/// The identity of a document; `None` where it is no whole object.
+/// The identity of a document; `None` where it is not a whole object.
 pub fn identity(root: &Node) -> Option<ObjectId> {
     let metadata = root.get("metadata")?;
     let (group, kind) = group_and_kind(root)?;

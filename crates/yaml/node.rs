@@ -18,12 +18,12 @@ pub struct Document {
     pub span: Span,
     /// Its `---`; empty where it has none.
     pub marker: Span,
-    /// The first key that stands twice in one mapping, if any: such a document is read (the last
-    /// value counts, as for Kubernetes' own readers) but never edited.
+    /// The first key that occurs twice in one mapping, if any: such a document is read (the last value
+    /// counts, as for Kubernetes' own readers) but never edited.
     pub duplicate_key: Option<DuplicateKey>,
 }
 
-/// A key that stands twice in one mapping.
+/// A key that occurs twice in one mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DuplicateKey {
     /// The key.
@@ -43,8 +43,8 @@ pub struct Node {
     /// with the header of a block scalar. A block collection reaches from its first key or dash to the
     /// end of its last value. The value that nothing is (`key:`) is empty, right after `:` or `-`.
     pub span: Span,
-    /// It carries an anchor or an explicit tag, or is (or stands inside) the expansion of an alias, or
-    /// comes from a merge key (`<<`). Keys that a merge brings in are entries like others, `<<` itself is none.
+    /// It has an anchor or an explicit tag, or is (or is inside) the expansion of an alias, or comes from a
+    /// merge key (`<<`). Keys from a merge are entries like others; `<<` itself is not an entry.
     pub shared: bool,
 }
 
@@ -158,7 +158,7 @@ impl Node {
         }
     }
 
-    /// The value at a key; `None` where there is none, or this is no mapping.
+    /// The value at a key; `None` where there is none, or this is not a mapping.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.value)
     }

@@ -1,4 +1,4 @@
-//! Bytes of a text, as people are told of them: lines and columns.
+//! Lines and columns of a text's bytes, for people.
 
 pub use capstan_model::finding::Position;
 

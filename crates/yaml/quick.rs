@@ -6,10 +6,10 @@
 //! of YAML here, the parser's; this only gets there in a tenth of the time, which is half of the time of
 //! a plan. The tests hold the two against each other, on real files and on mutilated ones.
 //!
-//! Known: printable ASCII with line feeds; documents that are block mappings or sequences, with or
-//! without `---`; plain keys without blanks; scalars on one line, plain or in quotes without escapes;
-//! flow collections on one line; literal blocks `|` and `|-`; comments. Not known, among others:
-//! anchors, tags, merge keys, folded blocks, scalars of several lines, a key that stands twice.
+//! Supported: printable ASCII with line feeds; documents that are block mappings or sequences, with or
+//! without `---`; plain keys without blanks; scalars on one line, plain or in quotes without escapes; flow
+//! collections on one line; literal blocks `|` and `|-`; comments. Not supported, among others: anchors,
+//! tags, merge keys, folded blocks, scalars of several lines, duplicate keys.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ const BYTES: usize = limits::NODES;
 const DEPTH: usize = 64;
 /// A key that is longer than YAML allows one to be is an error; well below that it is not.
 const KEY_BYTES: usize = 512;
-/// From how many keys on a mapping's keys are hashed to find one that stands twice.
+/// From how many keys on a mapping's keys are hashed to find a duplicate.
 const HASH_FROM: usize = 16;
 
 /// All documents of a text; `None` where the general reader must look at it.
@@ -44,7 +44,7 @@ fn read_ended(text: &str) -> Option<Vec<Document>> {
     if text.len() > BYTES || !text.ends_with('\n') || !text.as_bytes().iter().all(known) {
         return None;
     }
-    let mut reader = Reader { text, bytes: text.as_bytes(), line: None };
+    let mut reader = QuickReader { text, bytes: text.as_bytes(), line: None };
     reader.line = reader.find_line(0)?;
     let mut documents: Vec<Document> = Vec::new();
     while let Some(line) = reader.line {
@@ -83,7 +83,7 @@ fn nothing_behind(marker: &std::ops::Range<usize>) -> Node {
 struct Line {
     /// Its first byte in the text.
     begin: usize,
-    /// Its first byte that is no blank.
+    /// Its first byte that is not a blank.
     start: usize,
     /// Its line feed.
     end: usize,
@@ -97,14 +97,14 @@ impl Line {
     }
 }
 
-struct Reader<'a> {
+struct QuickReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     /// The next line to be read; `None` at the end.
     line: Option<Line>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> QuickReader<'a> {
     /// The first line with content that begins at `from` or after.
     fn find_line(&self, from: usize) -> Option<Option<Line>> {
         let mut begin = from;
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         self.bytes[at] == b'-' && matches!(self.bytes.get(at + 1), Some(b' ' | b'\n'))
     }
 
-    /// A mapping whose first key stands at `at`, in this column; the present line holds it.
+    /// A mapping whose first key is at `at`, in this column; the present line holds it.
     fn mapping(&mut self, at: usize, column: usize, depth: usize) -> Option<Node> {
         if depth == DEPTH {
             return None;
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
         Some(Node { kind: NodeKind::Mapping(entries), span: at..end, shared: false })
     }
 
-    /// A sequence whose first dash stands at `at`, in this column; the present line holds it.
+    /// A sequence whose first dash is at `at`, in this column; the present line holds it.
     fn sequence(&mut self, at: usize, column: usize, depth: usize) -> Option<Node> {
         if depth == DEPTH {
             return None;
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.next_line(end)?;
-        // What stands deeper now would go on with this value.
+        // A deeper line would continue this value.
         let goes_on = self.line.is_some_and(|next| !next.is_marker && next.indent() > parent.column());
         (!goes_on).then_some(node)
     }
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A literal block; its header stands at `at`.
+    /// A literal block; its header is at `at`.
     fn literal(&mut self, at: usize, end: usize, parent: Parent) -> Option<Node> {
         let strips = match &self.bytes[at..end] {
             b"|" => false,
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
             text.pop();
         }
         self.line = self.find_line(begin)?;
-        // A comment as deep as content is none, and what is less deep than that may not be a value's.
+        // A comment as deep as content would be content, and a less deep one may not belong to a value.
         let after = self.skip_spaces(begin);
         if after < self.bytes.len() && after - begin > parent.column() {
             return None;
@@ -459,7 +459,7 @@ impl Parent {
     }
 }
 
-/// Where a scalar on one line stands.
+/// The context of a scalar on one line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Block,

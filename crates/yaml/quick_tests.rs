@@ -146,7 +146,7 @@ fn real_files_mean_the_same_to_both() {
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
         all += 1;
         quickly += usize::from(agrees(text));
-        // What stands in strings is read too.
+        // Strings that contain YAML are read too.
         for part in text.split("\n---\n") {
             agrees(&format!("{part}\n"));
         }

@@ -1,13 +1,13 @@
-//! How a scalar stands on one line: plain where every reader takes it for the same, else in quotes.
+//! How a scalar is written on one line: plain where every reader takes it for the same, else in quotes.
 
 use serde_json::Value;
 
 use super::node::{Node, Scalar, ScalarStyle};
 use super::scalar::{Reading, read_plain};
 
-/// Where a scalar stands: in brackets less may stand without quotes.
+/// The context of a scalar: in brackets fewer scalars can be plain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Context {
+pub(super) enum ScalarContext {
     /// Under a key or behind a dash.
     Block,
     /// In `{…}` or `[…]`.
@@ -46,7 +46,7 @@ impl Node {
 }
 
 /// A scalar on one line: in its own style where that can hold it.
-pub(super) fn write_inline(scalar: &Scalar, place: Context) -> String {
+pub(super) fn write_inline(scalar: &Scalar, place: ScalarContext) -> String {
     let text = scalar.text.as_str();
     match scalar.style {
         ScalarStyle::Plain => match scalar.reading() {
@@ -63,13 +63,13 @@ pub(super) fn write_inline(scalar: &Scalar, place: Context) -> String {
 }
 
 /// A key: plain where that is the same string.
-pub(super) fn write_key(key: &str, place: Context) -> String {
+pub(super) fn write_key(key: &str, place: ScalarContext) -> String {
     if holds_plain(key, place) && key.len() < 128 { key.to_owned() } else { quote(key) }
 }
 
 /// How a string is best written: plain where every reader takes it for the same string.
 pub(super) fn string_style(text: &str) -> ScalarStyle {
-    if holds_plain(text, Context::Block) {
+    if holds_plain(text, ScalarContext::Block) {
         ScalarStyle::Plain
     } else if text.trim_end_matches('\n').contains('\n') && holds_literal(text) {
         ScalarStyle::Literal
@@ -90,7 +90,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Whether a string may stand without quotes, for readers of YAML 1.1 and 1.2.
-pub(super) fn holds_plain(text: &str, place: Context) -> bool {
+pub(super) fn holds_plain(text: &str, place: ScalarContext) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let second = text[first.len_utf8()..].chars().next();
     let first_fits = match first {
@@ -105,7 +105,7 @@ pub(super) fn holds_plain(text: &str, place: Context) -> bool {
         && !text.ends_with([' ', ':'])
         && !text.starts_with(' ')
         && !text.chars().any(is_special)
-        && !(place == Context::Flow && text.contains([',', '[', ']', '{', '}', '?']))
+        && !(place == ScalarContext::Flow && text.contains([',', '[', ']', '{', '}', '?']))
         && !text.contains(": ")
         && !text.contains(" #")
 }
@@ -151,14 +151,14 @@ pub(super) fn holds_literal(text: &str) -> bool {
     !text.starts_with([' ', '\t', '\n']) && !text.ends_with("\n\n") && !text.is_empty() && holds_lines(text)
 }
 
-/// Whether every line can stand in a block scalar.
+/// Whether a block scalar can hold every line.
 pub(super) fn holds_lines(text: &str) -> bool {
     text.chars().all(|c| c == '\n' || c == '\t' || !is_special(c))
         && text.split('\n').all(|line| line.is_empty() || !line.trim_matches([' ', '\t']).is_empty())
 }
 
 /// The new scalar in the old one's quoting, where it is a string in place of a string.
-pub(super) fn restyle(old: &Scalar, new: &Scalar, place: Context) -> Scalar {
+pub(super) fn restyle(old: &Scalar, new: &Scalar, place: ScalarContext) -> Scalar {
     if !matches!(new.reading(), Reading::String(_)) {
         return new.clone();
     }

@@ -16,14 +16,14 @@ use super::node::{Document, DuplicateKey, Entry, Node, NodeKind, Scalar, ScalarS
 use super::position::position_in;
 use super::scalar;
 
-/// From how many keys on a mapping's keys are hashed to find one that stands twice.
+/// From how many keys on a mapping's keys are hashed to find a duplicate.
 const HASH_FROM: usize = 16;
 
 /// How the stand-in begins that Git LFS keeps in the place of a file. It would read as one long scalar.
 /// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>
 const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
 
-/// What a key is called to whoever reads it, or why it is none.
+/// The name of a key for readers, or why it has none.
 pub type ReadKey = fn(&Scalar) -> Result<String, String>;
 
 /// A key as Kubernetes reads it.
@@ -64,7 +64,7 @@ pub(super) fn read_with_keys(text: &str, read_key: ReadKey) -> Result<Vec<Docume
 
 /// A collection that is being read.
 struct Frame {
-    content: Content,
+    content: NodeContent,
     start: usize,
     flow: bool,
     shared: bool,
@@ -75,21 +75,21 @@ struct Frame {
     height: usize,
 }
 
-enum Content {
-    Mapping { entries: Vec<Entry>, key: Option<Key>, seen: Seen },
+enum NodeContent {
+    Mapping { entries: Vec<Entry>, key: Option<PendingKey>, seen: KeyIndex },
     Sequence(Vec<Node>),
 }
 
 /// Where the keys of a large mapping stand, so that reading it takes time in proportion.
 #[derive(Default)]
-struct Seen {
+struct KeyIndex {
     at: HashMap<String, usize>,
     /// Entries that gave way to a later one of the same key; taken out when the mapping is closed.
     gone: HashSet<usize>,
 }
 
 /// A key whose value is still to come.
-struct Key {
+struct PendingKey {
     text: String,
     span: Span,
     merge: bool,
@@ -119,7 +119,7 @@ struct Builder<'a> {
     duplicate: Option<DuplicateKey>,
 }
 
-type Step<T = ()> = Result<T, YamlError>;
+type ReadResult<T = ()> = Result<T, YamlError>;
 
 impl<'a> Builder<'a> {
     fn new(text: &'a str, read_key: ReadKey) -> Self {
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn error<T>(&self, message: impl Into<String>, offset: usize) -> Step<T> {
+    fn error<T>(&self, message: impl Into<String>, offset: usize) -> ReadResult<T> {
         Err(YamlError { message: message.into(), position: position_in(self.text, offset) })
     }
 
@@ -155,7 +155,7 @@ impl<'a> Builder<'a> {
         YamlError { message, position: position_in(self.text, offset) }
     }
 
-    fn event(&mut self, event: Event<'_>, span: &EventSpan) -> Step {
+    fn event(&mut self, event: Event<'_>, span: &EventSpan) -> ReadResult {
         let span = span_of(span);
         match event {
             Event::DocumentStart(explicit, _) => self.start_document(explicit, span),
@@ -169,10 +169,11 @@ impl<'a> Builder<'a> {
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::SequenceStart(style, anchor, tag) => {
                 let flow = style == StructureStyle::Flow;
-                self.open(Content::Sequence(Vec::new()), flow, anchor, tag.is_some(), span)
+                self.open(NodeContent::Sequence(Vec::new()), flow, anchor, tag.is_some(), span)
             }
             Event::MappingStart(style, anchor, tag) => {
-                let content = Content::Mapping { entries: Vec::new(), key: None, seen: Seen::default() };
+                let content =
+                    NodeContent::Mapping { entries: Vec::new(), key: None, seen: KeyIndex::default() };
                 self.open(content, style == StructureStyle::Flow, anchor, tag.is_some(), span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(&span),
@@ -180,7 +181,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn start_document(&mut self, explicit: bool, span: Span) -> Step {
+    fn start_document(&mut self, explicit: bool, span: Span) -> ReadResult {
         if self.documents.len() == limits::DOCUMENTS {
             return self.error(format!("more than {} documents", limits::DOCUMENTS), span.start);
         }
@@ -222,7 +223,7 @@ impl<'a> Builder<'a> {
         anchor: usize,
         tag: Option<&Tag>,
         span: Span,
-    ) -> Step {
+    ) -> ReadResult {
         self.begin_item();
         let style = match style {
             EventStyle::Plain => ScalarStyle::Plain,
@@ -258,7 +259,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The rules of go-yaml: `!!int "5"` is a number, `!!str 5` and `!anything 5` are strings.
-    fn tagged(&self, mut scalar: Scalar, tag: &Tag, offset: usize) -> Step<Scalar> {
+    fn tagged(&self, mut scalar: Scalar, tag: &Tag, offset: usize) -> ReadResult<Scalar> {
         let name = tag.suffix_in_namespace("tag:yaml.org,2002:");
         let fits = match name.as_deref() {
             Some("bool") => matches!(scalar::read_plain(&scalar.text), scalar::Reading::Bool(_)),
@@ -288,7 +289,7 @@ impl<'a> Builder<'a> {
         Ok(scalar)
     }
 
-    fn alias(&mut self, anchor: usize, span: Span) -> Step {
+    fn alias(&mut self, anchor: usize, span: Span) -> ReadResult {
         self.begin_item();
         self.cursor = span.end;
         let Some(anchored) = self.anchors.get(&anchor) else {
@@ -304,11 +305,18 @@ impl<'a> Builder<'a> {
         self.place(node)
     }
 
-    fn open(&mut self, content: Content, flow: bool, anchor: usize, tagged: bool, span: Span) -> Step {
+    fn open(
+        &mut self,
+        content: NodeContent,
+        flow: bool,
+        anchor: usize,
+        tagged: bool,
+        span: Span,
+    ) -> ReadResult {
         self.begin_item();
         self.count(1, span.start)?;
         let start = match &content {
-            Content::Sequence(_) if !flow => {
+            NodeContent::Sequence(_) if !flow => {
                 let dash = skip_blank(self.text, self.cursor);
                 self.cursor = dash + 1;
                 dash
@@ -333,10 +341,10 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn close(&mut self, span: &Span) -> Step {
+    fn close(&mut self, span: &Span) -> ReadResult {
         let Some(frame) = self.frames.pop() else { return Ok(()) };
         let (kind, inner) = match frame.content {
-            Content::Mapping { mut entries, seen, .. } => {
+            NodeContent::Mapping { mut entries, seen, .. } => {
                 if !seen.gone.is_empty() {
                     let mut index = 0..;
                     entries.retain(|_| index.next().is_none_or(|index| !seen.gone.contains(&index)));
@@ -349,7 +357,7 @@ impl<'a> Builder<'a> {
                         .unwrap_or(frame.start);
                 (NodeKind::Mapping(entries), inner)
             }
-            Content::Sequence(items) => {
+            NodeContent::Sequence(items) => {
                 let inner = frame.start..items.last().map_or(frame.start, |item| item.span.end);
                 (NodeKind::Sequence(items), inner)
             }
@@ -368,7 +376,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts values against the limit.
-    fn count(&mut self, nodes: usize, offset: usize) -> Step {
+    fn count(&mut self, nodes: usize, offset: usize) -> ReadResult {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > limits::NODES {
             let limit = limits::NODES;
@@ -378,7 +386,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Counts text that is repeated.
-    fn repeat(&mut self, bytes: usize, offset: usize) -> Step {
+    fn repeat(&mut self, bytes: usize, offset: usize) -> ReadResult {
         self.repeated = self.repeated.saturating_add(bytes);
         if self.repeated > limits::REPEATED_BYTES {
             let limit = limits::REPEATED_BYTES;
@@ -387,8 +395,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Tells the collection around that something as high as this stands in it.
-    fn raise(&mut self, height: usize, offset: usize) -> Step {
+    /// Reports the height of this node to the collection around it.
+    fn raise(&mut self, height: usize, offset: usize) -> ReadResult {
         if self.frames.len() + height > limits::DEPTH {
             return self
                 .error(format!("nested deeper than {} levels (aliases expanded)", limits::DEPTH), offset);
@@ -399,7 +407,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn keep_anchor(&mut self, anchor: usize, node: &Node, nodes: usize, height: usize) -> Step {
+    fn keep_anchor(&mut self, anchor: usize, node: &Node, nodes: usize, height: usize) -> ReadResult {
         if anchor != 0 {
             self.count(nodes, node.span.start)?;
             let bytes = node.text_bytes();
@@ -411,22 +419,22 @@ impl<'a> Builder<'a> {
 
     /// Walks over the dash of an item that is not the first (the first one's was passed on opening).
     fn begin_item(&mut self) {
-        if let Some(Frame { content: Content::Sequence(items), flow: false, .. }) = self.frames.last()
+        if let Some(Frame { content: NodeContent::Sequence(items), flow: false, .. }) = self.frames.last()
             && !items.is_empty()
         {
             self.cursor = skip_blank(self.text, self.cursor) + 1;
         }
     }
 
-    fn place(&mut self, node: Node) -> Step {
+    fn place(&mut self, node: Node) -> ReadResult {
         let text = self.text;
         let Some(frame) = self.frames.last_mut() else {
             self.root = Some(node);
             return Ok(());
         };
         match &mut frame.content {
-            Content::Sequence(items) => items.push(node),
-            Content::Mapping { entries, key, seen } => match key.take() {
+            NodeContent::Sequence(items) => items.push(node),
+            NodeContent::Mapping { entries, key, seen } => match key.take() {
                 None => {
                     let merge = text.get(node.span.clone()) == Some("<<");
                     let NodeKind::Scalar(scalar) = &node.kind else {
@@ -438,7 +446,7 @@ impl<'a> Builder<'a> {
                         Err(_) if merge => "<<".to_owned(),
                         Err(wrong) => return self.error(wrong, node.span.start),
                     };
-                    *key = Some(Key { text: name, span: node.span, merge });
+                    *key = Some(PendingKey { text: name, span: node.span, merge });
                 }
                 Some(key) if key.merge => return self.merge(&key.span, node),
                 Some(key) => {
@@ -454,7 +462,7 @@ impl<'a> Builder<'a> {
     }
 
     /// `<<`: what is merged counts where no key after it says otherwise, as go-yaml v2 has it.
-    fn merge(&mut self, key_span: &Span, node: Node) -> Step {
+    fn merge(&mut self, key_span: &Span, node: Node) -> ReadResult {
         let offset = node.span.start;
         let value_span = node.span.clone();
         let maps = match node.kind {
@@ -473,7 +481,9 @@ impl<'a> Builder<'a> {
             NodeKind::Scalar(_) => return self.error("`<<` takes a mapping or a list of mappings", offset),
         };
         let text = self.text;
-        if let Some(Frame { content: Content::Mapping { entries, seen, .. }, .. }) = self.frames.last_mut() {
+        if let Some(Frame { content: NodeContent::Mapping { entries, seen, .. }, .. }) =
+            self.frames.last_mut()
+        {
             for mut merged in maps.into_iter().flatten() {
                 merged.value.share();
                 merged.value.span = value_span.clone();
@@ -490,7 +500,7 @@ impl<'a> Builder<'a> {
     }
 
     /// From the header of a block scalar to the end of its last line.
-    fn block_scalar(&self, content: &Span) -> Step<Span> {
+    fn block_scalar(&self, content: &Span) -> ReadResult<Span> {
         let start = skip_blank_and_dashes(self.text, self.cursor);
         if !self.text[start..].starts_with(['|', '>']) {
             return self.error("a block scalar without a header", content.start);
@@ -519,21 +529,21 @@ impl<'a> Builder<'a> {
             return at..at;
         }
         let end = match self.frames.last().map(|frame| &frame.content) {
-            Some(Content::Mapping { key: Some(key), .. }) => {
+            Some(NodeContent::Mapping { key: Some(key), .. }) => {
                 let rest = &self.text[key.span.end..];
                 let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
                 if rest[blank..].starts_with(':') { key.span.end + blank + 1 } else { at.max(key.span.end) }
             }
-            Some(Content::Sequence(_)) => self.cursor,
+            Some(NodeContent::Sequence(_)) => self.cursor,
             _ => self.cursor.max(at.min(self.cursor)),
         };
         end..end
     }
 }
 
-/// Adds an entry; where its key stands already, the new one takes its place. The key and where it stood, if two
-/// that were written here collide; one that a merge brought in gives way without a word.
-fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut Seen, entry: Entry) -> Option<(String, usize)> {
+/// Adds an entry; it replaces an existing one with the same key. Returns the key and its first place, if both
+/// were written here; an entry from a merge is replaced silently.
+fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut KeyIndex, entry: Entry) -> Option<(String, usize)> {
     let merged = |entry: &Entry| text.get(entry.key_span.clone()) == Some("<<");
     let collide =
         |old: &Entry| (!merged(old) && !merged(&entry)).then(|| (entry.key.clone(), old.key_span.start));
@@ -574,7 +584,7 @@ pub(super) fn skip_blank(text: &str, from: usize) -> usize {
     at.min(text.len())
 }
 
-/// The same, where dashes of nested sequences may stand in between.
+/// The same, with dashes of nested sequences in between.
 fn skip_blank_and_dashes(text: &str, from: usize) -> usize {
     let mut at = skip_blank(text, from);
     while text.as_bytes().get(at) == Some(&b'-') {

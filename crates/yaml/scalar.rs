@@ -98,7 +98,7 @@ impl Node {
     }
 }
 
-/// Reads text that stands without quotes.
+/// Reads a text without quotes.
 pub fn read_plain(text: &str) -> Reading<'_> {
     let known = match text.as_bytes().first() {
         None => Some(Reading::Null),
@@ -110,7 +110,7 @@ pub fn read_plain(text: &str) -> Reading<'_> {
     known.unwrap_or(Reading::String(text))
 }
 
-/// The words of go-yaml's table: nulls, booleans, and the floats that are no numbers.
+/// The words of go-yaml's table: nulls, booleans, and the floats that are not finite.
 fn read_word(text: &str) -> Option<Reading<'_>> {
     Some(match text {
         "~" | "null" | "Null" | "NULL" => Reading::Null,
@@ -196,7 +196,7 @@ fn is_float(text: &str) -> bool {
     }
 }
 
-/// Go's `ParseFloat`, for which a number out of range is none.
+/// Go's `ParseFloat`, which rejects a number out of range.
 fn parse_float(text: &str) -> Option<Reading<'static>> {
     let number = text.parse::<f64>().ok()?;
     number.is_finite().then(|| normalise(number))

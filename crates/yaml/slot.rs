@@ -2,12 +2,12 @@
 
 /// Where a value hangs.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Slot {
+pub(super) enum ValueSlot {
     /// It is a document.
     Root,
-    /// Behind a key's colon (`head`); the key stands at `column`.
+    /// After a key's colon (`head`); the key is at `column`.
     Key { head: usize, column: usize },
-    /// Behind a dash (`head`), which stands at `column`.
+    /// After a dash (`head`), which is at `column`.
     Dash { head: usize, column: usize },
     /// In a flow collection, behind `head` (a colon) if there is one.
     Flow { head: Option<usize> },

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A text whose last line is ended, be it by a line feed that is taken away again after the edit: so
 /// that no edit needs a case for the end of the file.
-pub(super) struct Source {
+pub(super) struct TerminatedText {
     text: String,
     /// The text's own line end.
     eol: &'static str,
@@ -28,7 +28,7 @@ impl Splice {
     }
 }
 
-impl Source {
+impl TerminatedText {
     pub(super) fn new(text: &str) -> Self {
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let added = !text.is_empty() && !text.ends_with('\n');
@@ -87,7 +87,7 @@ impl Source {
         comments::above(&self.text, self.line_start(start), self.column(start), floor)
     }
 
-    /// Whether nothing but blanks stands before it on its line.
+    /// Whether only blanks precede it on its line.
     pub(super) fn starts_line(&self, offset: usize) -> bool {
         self.text[self.line_start(offset)..offset].bytes().all(|byte| byte == b' ')
     }

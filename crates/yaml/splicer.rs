@@ -4,22 +4,22 @@
 //! does one behind it. What is added goes right behind the value before it, so that comments
 //! above the next key stay above that. Indentation is learnt from the neighbourhood.
 
-use super::change::{Change, Own, Refusal};
+use super::change::{EditRefusal, NodeChange, NodeEdit};
 use super::flow;
 use super::layout;
 use super::literal;
 use super::node::{Entry, Node, NodeKind, Scalar, ScalarStyle};
-use super::quoting::{Context, holds_literal, restyle, write_inline, write_key};
+use super::quoting::{ScalarContext, holds_literal, restyle, write_inline, write_key};
 use super::read::skip_blank;
-use super::slot::Slot;
-use super::source::{Source, Splice};
+use super::slot::ValueSlot;
+use super::source::{Splice, TerminatedText};
 use super::touch::touch;
-use super::writer::{Layout, Writer, pad};
+use super::writer::{NodeLayout, Writer, pad};
 use capstan_model::object::FieldPath;
 
 /// Makes the splices of one document.
 pub(super) struct Splicer<'a> {
-    pub(super) source: &'a Source,
+    pub(super) source: &'a TerminatedText,
     /// The document's root, to learn its layout from.
     pub(super) root: &'a Node,
     pub(super) splices: Vec<Splice>,
@@ -30,18 +30,18 @@ struct Child<'a> {
     start: usize,
     end: usize,
     value: &'a Node,
-    slot: Slot,
+    slot: ValueSlot,
 }
 
 /// What was done about the first children of a block collection.
-struct Head {
+struct BlockHead {
     /// From which child on the others stand on their own lines.
     from: usize,
     /// Up to before which child what is added was added.
     done: Option<usize>,
 }
 
-type Done = Result<(), Refusal>;
+type SpliceResult = Result<(), EditRefusal>;
 
 impl<'a> Splicer<'a> {
     fn splice(&mut self, range: std::ops::Range<usize>, text: impl Into<String>) {
@@ -49,11 +49,11 @@ impl<'a> Splicer<'a> {
     }
 
     /// Makes the splices of a change of `node`.
-    pub(super) fn walk(&mut self, node: &'a Node, change: &Change, slot: Slot) -> Done {
+    pub(super) fn walk(&mut self, node: &'a Node, change: &NodeChange, slot: ValueSlot) -> SpliceResult {
         if change.is_nothing() {
             return Ok(());
         }
-        if let Own::Set(new) = &change.own {
+        if let NodeEdit::Set(new) = &change.own {
             return self.replace(node, new, slot, &change.path);
         }
         let flowing = self.is_flow(node);
@@ -62,7 +62,7 @@ impl<'a> Splicer<'a> {
         }
         match &node.kind {
             NodeKind::Mapping(entries) if !entries.is_empty() => {
-                if matches!(slot, Slot::Flow { .. }) {
+                if matches!(slot, ValueSlot::Flow { .. }) {
                     return self.pair_in_flow(entries, change);
                 }
                 self.mapping(node, entries, change, slot)
@@ -73,11 +73,11 @@ impl<'a> Splicer<'a> {
     }
 
     /// What happens to the content of a flow collection.
-    fn flow(&mut self, node: &'a Node, change: &Change) -> Done {
+    fn flow(&mut self, node: &'a Node, change: &NodeChange) -> SpliceResult {
         let children = flow::children_of(self.source, node);
         for (index, below) in &change.below {
-            if let (Some(child), false) = (children.get(*index), matches!(below.own, Own::Remove)) {
-                self.walk(child.value, below, Slot::Flow { head: child.head })?;
+            if let (Some(child), false) = (children.get(*index), matches!(below.own, NodeEdit::Remove)) {
+                self.walk(child.value, below, ValueSlot::Flow { head: child.head })?;
             }
         }
         self.splices.extend(flow::change(self.source, node, &children, change)?);
@@ -85,16 +85,16 @@ impl<'a> Splicer<'a> {
     }
 
     /// `[a: 1]`: its value may change, no more.
-    fn pair_in_flow(&mut self, entries: &'a [Entry], change: &Change) -> Done {
-        let removes = change.below.values().any(|change| matches!(change.own, Own::Remove));
+    fn pair_in_flow(&mut self, entries: &'a [Entry], change: &NodeChange) -> SpliceResult {
+        let removes = change.below.values().any(|change| matches!(change.own, NodeEdit::Remove));
         if removes || !change.keys.is_empty() {
             let start = entries.first().map_or(0, |entry| entry.key_span.start);
-            return Err(Refusal::new("a pair without braces in a list", &change.path, start));
+            return Err(EditRefusal::new("a pair without braces in a list", &change.path, start));
         }
         for (index, below) in &change.below {
             if let Some(entry) = entries.get(*index) {
                 let head = self.source.after_colon(entry.key_span.end);
-                self.walk(&entry.value, below, Slot::Flow { head })?;
+                self.walk(&entry.value, below, ValueSlot::Flow { head })?;
             }
         }
         Ok(())
@@ -105,26 +105,32 @@ impl<'a> Splicer<'a> {
             && self.source.text()[node.span.start..].starts_with(['{', '['])
     }
 
-    fn mapping(&mut self, node: &'a Node, entries: &'a [Entry], change: &Change, slot: Slot) -> Done {
+    fn mapping(
+        &mut self,
+        node: &'a Node,
+        entries: &'a [Entry],
+        change: &NodeChange,
+        slot: ValueSlot,
+    ) -> SpliceResult {
         let column = self.source.column(node.span.start);
         let mut children = Vec::with_capacity(entries.len());
         for entry in entries {
             let Some(head) = self.source.after_colon(entry.key_span.end) else {
                 let reason = format!("the key `{}` is written in a way that is not edited", entry.key);
-                return Err(Refusal::new(reason, &change.path, entry.key_span.start));
+                return Err(EditRefusal::new(reason, &change.path, entry.key_span.start));
             };
             children.push(Child {
                 start: entry.key_span.start,
                 end: entry.value.span.end.max(head),
                 value: &entry.value,
-                slot: Slot::Key { head, column },
+                slot: ValueSlot::Key { head, column },
             });
         }
         let mut added = Vec::new();
         if !change.keys.is_empty() {
             let writer = Writer { layout: layout::near(self.source, node, self.root) };
             for new in &change.keys {
-                let mut text = write_key(&new.key, Context::Block);
+                let mut text = write_key(&new.key, ScalarContext::Block);
                 text.push(':');
                 writer.after_key(&mut text, &new.node, column);
                 added.push((new.at, text));
@@ -133,16 +139,26 @@ impl<'a> Splicer<'a> {
         self.children(node, &children, &added, change, column, slot)
     }
 
-    fn sequence(&mut self, node: &'a Node, items: &'a [Node], change: &Change, slot: Slot) -> Done {
+    fn sequence(
+        &mut self,
+        node: &'a Node,
+        items: &'a [Node],
+        change: &NodeChange,
+        slot: ValueSlot,
+    ) -> SpliceResult {
         let column = self.source.column(node.span.start);
         let mut children: Vec<Child<'a>> = Vec::with_capacity(items.len());
         for item in items {
             let from = children.last().map_or(node.span.start, |last| last.end);
             let dash = skip_blank(self.source.text(), from);
             if self.source.text().as_bytes().get(dash) != Some(&b'-') {
-                return Err(Refusal::new("the dash of an item was not found", &change.path, item.span.start));
+                return Err(EditRefusal::new(
+                    "the dash of an item was not found",
+                    &change.path,
+                    item.span.start,
+                ));
             }
-            let slot = Slot::Dash { head: dash + 1, column };
+            let slot = ValueSlot::Dash { head: dash + 1, column };
             children.push(Child { start: dash, end: item.span.end.max(dash + 1), value: item, slot });
         }
         let mut added = Vec::new();
@@ -167,12 +183,12 @@ impl<'a> Splicer<'a> {
         node: &'a Node,
         children: &[Child<'a>],
         added: &[(usize, String)],
-        change: &Change,
+        change: &NodeChange,
         column: usize,
-        slot: Slot,
-    ) -> Done {
+        slot: ValueSlot,
+    ) -> SpliceResult {
         let removed =
-            |index: usize| matches!(change.below.get(&index), Some(Change { own: Own::Remove, .. }));
+            |index: usize| matches!(change.below.get(&index), Some(NodeChange { own: NodeEdit::Remove, .. }));
         if added.is_empty() && (0..children.len()).all(removed) {
             let empty = match node.kind {
                 NodeKind::Sequence(_) => Node::sequence([]),
@@ -186,11 +202,15 @@ impl<'a> Splicer<'a> {
             }
         }
         let gone = (0..children.len()).take_while(|index| removed(*index)).count();
-        let Head { from, done } = self.head_of_block(children, added, gone, column);
+        let BlockHead { from, done } = self.head_of_block(children, added, gone, column);
         for (index, child) in children.iter().enumerate().skip(from) {
             if removed(index) {
                 if !self.source.starts_line(child.start) {
-                    return Err(Refusal::new("it shares its line with another", &change.path, child.start));
+                    return Err(EditRefusal::new(
+                        "it shares its line with another",
+                        &change.path,
+                        child.start,
+                    ));
                 }
                 let before = index.checked_sub(1).and_then(|before| children.get(before));
                 let start = match before {
@@ -224,8 +244,8 @@ impl<'a> Splicer<'a> {
         added: &[(usize, String)],
         gone: usize,
         column: usize,
-    ) -> Head {
-        let nothing = Head { from: 0, done: None };
+    ) -> BlockHead {
+        let nothing = BlockHead { from: 0, done: None };
         let Some(first) = children.first() else { return nothing };
         let early: Vec<&str> =
             added.iter().filter(|(at, _)| *at <= gone).map(|(_, text)| text.as_str()).collect();
@@ -239,7 +259,7 @@ impl<'a> Splicer<'a> {
             // Before the first one: it moves down.
             text.push_str(&break_line);
             self.splice(first.start..first.start, text);
-            return Head { from: 0, done: Some(0) };
+            return BlockHead { from: 0, done: Some(0) };
         };
         let end = self.source.line_end(last.end);
         let next = children.get(gone).map(|next| next.start);
@@ -247,7 +267,7 @@ impl<'a> Splicer<'a> {
         let range = match next {
             // The next one takes the place on the dash's line.
             Some(next) if text.is_empty() && !comments => first.start..next,
-            // Comments in between stay on their lines, and so the dash stands alone.
+            // Comments in between stay on their lines, so the dash is alone on its line.
             Some(_) if text.is_empty() => {
                 let before = &self.source.text()[..first.start];
                 before.trim_end_matches(' ').len()..end
@@ -255,31 +275,32 @@ impl<'a> Splicer<'a> {
             _ => first.start..end,
         };
         self.splice(range, text);
-        Head { from: gone, done: Some(gone) }
+        BlockHead { from: gone, done: Some(gone) }
     }
 
     /// Puts a value in the place of another.
-    fn replace(&mut self, old: &Node, new: &Node, slot: Slot, path: &FieldPath) -> Done {
+    fn replace(&mut self, old: &Node, new: &Node, slot: ValueSlot, path: &FieldPath) -> SpliceResult {
         let alias;
         let is_alias =
             old.shared && self.source.text().get(old.span.clone()).is_some_and(|own| own.starts_with('*'));
         let old = if is_alias {
-            // Its text is a name, whatever it stands for.
+            // Its text is a name, whatever its value.
             alias = Node { span: old.span.clone(), ..Node::scalar(Scalar::plain("")) };
             &alias
         } else {
             old
         };
-        if let Slot::Flow { head } = slot {
+        if let ValueSlot::Flow { head } = slot {
             if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind)
-                && let Some(splice) = touch(self.source, old, scalar, &restyle(scalar, new, Context::Flow))
+                && let Some(splice) =
+                    touch(self.source, old, scalar, &restyle(scalar, new, ScalarContext::Flow))
             {
                 self.splices.push(splice);
                 return Ok(());
             }
             let text = flow::write(self.source, new, old);
             let text = match head {
-                None if old.span.is_empty() && !matches!(slot, Slot::Root) => format!(": {text}"),
+                None if old.span.is_empty() && !matches!(slot, ValueSlot::Root) => format!(": {text}"),
                 Some(head) if old.span.is_empty() && head == old.span.start => format!(" {text}"),
                 _ => text,
             };
@@ -287,7 +308,7 @@ impl<'a> Splicer<'a> {
             return Ok(());
         }
         if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
-            let new = restyle(scalar, new, Context::Block);
+            let new = restyle(scalar, new, ScalarContext::Block);
             if let Some(splice) = touch(self.source, old, scalar, &new) {
                 self.splices.push(splice);
                 return Ok(());
@@ -305,7 +326,7 @@ impl<'a> Splicer<'a> {
             let in_line = match new.style {
                 ScalarStyle::Literal | ScalarStyle::Folded => {
                     let unfinished = self.source.is_unfinished(old.span.end);
-                    !holds_literal(&new.text) || matches!(slot, Slot::Root) || unfinished
+                    !holds_literal(&new.text) || matches!(slot, ValueSlot::Root) || unfinished
                 }
                 _ => true,
             };
@@ -316,35 +337,42 @@ impl<'a> Splicer<'a> {
             return self.hang(old, &Node::scalar(new), slot, layout, path);
         }
         let mut layout = layout::near(self.source, old, self.root);
-        if let Slot::Dash { .. } = slot {
+        if let ValueSlot::Dash { .. } = slot {
             layout.item = layout::own_item_width(self.source, old, slot).unwrap_or(layout.item);
         }
         self.hang(old, new, slot, layout, path)
     }
 
-    fn replace_in_line(&mut self, old: &Node, new: &Scalar, slot: Slot) {
-        let lead = if old.span.is_empty() && !matches!(slot, Slot::Root) { " " } else { "" };
-        let text = format!("{lead}{}", write_inline(new, Context::Block));
+    fn replace_in_line(&mut self, old: &Node, new: &Scalar, slot: ValueSlot) {
+        let lead = if old.span.is_empty() && !matches!(slot, ValueSlot::Root) { " " } else { "" };
+        let text = format!("{lead}{}", write_inline(new, ScalarContext::Block));
         self.splice(old.span.clone(), text);
     }
 
     /// Writes a value that may have several lines: the first stays on the key's line.
-    fn hang(&mut self, old: &Node, new: &Node, slot: Slot, layout: Layout, path: &FieldPath) -> Done {
+    fn hang(
+        &mut self,
+        old: &Node,
+        new: &Node,
+        slot: ValueSlot,
+        layout: NodeLayout,
+        path: &FieldPath,
+    ) -> SpliceResult {
         let writer = Writer { layout };
         let mut text = String::new();
         let head = match slot {
-            Slot::Key { head, column } => {
+            ValueSlot::Key { head, column } => {
                 writer.after_key(&mut text, new, column);
                 head
             }
-            Slot::Dash { head, column } => {
+            ValueSlot::Dash { head, column } => {
                 writer.dash(&mut text);
                 writer.after_dash(&mut text, new, column);
                 text.remove(0);
                 head
             }
-            Slot::Root => return self.replace_root(old, new, layout, path),
-            Slot::Flow { .. } => return Ok(()),
+            ValueSlot::Root => return self.replace_root(old, new, layout, path),
+            ValueSlot::Flow { .. } => return Ok(()),
         };
         let (first, rest) = text.split_once('\n').unwrap_or((text.as_str(), ""));
         let rest = if rest.is_empty() { String::new() } else { format!("{rest}\n") };
@@ -361,7 +389,7 @@ impl<'a> Splicer<'a> {
         Ok(())
     }
 
-    fn replace_root(&mut self, old: &Node, new: &Node, layout: Layout, path: &FieldPath) -> Done {
+    fn replace_root(&mut self, old: &Node, new: &Node, layout: NodeLayout, path: &FieldPath) -> SpliceResult {
         let mut text = String::new();
         Writer { layout }.block(&mut text, new, 0);
         if old.span.is_empty() {
@@ -372,7 +400,7 @@ impl<'a> Splicer<'a> {
             let end = if self.is_flow(old) { old.span.end } else { self.source.line_end(old.span.end) };
             self.splice(old.span.start..end, text);
         } else {
-            return Err(Refusal::new("the value is on the marker's line", path, old.span.start));
+            return Err(EditRefusal::new("the value is on the marker's line", path, old.span.start));
         }
         Ok(())
     }

@@ -1,10 +1,9 @@
 //! Texts that are YAML only once their `${EXPRESSIONS}` have values: `[${KEYS}]`, `{name: ${NAME}-0}`.
 //!
-//! Braces without quotes mean something to YAML in flow collections. Where a text is no YAML for that
-//! reason alone, every expression is covered while it is parsed, by a word of as many bytes, so that all
-//! spans are those of the text itself. A flow collection in which an expression stands alone is one
-//! scalar then, as it is written: only the value tells how many items it brings, and a scalar in brackets
-//! is read once it has one.
+//! Braces without quotes mean something to YAML in flow collections. Where this alone makes a text invalid,
+//! every expression is covered while it is parsed, by a word of as many bytes, so that all spans are those of
+//! the text itself. A flow collection that consists of one expression is one scalar then, as it is written:
+//! only the value says how many items it brings, and a scalar in brackets is read once it has one.
 
 use super::error::YamlError;
 use super::file::{YamlFile, lone_carriage_return};
@@ -21,9 +20,9 @@ const COVERS: usize = 0x1900;
 const FILL: char = '_';
 
 impl YamlFile {
-    /// Reads a template: what [`read`](Self::read) reads, and what is YAML but for expressions without
-    /// quotes (`[${KEYS}]`). A collection in which one stands alone is a scalar, as it is written. Such a
-    /// file is for reading alone: an edit of it is refused.
+    /// Reads a template: what [`read`](Self::read) reads, and what is YAML except for expressions without
+    /// quotes (`[${KEYS}]`). A collection that consists of one is a scalar, as it is written. Such a file is
+    /// only for reading: an edit of it is refused.
     pub fn read_template(text: &str) -> Result<Self, YamlError> {
         let error = match Self::read(text) {
             Ok(file) => return Ok(file),
@@ -44,8 +43,8 @@ impl YamlFile {
     }
 }
 
-/// The documents of a template that is no YAML as it stands, if covering its expressions makes it YAML;
-/// `None` where it has none.
+/// The documents of a template that is not valid YAML, if covering its expressions makes it valid; `None`
+/// where it has none.
 fn read(text: &str) -> Option<Result<Vec<Document>, YamlError>> {
     let covered = Covered::of(text)?;
     let mut documents = match read::read(&covered.text) {
@@ -56,8 +55,8 @@ fn read(text: &str) -> Option<Result<Vec<Document>, YamlError>> {
     Some(uncovered.map(|()| documents))
 }
 
-/// The text with everything in it that only values make readable replaced by a plain word, for whoever
-/// wants to set the values by edits; `None` where keys are concerned.
+/// The text with a plain word for everything that only values make readable, for setting the values by edits;
+/// `None` where keys are concerned.
 pub fn with_words(text: &str) -> Option<String> {
     let file = YamlFile::read_template(text).ok()?;
     let mut spans = Vec::new();
@@ -166,7 +165,7 @@ impl<'a> Covered<'a> {
         Ok(())
     }
 
-    /// The text of a scalar with its expressions. In quotes they may hold escapes, which are read anew.
+    /// The text of a scalar with its expressions. In quotes they may contain escapes, which are read again.
     fn text_of(&self, text: &str, style: ScalarStyle, span: &Span) -> Result<String, YamlError> {
         if !text.chars().any(|c| index_of(c).is_some()) {
             return Ok(text.to_owned());
@@ -220,8 +219,8 @@ fn index_of(c: char) -> Option<usize> {
 /// each one in it.
 const LONGEST: usize = 16 << 10;
 
-/// The next expression, `$${ESCAPED}` ones included, with what is before and after it. One that does not
-/// end in its line is none.
+/// The next expression, `$${ESCAPED}` ones included, with the text before and after it. One that does not end
+/// on its line is not an expression.
 fn next_expression(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(found) = text[from..].find("${") {
@@ -244,7 +243,7 @@ fn next_expression(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// An expression that stands for whole lines: nobody knows what they are before it has a value.
+/// An expression that replaces whole lines: they are unknown before it has a value.
 fn lone_line(text: &str, covered: &Covered<'_>) -> Option<YamlError> {
     let mut start = 0;
     for (line, original) in covered.text.split_inclusive('\n').zip(text.split_inclusive('\n')) {
@@ -338,7 +337,7 @@ mod tests {
                 left.push(format!("{}: {error}", path.rsplit('/').next().unwrap_or_default()));
             }
         }
-        // A variable that stands for lines.
+        // A variable that replaces lines.
         let [lines] = left.as_slice() else { panic!("{left:#?}") };
         assert!(
             lines.starts_with(

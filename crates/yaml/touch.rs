@@ -1,15 +1,15 @@
 //! A small change inside a string of several lines: only the bytes that it changes are written.
 //!
-//! Written anew, a folded or quoted text would lose its line breaks. Literal blocks have a way of their
-//! own, line by line ([`super::literal`]).
+//! Written again, a folded or quoted text would lose its line breaks. Literal blocks have a way of their own,
+//! line by line ([`super::literal`]).
 
 use super::file::YamlFile;
 use super::node::{Node, Scalar, ScalarStyle};
-use super::source::{Source, Splice};
+use super::source::{Splice, TerminatedText};
 
 /// The splice that turns a string's text into a new one within its lines; `None` where the change cannot
 /// be found again in the source beyond doubt.
-pub(super) fn touch(source: &Source, node: &Node, old: &Scalar, new: &Scalar) -> Option<Splice> {
+pub(super) fn touch(source: &TerminatedText, node: &Node, old: &Scalar, new: &Scalar) -> Option<Splice> {
     let raw = &source.text()[node.span.clone()];
     if old.style == ScalarStyle::Literal || old.style != new.style || !raw.contains('\n') {
         return None;
@@ -49,7 +49,7 @@ fn changed(old: &str, new: &str) -> Option<(usize, usize)> {
     Some((start, end + word(&mut old[end..].chars())))
 }
 
-/// A character that stands for itself in every style of string.
+/// A character that is written as itself in every style of string.
 fn stays_as_it_is(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | '/')
 }

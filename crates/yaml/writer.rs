@@ -1,14 +1,14 @@
 //! Text of a value in block style.
 
 use super::node::{Node, NodeKind, Scalar, ScalarStyle};
-use super::quoting::{Context, holds_literal, holds_plain, quote, write_inline, write_key};
+use super::quoting::{ScalarContext, holds_literal, holds_plain, quote, write_inline, write_key};
 
 /// How wide one level is where nothing around it says otherwise.
 pub(super) const INDENT: usize = 2;
 
 /// How a node made here is laid out: learnt from the neighbourhood where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct NodeLayout {
     /// Columns per level of mappings.
     pub(super) indent: usize,
     /// Columns from a key to the dashes of its sequence: 0 or `indent`.
@@ -17,7 +17,7 @@ pub(super) struct Layout {
     pub(super) item: usize,
 }
 
-impl Default for Layout {
+impl Default for NodeLayout {
     fn default() -> Self {
         Self { indent: INDENT, dash: 0, item: 2 }
     }
@@ -28,7 +28,7 @@ impl Default for Layout {
 /// 1.1 reader would take for something else are quoted. Reading the text gives the same meaning.
 pub fn write(node: &Node) -> String {
     let mut out = String::new();
-    let writer = Writer { layout: Layout::default() };
+    let writer = Writer { layout: NodeLayout::default() };
     match &node.kind {
         NodeKind::Scalar(scalar) => {
             writer.scalar(&mut out, scalar, 0);
@@ -39,9 +39,9 @@ pub fn write(node: &Node) -> String {
     out
 }
 
-/// Writes values with line feeds; whoever splices turns them into the file's own line ends.
+/// Writes values with line feeds; the splicer turns them into the file's own line ends.
 pub(super) struct Writer {
-    pub(super) layout: Layout,
+    pub(super) layout: NodeLayout,
 }
 
 impl Writer {
@@ -87,7 +87,7 @@ impl Writer {
         self.block(out, node, column);
     }
 
-    /// A collection whose first line stands at `column` already.
+    /// A collection whose first line is at `column` already.
     pub(super) fn block(&self, out: &mut String, node: &Node, column: usize) {
         match &node.kind {
             NodeKind::Scalar(scalar) => self.scalar(out, scalar, column),
@@ -98,7 +98,7 @@ impl Writer {
                     if index > 0 {
                         next_line(out, column);
                     }
-                    out.push_str(&write_key(&entry.key, Context::Block));
+                    out.push_str(&write_key(&entry.key, ScalarContext::Block));
                     out.push(':');
                     self.after_key(out, &entry.value, column);
                 }
@@ -119,9 +119,9 @@ impl Writer {
     pub(super) fn scalar(&self, out: &mut String, scalar: &Scalar, column: usize) {
         match scalar.style {
             ScalarStyle::Literal if holds_literal(&scalar.text) => literal(out, &scalar.text, column),
-            // A folded text is not folded anew: as a literal block it is the same string.
+            // A folded text is not folded again: as a literal block it is the same string.
             ScalarStyle::Folded if holds_literal(&scalar.text) => literal(out, &scalar.text, column),
-            _ => out.push_str(&write_inline(scalar, Context::Block)),
+            _ => out.push_str(&write_inline(scalar, ScalarContext::Block)),
         }
     }
 }
@@ -139,10 +139,10 @@ fn next_line(out: &mut String, column: usize) {
 pub fn flow_text(node: &Node) -> String {
     match &node.kind {
         NodeKind::Scalar(scalar) if matches!(scalar.style, ScalarStyle::Plain) => {
-            write_inline(scalar, Context::Flow)
+            write_inline(scalar, ScalarContext::Flow)
         }
         // Quotes only where they are needed.
-        NodeKind::Scalar(scalar) if holds_plain(&scalar.text, Context::Flow) => scalar.text.clone(),
+        NodeKind::Scalar(scalar) if holds_plain(&scalar.text, ScalarContext::Flow) => scalar.text.clone(),
         NodeKind::Scalar(scalar) => quote(&scalar.text),
         NodeKind::Sequence(items) => {
             let items: Vec<String> = items.iter().map(flow_text).collect();
@@ -151,7 +151,9 @@ pub fn flow_text(node: &Node) -> String {
         NodeKind::Mapping(entries) => {
             let entries: Vec<String> = entries
                 .iter()
-                .map(|entry| format!("{}: {}", write_key(&entry.key, Context::Flow), flow_text(&entry.value)))
+                .map(|entry| {
+                    format!("{}: {}", write_key(&entry.key, ScalarContext::Flow), flow_text(&entry.value))
+                })
                 .collect();
             format!("{{{}}}", entries.join(", "))
         }

@@ -10,9 +10,9 @@ mod payload;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed_payloads::check(data, |event, body| {
     let now = jiff::Timestamp::UNIX_EPOCH;
     match payload::read_delivery("guid", event, body, now).map_err(|error| error.to_string())? {
-        payload::Reading::Store(delivery) => {
+        payload::DeliveryReading::Store(delivery) => {
             Ok(delivery.repositories.iter().map(|one| one.name.to_string()).collect())
         }
-        payload::Reading::OfNoInterest => Ok(Vec::new()),
+        payload::DeliveryReading::OfNoInterest => Ok(Vec::new()),
     }
 }));

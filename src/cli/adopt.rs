@@ -4,7 +4,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
 use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
-use capstan_plan::merge::Fit;
+use capstan_plan::merge::ReleaseFit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
@@ -16,13 +16,13 @@ use capstan_fleet::generator::{Inferred, Refused};
 /// Releases that are shown of one cluster.
 const SHOWN: usize = 5;
 
-type Answer = Result<Inferred, Refused>;
+type AdoptResult = Result<Inferred, Refused>;
 
 pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
-    let results: Vec<(ClusterId, Answer)> =
+    let results: Vec<(ClusterId, AdoptResult)> =
         clusters.into_iter().map(|cluster| (cluster.clone(), fleet.infer_release(&cluster))).collect();
     if command.write {
         workspace.write(&results.iter().filter_map(change).cloned().collect::<Vec<FileChange>>())?;
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
             }
         }
     }
-    let is_open = |result: &Answer| matches!(result, Ok(Inferred::Undecided(_)));
+    let is_open = |result: &AdoptResult| matches!(result, Ok(Inferred::Undecided(_)));
     Ok(if results.iter().any(|(_, result)| result.is_err()) {
         Outcome::PartlyFailed
     } else if results.iter().any(|(_, result)| is_open(result)) {
@@ -47,14 +47,14 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
     })
 }
 
-const fn change((_, result): &(ClusterId, Answer)) -> Option<&FileChange> {
+const fn change((_, result): &(ClusterId, AdoptResult)) -> Option<&FileChange> {
     match result {
         Ok(Inferred::Fits { change, .. }) => Some(change),
         _ => None,
     }
 }
 
-fn element(cluster: &ClusterId, result: &Answer) -> Value {
+fn element(cluster: &ClusterId, result: &AdoptResult) -> Value {
     let adopted = match result {
         Ok(adopted) => adopted,
         Err(refused) => return refusal(cluster, refused),
@@ -85,7 +85,7 @@ fn tree(candidate: &Candidate) -> Option<&TreeId> {
     candidate.content.as_ref().map(|content| &content.tree)
 }
 
-fn fit(fit: Fit) -> Value {
+fn fit(fit: ReleaseFit) -> Value {
     json!({
         "equal": fit.equal, "differing": fit.differing, "missing": fit.missing, "percent": fit.percent(),
     })
@@ -130,7 +130,7 @@ fn reason(adopted: &Inferred) -> Option<String> {
 }
 
 /// `95% of its fields: 38 equal, 1 differing, 1 missing`
-fn in_words(fit: Fit) -> String {
+fn in_words(fit: ReleaseFit) -> String {
     format!(
         "{}% of its fields: {} equal, {} differing, {} missing",
         fit.percent(),
@@ -140,7 +140,7 @@ fn in_words(fit: Fit) -> String {
     )
 }
 
-fn text(cluster: &ClusterId, result: &Answer, written: bool) -> String {
+fn text(cluster: &ClusterId, result: &AdoptResult, written: bool) -> String {
     let mut text = String::new();
     let (inference, change) = match result {
         Err(refused) => {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::arguments::{Campaign, CampaignCommand};
 use super::progress::{self, say};
 use super::{Context, Failure, Format, Outcome, output, text};
-use capstan_budget::{Figures, Limit, Limits, Rehearsal};
+use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
 use capstan_fleet::generator::{Fleet, PlannedWithReasons};
 use capstan_ports::{Clock as _, SystemClock};
 
@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         resume_after: command.resume_after,
         seed: command.seed,
     };
-    let mut github = Rehearsal::new(Limits::PUBLISHED, command.requests_an_hour, begins, command.seed);
+    let mut github = Rehearsal::new(RateLimits::PUBLISHED, command.requests_an_hour, begins, command.seed);
     let history = simulate(&settings, &participants, pace, &mut |wanted, count| github.open(wanted, count));
     let figures = github.figures();
     match command.output {
@@ -156,13 +156,13 @@ fn write(file: &Path, picture: &str) -> Result<(), Failure> {
 
 /// What was asked of GitHub, for people.
 fn within_limits(figures: &Figures) -> String {
-    let of = |limit: Limit| match limit {
-        Limit::Primary => "requests an hour",
-        Limit::PointsAMinute => "points a minute",
-        Limit::ContentAMinute => "requests a minute that create content",
-        Limit::ContentAnHour => "requests an hour that create content",
-        Limit::Concurrent => "requests at once",
-        Limit::AskedToWait => "waits",
+    let of = |limit: RateLimit| match limit {
+        RateLimit::Primary => "requests an hour",
+        RateLimit::PointsAMinute => "points a minute",
+        RateLimit::ContentAMinute => "requests a minute that create content",
+        RateLimit::ContentAnHour => "requests an hour that create content",
+        RateLimit::Concurrent => "requests at once",
+        RateLimit::AskedToWait => "waits",
     };
     let most =
         figures.most.iter().map(|(limit, most, allowed)| format!("{most} of {allowed} {}", of(*limit)));
@@ -198,7 +198,7 @@ fn limits_to_json(figures: &Figures) -> Value {
     json!({
         "least_used": figures.least_used.map(|(limit, used)| json!({"limit": limit.as_str(), "thousandths": used})),
         "most": most.collect::<Vec<_>>(),
-        "exceeded": figures.exceeded().into_iter().map(Limit::as_str).collect::<Vec<_>>(),
+        "exceeded": figures.exceeded().into_iter().map(RateLimit::as_str).collect::<Vec<_>>(),
         "commands": figures.commands,
         "longest_answer_ms": figures.longest_answer.as_millis(),
     })

@@ -13,7 +13,8 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(workspace.as_ref(), &fleet, &[])?;
-    // What blocks is not offered, and only a plan tells; a release that only history has is no unknown one.
+    // A blocked upgrade is not offered, and only a plan shows that; a release that only history has is a
+    // known one.
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
     progress::count_clusters(ids.len());

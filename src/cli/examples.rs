@@ -331,7 +331,7 @@ fn services() -> Vec<String> {
 /// What was typed.
 ///
 /// # Errors
-/// It is no command, with clap's words; hidden commands are never suggested.
+/// Why it is not a command, in clap's words; hidden commands are never suggested.
 pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Arguments, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| without_hidden(&command, error))?;
@@ -341,7 +341,7 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Re
     let useless = OF_A_CHECKOUT
         .into_iter()
         .zip(given)
-        // An alias may give a checkout to all commands: help is there all the same.
+        // An alias may give a checkout to all commands, even to help.
         .find(|(flag, given)| *given && name != "help" && !is_of_use(flag, name, &services));
     let message = match useless {
         None => return Ok(arguments),

@@ -1,6 +1,6 @@
 //! `--explain`: why an upgrade is what it is, in words.
 
-use capstan_kustomize::schema::Origin;
+use capstan_kustomize::schema::SchemaOrigin;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
@@ -11,7 +11,7 @@ use super::text::path_of;
 /// The explanation of one upgrade.
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
-    // Rollouts stand in the plan's own text.
+    // Rollouts are in the plan's own text.
     let Explanation { changes, lists, values, rollouts: _ } = explanation;
     if !changes.is_empty() {
         line!(text, "  why each change");
@@ -77,8 +77,8 @@ fn place(text: &mut String, place: &Place, object: &ObjectId, path: &FieldPath) 
 fn decider(decider: &Decider) -> String {
     match decider {
         Decider::OwnTable => "Capstan's own table".to_owned(),
-        Decider::Schema(Origin::BuiltIn) => "the built-in table of well-known kinds".to_owned(),
-        Decider::Schema(Origin::Repository(place) | Origin::Capstan(place)) => {
+        Decider::Schema(SchemaOrigin::BuiltIn) => "the built-in table of well-known kinds".to_owned(),
+        Decider::Schema(SchemaOrigin::Repository(place) | SchemaOrigin::Capstan(place)) => {
             format!("the definition in {place}")
         }
         Decider::Name => "no definition says so, but every item has its own name".to_owned(),

@@ -1,4 +1,4 @@
-//! Text for people, in which nothing that somebody else named does more than be read.
+//! Text for people, in which names from others cannot do more than be read.
 
 use capstan_model::wording::is_unfit;
 
@@ -6,14 +6,14 @@ use capstan_model::wording::is_unfit;
 /// what follows.
 const STYLES: [&str; 6] = ["0", "1", "4", "31", "32", "33"];
 
-/// Lines as they may be shown: what somebody else named moves no cursor and reorders nothing, and no line of it is a command
-/// to the runner of GitHub's workflows. The runner reads logs for lines that begin with `::` after any white space, and for
-/// `##[` anywhere in a line. Styles stay, and are none of what is compared: a log has none.
+/// Lines as they may be shown: names from others move no cursor and reorder nothing, and no line is a command
+/// to the runner of GitHub's workflows. The runner reads logs for lines that begin with `::` after any white
+/// space, and for `##[` anywhere in a line. Styles stay, and do not count in the comparison: a log has none.
 pub(super) fn harmless(text: &str) -> String {
     text.split_inclusive('\n').map(|line| shown(line, |c| c == '\n' || c == '\t')).collect()
 }
 
-/// The same of one line, with its end: what somebody else named begins no other one.
+/// The same for one line, with its end: a name from others begins no new line.
 pub(super) fn harmless_line(line: &str) -> String {
     shown(line, |_| false) + "\n"
 }
@@ -57,7 +57,7 @@ fn style(text: &str) -> usize {
     text.strip_prefix("\u{1b}[").and_then(of).unwrap_or_default()
 }
 
-/// Adds a line to a text: what somebody else named in it ends it nowhere.
+/// Adds a line to a text: a name from others in it cannot end the line.
 macro_rules! line {
     ($text:expr, $($said:tt)*) => {
         $text.push_str(&$crate::cli::harmless::harmless_line(&format!($($said)*)))

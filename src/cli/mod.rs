@@ -68,7 +68,7 @@ pub type Connect<'a> = &'a dyn Fn(AllowedHosts) -> Result<Box<dyn ComponentSourc
 
 /// What `main` passes to commands.
 #[derive(Clone, Copy)]
-pub struct Outside<'a> {
+pub struct CliOutside<'a> {
     /// Opens a checkout.
     pub open: Open<'a>,
     /// Connects to sources of components: `providers fetch` alone asks for it.
@@ -76,7 +76,7 @@ pub struct Outside<'a> {
 }
 
 /// Runs one offline command and prints its result.
-pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
+pub fn run(arguments: &Offline, outside: CliOutside<'_>) -> ExitCode {
     progress::begin(arguments.command.doing());
     let done = dispatch(arguments, outside);
     progress::end();
@@ -86,7 +86,7 @@ pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failure> {
+fn dispatch(arguments: &Offline, outside: CliOutside<'_>) -> Result<Outcome, Failure> {
     let context = Context { arguments, open: outside.open };
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),

@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::harmless::{harmless, harmless_line};
 use super::{Failure, ObjectFormat, PlanFormat, progress};
 
-/// Prints text as it is; colours are dropped where standard output is no terminal.
+/// Prints text as it is; colours are dropped where standard output is not a terminal.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     progress::end_before_result();
     let written = anstream::stdout().lock().write_all(text.as_bytes());
     match written {
-        // Somebody piped into `head`: what was wanted was read. The command goes on all the same, for its exit code
-        // speaks of all clusters, and a pipeline that asks for it (`pipefail`) must not hear of fewer.
+        // A pipe into `head` has read what it wanted. The command continues, because its exit code covers all
+        // clusters, and a pipeline with `pipefail` must see the same code.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }

@@ -16,7 +16,7 @@ use capstan_fleet::generator::{Fleet, Refused};
 
 const BOLD: Style = Style::new().bold();
 
-type Planned = Result<UpgradePath, Refused>;
+type PlannedPath = Result<UpgradePath, Refused>;
 
 pub(super) fn run(
     fleet: &Fleet,
@@ -30,9 +30,9 @@ pub(super) fn run(
             "`plan --path` prints text, json, yaml or markdown: a path is not a diff".to_owned(),
         ));
     }
-    let ways: Vec<(&ClusterId, Planned)> =
+    let ways: Vec<(&ClusterId, PlannedPath)> =
         clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
-    let each = |say: &dyn Fn(&ClusterId, &Planned) -> String| {
+    let each = |say: &dyn Fn(&ClusterId, &PlannedPath) -> String| {
         ways.iter().try_for_each(|(cluster, planned)| output::print_text(&say(cluster, planned)))
     };
     match format {
@@ -51,8 +51,8 @@ pub(super) fn run(
     Ok(if is_whole { Outcome::Done } else { Outcome::PartlyFailed })
 }
 
-fn elements(ways: &[(&ClusterId, Planned)]) -> Value {
-    let element = |(cluster, planned): &(&ClusterId, Planned)| match planned {
+fn elements(ways: &[(&ClusterId, PlannedPath)]) -> Value {
+    let element = |(cluster, planned): &(&ClusterId, PlannedPath)| match planned {
         Ok(path) => path_to_json(path),
         Err(refused) => refusal(cluster, refused),
     };

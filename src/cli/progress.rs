@@ -34,7 +34,7 @@ pub(super) fn begin(doing: &'static str) {
     }));
 }
 
-/// From here on clusters are counted: so many are to come.
+/// From here on clusters are counted, of this total.
 pub(super) fn count_clusters(clusters: usize) {
     let Some(line) = LINE.get() else { return };
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {

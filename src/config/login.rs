@@ -3,14 +3,14 @@
 use url::Url;
 
 use super::sources::Sources;
-use super::{CALLBACK, Environment, Login};
+use super::{CALLBACK, Environment, SignInSettings};
 
 /// How people sign in, where a client id is given.
 pub(super) fn login(
     sources: &Sources,
     environment: Environment<'_>,
     public_url: Option<&Url>,
-) -> Result<Option<Login>, String> {
+) -> Result<Option<SignInSettings>, String> {
     let Some(client_id) = sources.setting("github-client-id") else { return Ok(None) };
     let is_word = |text: &str| {
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
@@ -35,7 +35,7 @@ pub(super) fn login(
          give the address at which browsers reach --listen, by --public-url or CAPSTAN_PUBLIC_URL",
     )?;
     let callback = callback(url)?;
-    Ok(Some(Login { client_id: client_id.text, client_secret: client_secret.into(), callback }))
+    Ok(Some(SignInSettings { client_id: client_id.text, client_secret: client_secret.into(), callback }))
 }
 
 /// Where people come back to who sign in; the error is why they cannot with that public URL.

@@ -1,9 +1,9 @@
 //! The state folder and its content are their owner's alone: mirrors of private repositories, the database, keys.
 //!
-//! A platform may open it behind Capstan's back: before a pod starts, Kubernetes gives everything on a volume to
-//! `fsGroup`, lets that group read and write it, and sets the set-group-id bit of its folders. So each start closes
-//! everything again, to the bottom, and refuses only a folder that holds what is not Capstan's: closing that would
-//! take it from those whom it belongs to.
+//! A platform may open it without Capstan: before a pod starts, Kubernetes gives everything on a volume to
+//! `fsGroup`, lets that group read and write it, and sets the set-group-id bit of its folders. So each start
+//! closes everything again, to the bottom. It refuses only a folder with files that are not Capstan's:
+//! closing it would lock their owners out.
 
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Write as _};

@@ -50,7 +50,7 @@ impl ProviderCredentials {
     /// Reads the list.
     ///
     /// # Errors
-    /// What is no such list: begins with line and column where there is one, and never shows a value.
+    /// Why it is not such a list: begins with line and column where there is one, and never shows a value.
     pub fn read(text: &str) -> Result<Vec<Self>, String> {
         read(text)
     }

@@ -48,7 +48,7 @@ impl WaveWebhookHost {
     /// Reads the list.
     ///
     /// # Errors
-    /// What is no such list: begins with line and column where there is one, and never shows a value.
+    /// Why it is not such a list: begins with line and column where there is one, and never shows a value.
     pub fn read(text: &str) -> Result<Vec<Self>, String> {
         let mut options = serde_saphyr::Options::default();
         // A snippet of the file could show a secret.

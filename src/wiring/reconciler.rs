@@ -9,9 +9,9 @@ use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::state_folder::{LockedFolder, NoteFile};
 use capstan_agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
-use capstan_controllers::{self as controllers, Health, Parts, Providers, Reconciler};
+use capstan_controllers::{self as controllers, ProbeHealth, Providers, Reconciler, ReconcilerParts};
 use capstan_fleet::components::{DownloadLimits, Downloads};
-use capstan_git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan_git::{BranchSource, MirrorLimits, Mirrors, RemoteCredential};
 use capstan_k8s::{
     self as k8s, KubeCluster, KubeLease, KubeLeases, KubeStatusStore, KubeTokens, KubeWorkloadClusters,
 };
@@ -25,7 +25,7 @@ use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory}
 use capstan_ports::{AllowedHosts, Clock, Clouds, CloudsByKind, Leadership, SystemClock, Term};
 use capstan_reconciler::gate::Gate;
 use capstan_reconciler::reconcile::ports::{
-    FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources,
+    FleetRecord, NoBot, OpenSource, SecretData, SourceError, SourceOpener,
 };
 use capstan_reconciler::reconcile::resources::SourceSpec;
 use capstan_reconciler::reconcile::{
@@ -65,7 +65,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let connection = k8s::connect(config.kubeconfig.as_deref()).await.map_err(failed)?;
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let health = Arc::new(Health::default());
+    let health = Arc::new(ProbeHealth::default());
     let identity = identity(&config.state_dir);
     let render_memory = share_of_memory(config.render_memory, 1);
     let planner = ProcessPlanner::new(Processes {
@@ -88,7 +88,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let clouds: Arc<dyn Clouds> =
         Arc::new(CloudsByKind(vec![(CloudKind::OPENSTACK, Arc::new(OpenStack::new(hosts())))]));
     let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
-    let parts = Parts {
+    let parts = ReconcilerParts {
         ports: Ports {
             live: Arc::new(Gate::new(Arc::new(cluster), REQUESTS)),
             status_store: Arc::new(KubeStatusStore::new(&connection, &config.namespace, &identity)),
@@ -216,7 +216,7 @@ struct Adapters {
 }
 
 #[async_trait]
-impl Sources for Adapters {
+impl SourceOpener for Adapters {
     async fn open(
         &self,
         ports: &Ports,
@@ -228,7 +228,7 @@ impl Sources for Adapters {
             SourceSpec::Git { url, branch, secret: name } => {
                 let access = match secret {
                     Some(data) => access(&data, name.as_deref().unwrap_or_default())?,
-                    None => Access::Public,
+                    None => RemoteCredential::Public,
                 };
                 let mirrors = Arc::clone(&self.mirrors);
                 let name = fleet.key.to_string();
@@ -288,22 +288,22 @@ impl Adapters {
 }
 
 /// What a Secret shows a Git repository.
-fn access(data: &SecretData, name: &str) -> Result<Access, SourceError> {
+fn access(data: &SecretData, name: &str) -> Result<RemoteCredential, SourceError> {
     let text = |key: &str| data.get(key).filter(|value| !value.expose_secret().trim().is_empty());
     if let Some(token) = text("token") {
-        return Ok(Access::Basic {
+        return Ok(RemoteCredential::Basic {
             user: text("username").map_or("x-access-token", |user| user.expose_secret().trim()).to_owned(),
             password: token.expose_secret().trim().into(),
         });
     }
     if let (Some(user), Some(password)) = (text("username"), text("password")) {
-        return Ok(Access::Basic {
+        return Ok(RemoteCredential::Basic {
             user: user.expose_secret().trim().to_owned(),
             password: password.clone(),
         });
     }
     if let (Some(key), Some(hosts)) = (text("identity"), text("known_hosts")) {
-        return Ok(Access::Key { key: key.clone(), known_hosts: hosts.expose_secret().to_owned() });
+        return Ok(RemoteCredential::Key { key: key.clone(), known_hosts: hosts.expose_secret().to_owned() });
     }
     Err(SourceError::Settings(format!(
         "the Secret {name} has no credentials for a Git repository: give it the key `token`, or `username` and `password`, or `identity` (an SSH key) and `known_hosts`"

@@ -8,9 +8,10 @@ use capstan_model::ids::ClusterId;
 use capstan_model::rest::Rest;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
-    Action, Answers as OfPull, Closer, Command, Decision, Decisions, Facts as PullFacts, Gathered, Leaving,
-    Member, Mergeable, OnHold, OutsideTarget, ProposalId, Pull, PullState, Question, Reviewed, Scope,
-    Skipped, SourceState, Standing, Stands, Wanted, WhyLeftOut, decide, gather, guard_upgrade,
+    Action, Answers as OfPull, Closer, Command, Decision, Decisions, GroupContent, GroupMember, Leaving,
+    Mergeable, OnHold, OpenPullState, OutsideTarget, ProposalId, ProposalQuestion, Pull, PullFacts,
+    PullState, Reviewed, Scope, Skipped, SourceState, Standing, Wanted, WhyLeftOut, decide, gather,
+    guard_upgrade,
 };
 use capstan_plan::upgrade::ValuesCourse;
 use capstan_report::{BlockPart, room_for_part};
@@ -98,7 +99,7 @@ pub enum Step<T, N = Need> {
 }
 
 /// The facts about one pull request, without those that it asks for.
-struct Known<'a> {
+struct DecisionFacts<'a> {
     wanted: &'a Wanted,
     command: Command,
     hold: Option<OnHold>,
@@ -152,7 +153,7 @@ impl<'a> Carrier<'a> {
     fn decide_own(&self, wanted: &Wanted, answers: &Answers) -> Result<DecidedPull, Need> {
         let (facts, by_command) = (self.planned.facts, self.planned.decided);
         let decisions = by_command.of(self.id);
-        let known = Known {
+        let known = DecisionFacts {
             wanted,
             command: by_command.wish(self.id),
             hold: decisions.hold_on(facts.today).cloned(),
@@ -177,7 +178,7 @@ impl<'a> Carrier<'a> {
 
     /// A person's wish for one member. A wish for the whole group does not add a member that was skipped by
     /// name, or that is left out of the open pull request.
-    fn wish_for(&self, member: &ProposalId, decisions: &Decisions) -> Command {
+    fn member_command(&self, member: &ProposalId, decisions: &Decisions) -> Command {
         let (facts, by_command) = (self.planned.facts, self.planned.decided);
         let own = by_command.wish(member);
         let is_of_whole = self.there.contains(member) || !facts.is_open(self.id);
@@ -211,12 +212,12 @@ impl<'a> Carrier<'a> {
         let room = |member: &ProposalId, decisions: &Decisions| {
             room_for_part(&BlockPart::left_out(member.target.clone(), decisions.clone()))
         };
-        let all: Vec<Member<'_>> = members
+        let all: Vec<GroupMember<'_>> = members
             .iter()
             .map(|one| {
                 let decisions = &of_each[one];
                 let joins = may_join(facts, id, one, wanted);
-                Member {
+                GroupMember {
                     proposal: one,
                     wanted: match self.outside.get(one) {
                         Some((_, refused)) => refused,
@@ -225,24 +226,28 @@ impl<'a> Carrier<'a> {
                     files: planned.plan_of(one).map(|plan| plan.files.as_slice()).unwrap_or_default(),
                     hold: decisions.hold_on(facts.today),
                     skipped: decisions.skipped.as_ref().or(earlier.skipped.get(one)),
-                    command: self.wish_for(one, decisions),
+                    command: self.member_command(one, decisions),
                     earlier: joins
                         .then(|| earlier.of(one))
                         .flatten()
                         .and_then(|(on, _)| answers.ended.get(on))
                         .filter(|pull| pull.state != PullState::Open),
                     waits: answers.rollouts.get(one).and_then(|why| why.as_deref()),
-                    stands: if self.there.contains(one) { Stands::There } else { Stands::Elsewhere },
+                    stands: if self.there.contains(one) {
+                        OpenPullState::There
+                    } else {
+                        OpenPullState::Elsewhere
+                    },
                     room: room(one, decisions),
                 }
             })
             .collect();
-        let Gathered { wanted: of_group, hold, carried, left_out, leaving } =
+        let GroupContent { wanted: of_group, hold, carried, left_out, leaving } =
             gather(&all, offered_by(facts, id).as_ref());
         // A member that has a pull request of its own now is merged with that.
         let moved = self.there.iter().any(|member| !members.contains(member));
         let leaving = if moved { Leaving::Somebody } else { leaving };
-        let known = Known { wanted: &of_group, command, hold, skipped: None, leaving };
+        let known = DecisionFacts { wanted: &of_group, command, hold, skipped: None, leaving };
         let action = decide_one(planned, id, &known, on_branch, answers)?;
         let writes = matches!(action, Action::Open { .. } | Action::Update { .. });
         // New members wait for their machines as they would outside.
@@ -250,7 +255,7 @@ impl<'a> Carrier<'a> {
             may_join(facts, id, member, wanted)
                 && of_each
                     .get(*member)
-                    .is_some_and(|decisions| self.wish_for(member, decisions) == Command::None)
+                    .is_some_and(|decisions| self.member_command(member, decisions) == Command::None)
                 && !answers.rollouts.contains_key(*member)
         };
         let unasked: Vec<ProposalId> = carried.iter().filter(is_unasked).cloned().collect();
@@ -289,7 +294,7 @@ pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) 
         let command = planned.decided.wish(id);
         let wanted = Wanted::Nothing { why: String::new(), rest: Rest::Current };
         let (hold, skipped, leaving) = (None, None, Leaving::Nobody);
-        let known = Known { wanted: &wanted, command, hold, skipped, leaving };
+        let known = DecisionFacts { wanted: &wanted, command, hold, skipped, leaving };
         let closes = matches!(
             decide_one(planned, id, &known, None, answers)?,
             Action::Close { .. } | Action::Leave(Standing::Paused { .. })
@@ -343,7 +348,7 @@ fn offered_by(facts: &Facts, id: &ProposalId) -> Option<SourceState> {
 fn decide_one(
     planned: Planned<'_>,
     proposal: &ProposalId,
-    known: &Known<'_>,
+    known: &DecisionFacts<'_>,
     earlier: Option<(Pull, &EarlierPullRequest)>,
     answers: &Answers,
 ) -> Result<Action, Need> {
@@ -377,9 +382,9 @@ fn decide_one(
     });
     match decision {
         Decision::Do(action) => Ok(action),
-        Decision::Ask(Question::Branch) => Err(Need::Branch { base }),
-        Decision::Ask(Question::Reviewed) => Err(Need::Reviewed),
-        Decision::Ask(Question::Mergeable) => Err(Need::Mergeable),
+        Decision::Ask(ProposalQuestion::Branch) => Err(Need::Branch { base }),
+        Decision::Ask(ProposalQuestion::Reviewed) => Err(Need::Reviewed),
+        Decision::Ask(ProposalQuestion::Mergeable) => Err(Need::Mergeable),
     }
 }
 

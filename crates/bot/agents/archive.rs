@@ -10,7 +10,7 @@ use capstan_model::digest::hex;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 
-use super::build::{Wanted, build, claimed};
+use super::build::{ArchiveInputs, build, claimed};
 use super::{Agents, Denied, settings_name};
 use capstan_ports::{Agent, WatchedRepository};
 
@@ -28,12 +28,12 @@ pub struct SignedArchive {
 /// Archives in memory, the newest first: agents of one management cluster ask for the same ones.
 pub(super) struct Archives {
     bytes: usize,
-    kept: Mutex<VecDeque<(Key, Kept)>>,
+    kept: Mutex<VecDeque<(ArchiveKey, CachedArchive)>>,
 }
 
 /// The inputs of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
+struct ArchiveKey {
     repository: u64,
     commit: CommitId,
     /// The commit whose settings define the claims.
@@ -42,7 +42,7 @@ struct Key {
 }
 
 #[derive(Clone)]
-struct Kept {
+struct CachedArchive {
     bytes: Arc<[u8]>,
     sha256: String,
 }
@@ -52,12 +52,12 @@ impl Archives {
         Self { bytes, kept: Mutex::default() }
     }
 
-    fn recall(&self, key: &Key) -> Option<Kept> {
+    fn recall(&self, key: &ArchiveKey) -> Option<CachedArchive> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(known, _)| known == key).map(|(_, archive)| archive.clone())
     }
 
-    fn keep(&self, key: Key, archive: Kept) {
+    fn keep(&self, key: ArchiveKey, archive: CachedArchive) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != key);
         kept.push_front((key, archive));
@@ -71,7 +71,7 @@ impl Archives {
 }
 
 /// Why an agent may have a commit.
-enum Because {
+enum AccessReason {
     OnTheDefaultBranch,
     Preflight,
 }
@@ -89,7 +89,7 @@ impl Agents {
     ) -> Result<SignedArchive, Denied> {
         let watched = self.repository_of(agent, repository).await?;
         let because = self.may_read(agent, &watched, commit).await?;
-        let key = Key {
+        let key = ArchiveKey {
             repository: watched.repository.id,
             commit: commit.clone(),
             settings: watched.tip.clone(),
@@ -115,10 +115,10 @@ impl Agents {
         agent: &Agent,
         watched: &WatchedRepository,
         commit: &CommitId,
-    ) -> Result<Because, Denied> {
+    ) -> Result<AccessReason, Denied> {
         let id = watched.repository.id;
         if *commit == watched.tip || self.records().was_tip(id, commit).await? {
-            return Ok(Because::OnTheDefaultBranch);
+            return Ok(AccessReason::OnTheDefaultBranch);
         }
         let asked = self.records().preflights_of_commit(id, commit).await?;
         let its_own = asked.iter().any(|preflight| {
@@ -126,7 +126,7 @@ impl Agents {
                 && !matches!(preflight.state, PreflightState::NotAsked(_))
         });
         if its_own {
-            return Ok(Because::Preflight);
+            return Ok(AccessReason::Preflight);
         }
         Err(Denied::NotThere(format!("agent {} asks for {commit}, which it may not read", agent.id)))
     }
@@ -136,8 +136,8 @@ impl Agents {
         agent: &Agent,
         watched: &WatchedRepository,
         commit: &CommitId,
-        because: &Because,
-    ) -> Result<Kept, Denied> {
+        because: &AccessReason,
+    ) -> Result<CachedArchive, Denied> {
         let _turn = self
             .limiter
             .building
@@ -154,8 +154,8 @@ impl Agents {
         };
         // A head's own settings are under judgement: they grant nothing.
         let own_settings = match because {
-            Because::OnTheDefaultBranch => of_commit.tree.clone(),
-            Because::Preflight => tip.tree.clone(),
+            AccessReason::OnTheDefaultBranch => of_commit.tree.clone(),
+            AccessReason::Preflight => tip.tree.clone(),
         };
         let (name, commit_id, tree) = (settings_name(&repository.name)?, commit.clone(), of_commit.tree);
         let (planner, tip) = (Arc::clone(&self.planner), tip.tree);
@@ -163,13 +163,13 @@ impl Agents {
         let make = move || {
             let is_managed = |cluster: &ClusterId| managed_by.has(&uid, cluster);
             let clusters = claimed(planner.as_ref(), &tree, &tip, is_managed)?;
-            build(&Wanted { repository: name, commit: commit_id, tree, own_settings, clusters })
+            build(&ArchiveInputs { repository: name, commit: commit_id, tree, own_settings, clusters })
         };
         let made = tokio::task::spawn_blocking(make).await;
         let bytes: Arc<[u8]> =
             made.map_err(|error| Denied::Failed(error.to_string()))?.map_err(Denied::Failed)?.into();
         let sha256 = hex(digest(&SHA256, &bytes).as_ref());
         tracing::info!(repository = %repository.name, %commit, agent = %agent.id, bytes = bytes.len(), "built an archive");
-        Ok(Kept { bytes, sha256 })
+        Ok(CachedArchive { bytes, sha256 })
     }
 }

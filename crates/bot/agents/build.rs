@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use capstan_kustomize::render::Folders;
-use capstan_live::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
+use capstan_live::agent::archive::{ArchiveIndex, FILES, INDEX, IndexEntry, IndexKind};
 use capstan_live::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
@@ -17,7 +17,7 @@ use flate2::write::GzEncoder;
 use capstan_fleet::planner::{MadeOf, Planner};
 
 /// The inputs of an archive.
-pub(super) struct Wanted {
+pub(super) struct ArchiveInputs {
     pub(super) repository: RepositoryName,
     pub(super) commit: CommitId,
     /// The content of the commit.
@@ -42,11 +42,11 @@ const BOUNDS: ArchiveBounds =
     ArchiveBounds { files: ARCHIVE_FILES, unpacked: UNPACKED_BYTES, packed: ARCHIVE_BYTES };
 
 /// The archive's bytes, or why there is none. The same input gives the same bytes.
-pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
+pub(super) fn build(wanted: &ArchiveInputs) -> Result<Vec<u8>, String> {
     build_within(wanted, BOUNDS)
 }
 
-fn build_within(wanted: &Wanted, most: ArchiveBounds) -> Result<Vec<u8>, String> {
+fn build_within(wanted: &ArchiveInputs, most: ArchiveBounds) -> Result<Vec<u8>, String> {
     let mut clusters: Vec<ClusterId> = Vec::new();
     let mut entries: BTreeMap<RepoPath, TreeEntry> = BTreeMap::new();
     for (cluster, made_of) in &wanted.clusters {
@@ -122,7 +122,7 @@ fn read_settings(tip: &dyn Tree) -> Result<RepositorySettings, String> {
 }
 
 fn pack(
-    wanted: &Wanted,
+    wanted: &ArchiveInputs,
     clusters: Vec<ClusterId>,
     entries: BTreeMap<RepoPath, TreeEntry>,
     settings: Option<TreeEntry>,
@@ -158,7 +158,7 @@ fn pack(
         return Err(too_large());
     }
     contents.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
-    let index = Index {
+    let index = ArchiveIndex {
         repository: wanted.repository.clone(),
         commit: wanted.commit.clone(),
         clusters,
@@ -175,7 +175,7 @@ fn pack(
 }
 
 fn write(index: &[u8], contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) -> std::io::Result<Vec<u8>> {
-    let mut tar = tar::Builder::new(Bounded(GzEncoder::new(Vec::new(), Compression::fast()), most));
+    let mut tar = tar::Builder::new(BoundedArchive(GzEncoder::new(Vec::new(), Compression::fast()), most));
     let mut file = |name: &str, bytes: &[u8]| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Regular);
@@ -191,7 +191,7 @@ fn write(index: &[u8], contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) 
             file(&format!("{FILES}{number}"), bytes)?;
         }
     }
-    let Bounded(gzip, _) = tar.into_inner()?;
+    let BoundedArchive(gzip, _) = tar.into_inner()?;
     let bytes = gzip.finish()?;
     if bytes.len() as u64 > most {
         return Err(std::io::Error::other(format!("it has more than {most} bytes")));
@@ -200,9 +200,9 @@ fn write(index: &[u8], contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) 
 }
 
 /// Stops when the packed bytes exceed the limit.
-struct Bounded(GzEncoder<Vec<u8>>, u64);
+struct BoundedArchive(GzEncoder<Vec<u8>>, u64);
 
-impl Write for Bounded {
+impl Write for BoundedArchive {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.0.get_ref().len() as u64 > self.1 {
             return Err(std::io::Error::other(format!("it has more than {} bytes", self.1)));
@@ -234,7 +234,7 @@ mod tests {
         let tree: Arc<dyn Tree> = Arc::new(MadeTree::of(files.into()));
         let own = tree.entries().iter().filter(|entry| entry.path.below(&path("a")).is_some());
         let made_of = own.map(|entry| (entry.path.clone(), entry.clone())).collect();
-        let wanted = Wanted {
+        let wanted = ArchiveInputs {
             repository: RepositoryName::parse("acme/gitops").unwrap(),
             commit: CommitId::parse(&"a".repeat(40)).unwrap(),
             tree: Arc::clone(&tree),

@@ -17,27 +17,27 @@ use capstan_ports::WatchedRepository;
 const REMEMBERED: usize = 1_000;
 
 /// What a cluster's `capstan.yaml` says, or why it cannot be read: part of a sentence that begins with the file.
-type Said = Result<Arc<GitOwners>, String>;
+type OwnersResult = Result<Arc<GitOwners>, String>;
 
 /// The most recent reads, the newest first.
 #[derive(Default)]
-pub(super) struct ReadOwners(Mutex<VecDeque<(Place, Said)>>);
+pub(super) struct ReadOwners(Mutex<VecDeque<(ClusterCommit, OwnersResult)>>);
 
 /// A cluster of a repository at a commit.
 #[derive(Clone, PartialEq, Eq)]
-struct Place {
+struct ClusterCommit {
     repository: u64,
     commit: CommitId,
     cluster: ClusterId,
 }
 
 impl ReadOwners {
-    fn recall(&self, place: &Place) -> Option<Said> {
+    fn recall(&self, place: &ClusterCommit) -> Option<OwnersResult> {
         let read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         read.iter().find(|(known, _)| known == place).map(|(_, said)| said.clone())
     }
 
-    fn keep(&self, place: Place, said: Said) {
+    fn keep(&self, place: ClusterCommit, said: OwnersResult) {
         let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody asks about an earlier tip again.
         read.retain(|(known, _)| known.repository != place.repository || known.cluster != place.cluster);
@@ -53,10 +53,13 @@ impl Agents {
         &self,
         watched: &WatchedRepository,
         cluster: &ClusterId,
-    ) -> Result<Said, Denied> {
+    ) -> Result<OwnersResult, Denied> {
         let repository = &watched.repository;
-        let place =
-            Place { repository: repository.id, commit: watched.tip.clone(), cluster: cluster.clone() };
+        let place = ClusterCommit {
+            repository: repository.id,
+            commit: watched.tip.clone(),
+            cluster: cluster.clone(),
+        };
         if let Some(said) = self.owners.recall(&place) {
             return Ok(said);
         }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use capstan_live::agent::PublicKey;
 
-use super::sealing::{Kept, SealingKey};
+use super::sealing::{SealingKey, StoredKey};
 use capstan_ports::{AgentRecords, RecordsError};
 
 /// The name of the key in the database.
@@ -48,13 +48,13 @@ impl BotKey {
             .map_err(|_| KeyError::NoRandomness)?;
         let stored = records.signing_key(NAME, &seal(fresh.as_ref())?).await?;
         let kept = match sealing.open(NAME, &stored) {
-            Kept::Sealed(kept) => kept,
-            Kept::Plain(kept) => {
+            StoredKey::Sealed(kept) => kept,
+            StoredKey::Plain(kept) => {
                 records.replace_signing_key(NAME, &stored, &seal(&kept)?).await?;
                 tracing::info!("the bot's signing key in the database is sealed from now on");
                 kept
             }
-            Kept::Foreign => return Err(KeyError::Foreign),
+            StoredKey::Foreign => return Err(KeyError::Foreign),
         };
         let pair = Ed25519KeyPair::from_pkcs8(&kept).map_err(|_| KeyError::Damaged)?;
         let bytes: [u8; 32] = pair.public_key().as_ref().try_into().map_err(|_| KeyError::Damaged)?;

@@ -5,7 +5,7 @@
 //! not served, whether or not a reconciler sends another one.
 
 use capstan_live::agent::{
-    Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRequest, Published,
+    Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRequest, PublishedFile,
 };
 use capstan_model::ids::ClusterId;
 
@@ -71,7 +71,7 @@ impl Agents {
         repository: &str,
         cluster: &ClusterId,
         form: KubeconfigForm,
-    ) -> Result<Option<Published>, Denied> {
+    ) -> Result<Option<PublishedFile>, Denied> {
         let Some(watched) = self.records().watched_repository(repository).await? else { return Ok(None) };
         // A previous management cluster of this cluster has no say in it any more.
         let owner = watched.managed_by.owner(cluster).map(|owner| owner.uid.clone());
@@ -94,7 +94,7 @@ impl Agents {
         cluster: &ClusterId,
         said: &Kubeconfig,
         content: &str,
-    ) -> Result<Result<Published, String>, Denied> {
+    ) -> Result<Result<PublishedFile, String>, Denied> {
         let git = self.git_owners(watched, cluster).await?;
         Ok(git.and_then(|git| git.judge(said, content)))
     }

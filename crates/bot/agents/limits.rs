@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agents_haste_is_not_anothers_trouble() {
+    fn the_limit_of_one_agent_does_not_affect_others() {
         let limiter = Limiter::new(AgentLimits { burst: 3, per_second: 0, ..AgentLimits::default() });
         let taken = (0..5).filter(|_| limiter.request(&agent('1')).is_ok()).count();
         assert_eq!(taken, 3);

@@ -41,7 +41,7 @@ pub const NAME: &str = "capstan/rollout";
 pub const PACE: Duration = Duration::from_secs(15);
 /// How long a look may take before another process takes over.
 const LEASE_SECONDS: u32 = 120;
-/// How often the records are looked at, besides notifications: other processes write too.
+/// How often the records are read, besides notifications: other processes write too.
 const IDLE: Duration = Duration::from_secs(15);
 /// How often old records are deleted.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
@@ -184,7 +184,7 @@ impl RolloutReporter {
         for cluster in unheard.filter(|cluster| cluster.progress.report.is_none()) {
             // Reports that came before the merge was followed count at once.
             for standing in records.standings_of(repository.id, &cluster.cluster).await? {
-                let one = Reported { agent: standing.agent, report: standing.report };
+                let one = AgentReport { agent: standing.agent, report: standing.report };
                 reports.add(cluster.cluster.clone(), &standing.management_cluster, one);
             }
         }
@@ -218,7 +218,7 @@ impl RolloutReporter {
         let is_told = merge.reported.completed && is_over(merge);
         for cluster in &mut merge.clusters {
             let told = reports.on(&cluster.cluster, &cluster.management_cluster);
-            for Reported { agent, report } in
+            for AgentReport { agent, report } in
                 told.iter().filter(|one| !is_told || one.report.state == RolloutState::Done)
             {
                 let Some(next) = cluster.progress.after(agent.as_ref(), report) else { continue };
@@ -382,30 +382,30 @@ fn subjects_of(
 }
 
 /// A report, and its agent.
-struct Reported {
+struct AgentReport {
     agent: Option<AgentId>,
     report: RolloutReport,
 }
 
 /// Reports by cluster and management cluster, in the order in which they arrived: for each agent, oldest
 /// first.
-struct Reports(BTreeMap<(ClusterId, String), Vec<Reported>>);
+struct Reports(BTreeMap<(ClusterId, String), Vec<AgentReport>>);
 
 impl Reports {
     fn of(pending: &[PendingReport]) -> Self {
         let mut reports = Self(BTreeMap::new());
         for one in pending {
-            let reported = Reported { agent: one.agent.clone(), report: one.report.clone() };
+            let reported = AgentReport { agent: one.agent.clone(), report: one.report.clone() };
             reports.add(one.report.cluster.clone(), &one.management_cluster, reported);
         }
         reports
     }
 
-    fn add(&mut self, cluster: ClusterId, by: &ManagementClusterUid, reported: Reported) {
+    fn add(&mut self, cluster: ClusterId, by: &ManagementClusterUid, reported: AgentReport) {
         self.0.entry((cluster, by.as_str().to_ascii_lowercase())).or_default().push(reported);
     }
 
-    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[Reported] {
+    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[AgentReport] {
         self.0.get(&(cluster.clone(), by.as_str().to_ascii_lowercase())).map_or(&[], Vec::as_slice)
     }
 }

@@ -18,7 +18,7 @@ pub struct NotSealed;
 
 /// What is stored.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum StoredKey {
     /// It was sealed with this key.
     Sealed(Vec<u8>),
     /// It was written before keys were sealed.
@@ -50,19 +50,21 @@ impl SealingKey {
     /// Opens what was sealed for that name; `None` where it was not, or with another key.
     pub fn open_sealed(&self, name: &str, kept: &[u8]) -> Option<Vec<u8>> {
         match self.open(name, kept) {
-            Kept::Sealed(plain) => Some(plain),
-            Kept::Plain(_) | Kept::Foreign => None,
+            StoredKey::Sealed(plain) => Some(plain),
+            StoredKey::Plain(_) | StoredKey::Foreign => None,
         }
     }
 
-    pub(super) fn open(&self, name: &str, kept: &[u8]) -> Kept {
-        let Some(sealed) = kept.strip_prefix(MARK) else { return Kept::Plain(kept.to_vec()) };
-        let Some((nonce, sealed)) = sealed.split_first_chunk::<NONCE_LEN>() else { return Kept::Foreign };
+    pub(super) fn open(&self, name: &str, kept: &[u8]) -> StoredKey {
+        let Some(sealed) = kept.strip_prefix(MARK) else { return StoredKey::Plain(kept.to_vec()) };
+        let Some((nonce, sealed)) = sealed.split_first_chunk::<NONCE_LEN>() else {
+            return StoredKey::Foreign;
+        };
         let mut sealed = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
         match self.0.open_in_place(nonce, Aad::from(name), &mut sealed) {
-            Ok(plain) => Kept::Sealed(plain.to_vec()),
-            Err(_) => Kept::Foreign,
+            Ok(plain) => StoredKey::Sealed(plain.to_vec()),
+            Err(_) => StoredKey::Foreign,
         }
     }
 }
@@ -85,13 +87,13 @@ mod tests {
     fn what_is_sealed_opens_with_its_key_and_under_its_name_alone() {
         let sealed = key(1).seal("agent-api", b"PKCS#8").unwrap();
         assert!(!sealed.windows(6).any(|part| part == b"PKCS#8"));
-        assert_eq!(key(1).open("agent-api", &sealed), Kept::Sealed(b"PKCS#8".to_vec()));
-        assert_eq!(key(2).open("agent-api", &sealed), Kept::Foreign);
-        assert_eq!(key(1).open("other", &sealed), Kept::Foreign);
+        assert_eq!(key(1).open("agent-api", &sealed), StoredKey::Sealed(b"PKCS#8".to_vec()));
+        assert_eq!(key(2).open("agent-api", &sealed), StoredKey::Foreign);
+        assert_eq!(key(1).open("other", &sealed), StoredKey::Foreign);
         let mut damaged = sealed.clone();
         *damaged.last_mut().unwrap() ^= 1;
-        assert_eq!(key(1).open("agent-api", &damaged), Kept::Foreign);
-        assert_eq!(key(1).open("agent-api", b"0 plain"), Kept::Plain(b"0 plain".to_vec()));
+        assert_eq!(key(1).open("agent-api", &damaged), StoredKey::Foreign);
+        assert_eq!(key(1).open("agent-api", b"0 plain"), StoredKey::Plain(b"0 plain".to_vec()));
         assert_ne!(key(1).seal("agent-api", b"PKCS#8").unwrap(), sealed, "never the same nonce twice");
     }
 

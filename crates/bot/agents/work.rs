@@ -249,7 +249,7 @@ impl Agents {
     /// Whether another management cluster ever reported on a cluster of the agent's.
     ///
     /// # Errors
-    /// The cluster is none of the agent's.
+    /// The cluster is not the agent's.
     pub async fn recorded_elsewhere(
         &self,
         agent: &Agent,

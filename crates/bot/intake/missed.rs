@@ -24,7 +24,7 @@ const MOST: usize = 300;
 
 /// The result of a look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct RedeliveryLook {
     /// Deliveries that GitHub sends again.
     pub asked: usize,
     /// Those that it does not send again.
@@ -73,8 +73,8 @@ pub async fn look_for_missed(
     log: &dyn DeliveryLog,
     records: &dyn MissedDeliveries,
     now: Timestamp,
-) -> Result<Looked, LookError> {
-    let mut looked = Looked::default();
+) -> Result<RedeliveryLook, LookError> {
+    let mut looked = RedeliveryLook::default();
     let oldest = now - KEPT;
     let since = match records.last_look().await? {
         Some(last) if last >= oldest => (last - OVERLAP).max(oldest),
@@ -131,7 +131,7 @@ pub async fn keep_looking(
     }
 }
 
-fn tell(looked: Looked, now: Timestamp) {
+fn tell(looked: RedeliveryLook, now: Timestamp) {
     let count = |outcome: &'static str, number: usize| {
         let number = u64::try_from(number).unwrap_or(u64::MAX);
         metrics::counter!("capstan_missed_deliveries_total", "outcome" => outcome).increment(number);

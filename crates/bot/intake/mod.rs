@@ -9,9 +9,9 @@ mod payload;
 
 use async_trait::async_trait;
 
-pub use missed::{LookError, Looked, keep_looking, look_for_missed};
+pub use missed::{LookError, RedeliveryLook, keep_looking, look_for_missed};
 pub use payload::{
-    BodyEdit, Delivery, DeliveryHint, Event, NamedRepository, PressHint, Reading, TickHint,
+    BodyEdit, Delivery, DeliveryHint, DeliveryReading, Event, NamedRepository, PressHint, TickHint,
     UnreadablePayload, read_delivery,
 };
 

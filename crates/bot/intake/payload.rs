@@ -199,7 +199,7 @@ impl Event {
 
 /// What to do with a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum DeliveryReading {
     /// Store it and look at its repositories.
     Store(Box<Delivery>),
     /// Nothing that Capstan does depends on it.
@@ -243,7 +243,7 @@ impl From<serde_json::Error> for UnreadablePayload {
 }
 
 #[derive(Deserialize)]
-struct Payload<'a> {
+struct WebhookPayload<'a> {
     #[serde(borrow)]
     action: Option<Cow<'a, str>>,
     installation: Option<WithId>,
@@ -256,7 +256,7 @@ struct Payload<'a> {
     #[serde(borrow)]
     sender: Option<Sender<'a>>,
     #[serde(borrow)]
-    issue: Option<Issue<'a>>,
+    issue: Option<HookIssue<'a>>,
     comment: Option<WithId>,
     pull_request: Option<Numbered>,
     #[serde(borrow, rename = "ref")]
@@ -314,7 +314,7 @@ struct Sender<'a> {
 }
 
 #[derive(Deserialize)]
-struct Issue<'a> {
+struct HookIssue<'a> {
     number: u64,
     pull_request: Option<IgnoredAny>,
     #[serde(borrow)]
@@ -343,9 +343,9 @@ pub fn read_delivery(
     event: &str,
     body: &[u8],
     received_at: jiff::Timestamp,
-) -> Result<Reading, UnreadablePayload> {
-    let Some(event) = Event::parse(event) else { return Ok(Reading::OfNoInterest) };
-    let payload: Payload<'_> = serde_json::from_slice(body)?;
+) -> Result<DeliveryReading, UnreadablePayload> {
+    let Some(event) = Event::parse(event) else { return Ok(DeliveryReading::OfNoInterest) };
+    let payload: WebhookPayload<'_> = serde_json::from_slice(body)?;
     let missing = |field| UnreadablePayload::Missing { event: event.as_str(), field };
     let action = payload.action.as_deref().unwrap_or_default();
     if !event.actions().is_empty() {
@@ -353,7 +353,7 @@ pub fn read_delivery(
             return Err(missing("action"));
         }
         if !event.actions().contains(&action) {
-            return Ok(Reading::OfNoInterest);
+            return Ok(DeliveryReading::OfNoInterest);
         }
     }
 
@@ -368,7 +368,7 @@ pub fn read_delivery(
             // Bots get no answers, Capstan itself least of all.
             let by_bot = payload.sender.as_ref().and_then(|sender| sender.kind.as_deref()) == Some("Bot");
             if by_bot {
-                return Ok(Reading::OfNoInterest);
+                return Ok(DeliveryReading::OfNoInterest);
             }
             hint.pull_request = issue.pull_request.as_ref().map(|_| issue.number);
             hint.comment = Some(comment.id);
@@ -381,11 +381,11 @@ pub fn read_delivery(
             let is_bot = |who: Option<&Sender<'_>>| who.and_then(|who| who.kind.as_deref()) == Some("Bot");
             if action == "opened" {
                 if is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
-                    return Ok(Reading::OfNoInterest);
+                    return Ok(DeliveryReading::OfNoInterest);
                 }
                 hint.issue = Some(issue.number);
             } else if !is_bot(issue.user.as_ref()) || is_bot(payload.sender.as_ref()) {
-                return Ok(Reading::OfNoInterest);
+                return Ok(DeliveryReading::OfNoInterest);
             } else if action == "edited" {
                 hint.edit = body_edit(&payload);
             }
@@ -394,14 +394,14 @@ pub fn read_delivery(
             let reference = payload.reference.as_deref().ok_or_else(|| missing("ref"))?;
             let repository = payload.repository.as_ref().ok_or_else(|| missing("repository"))?;
             if !concerns_capstan(reference, repository.default_branch.as_deref()) {
-                return Ok(Reading::OfNoInterest);
+                return Ok(DeliveryReading::OfNoInterest);
             }
         }
         Event::MergeGroup => hint.head = head(payload.merge_group.as_ref()),
         Event::CheckRun => {
             hint.head = head(payload.check_run.as_ref());
             if action == "requested_action" {
-                let Some(press) = press(&payload) else { return Ok(Reading::OfNoInterest) };
+                let Some(press) = press(&payload) else { return Ok(DeliveryReading::OfNoInterest) };
                 hint.press = Some(press);
             }
         }
@@ -425,7 +425,7 @@ pub fn read_delivery(
             Ok(NamedRepository { id: repository.id, name })
         })
         .collect::<Result<Vec<_>, UnreadablePayload>>()?;
-    Ok(Reading::Store(Box::new(Delivery {
+    Ok(DeliveryReading::Store(Box::new(Delivery {
         guid: guid.to_owned(),
         event,
         action: action.to_owned(),
@@ -445,7 +445,7 @@ fn concerns_capstan(reference: &str, default_branch: Option<&str>) -> bool {
 }
 
 /// An edit of an issue's text; `None` where something else of it changed.
-fn body_edit(payload: &Payload<'_>) -> Option<BodyEdit> {
+fn body_edit(payload: &WebhookPayload<'_>) -> Option<BodyEdit> {
     let before = payload.changes.as_ref()?.body.as_ref()?.from.as_deref()?.to_owned();
     let after = payload.issue.as_ref()?.body.as_deref()?.to_owned();
     let by =
@@ -457,7 +457,7 @@ fn body_edit(payload: &Payload<'_>) -> Option<BodyEdit> {
 const LONGEST_LOGIN: usize = 100;
 
 /// The press of a button; `None` for bots, and for buttons that are not Capstan's.
-fn press(payload: &Payload<'_>) -> Option<PressHint> {
+fn press(payload: &WebhookPayload<'_>) -> Option<PressHint> {
     /// GitHub's limit of an identifier.
     const LONGEST: usize = 20;
     let sender = payload.sender.as_ref().filter(|sender| sender.kind.as_deref() != Some("Bot"))?;

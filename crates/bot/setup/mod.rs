@@ -32,7 +32,7 @@ pub const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
 const STATES: usize = 16;
 
 /// A state that was issued.
-struct Begun {
+struct SetupStart {
     state: String,
     until: Timestamp,
 }
@@ -47,14 +47,14 @@ pub struct Setup {
     manifests: Arc<dyn AppManifests>,
     keeper: Arc<dyn AppKeeper>,
     clock: Arc<dyn Clock>,
-    begun: Mutex<Vec<Begun>>,
+    begun: Mutex<Vec<SetupStart>>,
     /// Two requests at once are handled one after the other.
     finishing: tokio::sync::Mutex<Option<u64>>,
 }
 
 /// A stored App.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredApp {
     /// The App.
     pub app: CreatedApp,
     /// Where it is stored.
@@ -158,7 +158,7 @@ impl Setup {
         if begun.len() >= STATES {
             begun.remove(0);
         }
-        begun.push(Begun { state: state.clone(), until: now + GOOD_FOR });
+        begun.push(SetupStart { state: state.clone(), until: now + GOOD_FOR });
         Ok(state)
     }
 
@@ -167,7 +167,7 @@ impl Setup {
     ///
     /// # Errors
     /// The state is not valid, GitHub does not give an App, or it cannot be stored.
-    pub async fn finish(&self, state: &str, code: &str) -> Result<Kept, NotSetUp> {
+    pub async fn finish(&self, state: &str, code: &str) -> Result<StoredApp, NotSetUp> {
         let mut done = self.finishing.lock().await;
         if !self.is_good(state) {
             return Err(NotSetUp::State);
@@ -184,7 +184,7 @@ impl Setup {
         match self.keeper.keep(&app) {
             Ok(place) => {
                 *done = Some(app.id);
-                Ok(Kept { app, place })
+                Ok(StoredApp { app, place })
             }
             Err(source) => Err(NotSetUp::Lost { id: app.id, page: app.page, source }),
         }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wrong_token_and_a_state_that_is_missing_made_up_or_old_ask_nobody_and_write_nothing() {
+    async fn a_wrong_token_or_state_makes_no_call_and_writes_nothing() {
         let place = Place::new();
         for token in ["", "x", &place.setup.token().expose_secret()[1..]] {
             assert!(matches!(place.setup.begin(token), Err(NotSetUp::Token)));
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn github_is_not_asked_where_nothing_could_be_kept_and_a_lost_app_is_named() {
+    async fn without_a_place_github_is_not_asked_and_a_lost_app_is_named() {
         let place = Place::new();
         let state = place.begin();
         *place.shelf.is_full.lock().unwrap() = Some("before");

@@ -23,14 +23,14 @@ use capstan_ports::PullRequest;
 const BRANCHES_AT_A_TIME: usize = 8;
 
 /// One proposal whose turn it is.
-struct Turn<'a> {
+struct ProposalTurn<'a> {
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,
-    step: Step<'a>,
+    step: TurnStep<'a>,
 }
 
 /// What to do about it.
-enum Step<'a> {
+enum TurnStep<'a> {
     /// Nothing: the reason is its state.
     Says(ProposalOutcome),
     /// The pull request is not updated.
@@ -64,7 +64,7 @@ impl Run<'_> {
         let mut spent: Option<String> = None;
         for some in now.chunks(BRANCHES_AT_A_TIME) {
             let some = some.iter().filter_map(|id| decided.get_key_value(id));
-            let turns: Vec<Turn<'_>> = some
+            let turns: Vec<ProposalTurn<'_>> = some
                 .map(|(proposal, decided)| self.turn_of(planned, (proposal, decided), &spent, outcome))
                 .collect();
             let branches = join_all(turns.iter().map(|turn| self.branch_for(turn))).await;
@@ -94,21 +94,21 @@ impl Run<'_> {
         (proposal, decided): (&'a ProposalId, &'a DecidedPull),
         spent: &Option<String>,
         outcome: &Outcome,
-    ) -> Turn<'a> {
-        let turn = |step| Turn { proposal, decided, step };
+    ) -> ProposalTurn<'a> {
+        let turn = |step| ProposalTurn { proposal, decided, step };
         if is_new(decided)
             && let Some(why) = spent
         {
-            return turn(Step::Says(ProposalOutcome::waiting(why.clone())));
+            return turn(TurnStep::Says(ProposalOutcome::waiting(why.clone())));
         }
         if planned.settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
             let why = "The settings say `mode: observe`: no branch or pull request is written.";
-            return turn(Step::Says(ProposalOutcome::new(ProposalState::Observed, why)));
+            return turn(TurnStep::Says(ProposalOutcome::new(ProposalState::Observed, why)));
         }
         let (number, branch) = match &decided.action {
-            Action::Leave(standing) => return turn(Step::Leave(standing)),
+            Action::Leave(standing) => return turn(TurnStep::Leave(standing)),
             Action::Close { pull, why, by, rest } => {
-                return turn(Step::Close { pull: *pull, why, by: *by, rest: *rest });
+                return turn(TurnStep::Close { pull: *pull, why, by: *by, rest: *rest });
             }
             Action::Open { branch } => (None, branch.clone()),
             Action::Update { pull, branch } => (Some(*pull), branch.clone()),
@@ -120,31 +120,33 @@ impl Run<'_> {
                 for cluster in &intent.without_room {
                     tracing::warn!(repository = %self.repository.name, cluster = %cluster, "the record of a group is full: it has no room for the decisions about one of its clusters");
                 }
-                Step::Publish(Box::new(intent))
+                TurnStep::Publish(Box::new(intent))
             }
-            None => Step::Says(ProposalOutcome::new(ProposalState::Failed, "There is no plan to publish.")),
+            None => {
+                TurnStep::Says(ProposalOutcome::new(ProposalState::Failed, "There is no plan to publish."))
+            }
         })
     }
 
-    async fn branch_for(&self, turn: &Turn<'_>) -> Result<Branched, SyncError> {
+    async fn branch_for(&self, turn: &ProposalTurn<'_>) -> Result<Branched, SyncError> {
         match &turn.step {
-            Step::Publish(intent) => {
+            TurnStep::Publish(intent) => {
                 let work = self.bring_branch_up(intent);
                 Box::pin(at_priority(priority_of(turn.decided), work)).await
             }
-            Step::Says(_) | Step::Leave(_) | Step::Close { .. } => Ok(Branched::Stands),
+            TurnStep::Says(_) | TurnStep::Leave(_) | TurnStep::Close { .. } => Ok(Branched::Stands),
         }
     }
 
     async fn take_turn(
         self,
         planned: Planned<'_>,
-        turn: &Turn<'_>,
+        turn: &ProposalTurn<'_>,
         branch: Result<Branched, SyncError>,
         spent: &mut Option<String>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<ProposalOutcome, SyncError> {
-        let Turn { proposal, decided, .. } = turn;
+        let ProposalTurn { proposal, decided, .. } = turn;
         let work = self.perform(planned, turn, branch, (&mut *outcome, &mut *ending));
         let state = Box::pin(at_priority(priority_of(turn.decided), work)).await;
         match self.settled(proposal, decided, state, ending).await {
@@ -168,21 +170,21 @@ impl Run<'_> {
     async fn perform(
         self,
         planned: Planned<'_>,
-        turn: &Turn<'_>,
+        turn: &ProposalTurn<'_>,
         branch: Result<Branched, SyncError>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<ProposalOutcome, SyncError> {
-        let Turn { proposal, decided, .. } = turn;
+        let ProposalTurn { proposal, decided, .. } = turn;
         match &turn.step {
-            Step::Says(state) => Ok(state.clone()),
-            Step::Publish(intent) => self.publish_intent(intent, branch, (outcome, ending)).await,
-            Step::Leave(standing) => {
+            TurnStep::Says(state) => Ok(state.clone()),
+            TurnStep::Publish(intent) => self.publish_intent(intent, branch, (outcome, ending)).await,
+            TurnStep::Leave(standing) => {
                 let so_far = (&mut *outcome, ending);
                 let refused = self.keep_decisions(planned, proposal, (standing, decided), so_far).await?;
                 let left = leave(&proposal.kind, standing, planned.settings, outcome);
                 Ok(refused.unwrap_or(left))
             }
-            Step::Close { pull, why, by, rest } => {
+            TurnStep::Close { pull, why, by, rest } => {
                 if let Some(pull) = self.pull(proposal, *pull) {
                     let members = self.facts.members_of(proposal);
                     self.close((proposal, &members), pull, why, *by).await?;

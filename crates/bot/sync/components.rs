@@ -30,13 +30,13 @@ pub(super) struct RunComponents {
     until: OnceLock<Instant>,
     supplies: Mutex<Arc<Supplies>>,
     /// Components that open proposals record, by set.
-    judged: Mutex<BTreeMap<ClusterId, Records>>,
+    judged: Mutex<BTreeMap<ClusterId, ComponentRecords>>,
     /// A component was requested since the last look, and is not here.
     lacking: AtomicBool,
 }
 
 /// Version and SHA-256 by label.
-type Records = Arc<BTreeMap<String, ComponentsRecord>>;
+type ComponentRecords = Arc<BTreeMap<String, ComponentsRecord>>;
 
 impl RunComponents {
     /// Takes the settings of the default branch.
@@ -124,13 +124,13 @@ impl Run<'_> {
 
     /// Components that the open proposal of a set records, if only Capstan wrote its branch: it was judged
     /// with these, even if the bot has lost them since.
-    async fn judged_components(&self, set: &ClusterId) -> Result<Records, SyncError> {
+    async fn judged_components(&self, set: &ClusterId) -> Result<ComponentRecords, SyncError> {
         let judged = || self.components.judged.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = judged().get(set) {
             return Ok(Arc::clone(known));
         }
         let proposal = ProposalId::of_release(Target::Providers(set.clone()));
-        let mut records = Records::default();
+        let mut records = ComponentRecords::default();
         if let Some(pull) = self.facts.proposals.get(&proposal)
             && let Some(branch) = self.branch_facts(&proposal, Some(&pull.base)).await?
             && matches!(branch.authorship, Authorship::Capstan { .. })
@@ -176,7 +176,7 @@ impl Run<'_> {
                 Err(failed) => return Err(failed.into()),
             }
         }
-        self.tell_restores(&mut plans).await?;
+        self.add_restores(&mut plans).await?;
         Ok((Ok(plans), fleet))
     }
 }

@@ -34,13 +34,13 @@ pub struct Consumers {
 }
 
 /// The other repository.
-pub(super) struct Elsewhere {
+pub(super) struct ReleasesRepository {
     repository: Repository,
     /// The commit whose releases are used.
     pub(super) origin: ReleasesOrigin,
 }
 
-impl Elsewhere {
+impl ReleasesRepository {
     /// The other repository.
     pub(super) const fn repository(&self) -> &Repository {
         &self.repository
@@ -53,7 +53,7 @@ impl Run<'_> {
     pub(super) async fn supply(
         self,
         fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
+    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
         let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
         for id in fleet.missing_contents() {
             if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
@@ -67,7 +67,7 @@ impl Run<'_> {
     async fn bring_releases(
         self,
         mut fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
+    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
         let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
         let consumer = self.repository.name.to_string();
         let unknown = || {
@@ -91,7 +91,7 @@ impl Run<'_> {
             Ok(()) => {
                 let origin =
                     ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
-                Ok((fleet, Some(Elsewhere { repository, origin })))
+                Ok((fleet, Some(ReleasesRepository { repository, origin })))
             }
             Err(ReleasesFailed::Refused(why)) => {
                 tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");

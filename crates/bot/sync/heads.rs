@@ -3,7 +3,7 @@
 use capstan_bot_core::facts::digest_of_changes;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
-    Authorship, Branch, Head, OfBase, Parent, PlanDigest, ProposalId, SourceState, Vouched, judge_head,
+    Authorship, Branch, BranchTip, OfBase, Parent, PlanDigest, ProposalId, SourceState, Vouched, judge_head,
 };
 use capstan_report::SealedCommit;
 
@@ -51,7 +51,7 @@ impl Run<'_> {
         branch: &str,
         commit: &CommitId,
         base: Option<&CommitId>,
-    ) -> Result<Head, SyncError> {
+    ) -> Result<BranchTip, SyncError> {
         let mut head = self.read_commit(branch, commit, base).await?;
         if let [first, _] = head.parents.as_slice() {
             head.first_parent = Some(Box::new(self.read_commit(branch, &first.commit, base).await?));
@@ -64,8 +64,8 @@ impl Run<'_> {
         branch: &str,
         commit: &CommitId,
         base: Option<&CommitId>,
-    ) -> Result<Head, SyncError> {
-        let none = Head {
+    ) -> Result<BranchTip, SyncError> {
+        let none = BranchTip {
             commit: commit.clone(),
             source: None,
             plan: None,
@@ -89,7 +89,7 @@ impl Run<'_> {
         if snapshot.parents.len() > 2 {
             parents.clear();
         }
-        Ok(Head {
+        Ok(BranchTip {
             source: snapshot.trailers.source.as_deref().and_then(SourceState::parse),
             plan: snapshot.trailers.plan.as_deref().and_then(PlanDigest::parse),
             vouched: self.vouched(branch, &snapshot).await?,

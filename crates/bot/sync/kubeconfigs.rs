@@ -14,7 +14,7 @@ use capstan_bot_core::effects::{BranchThere, awaits_pull};
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::kubeconfigs::{WantedFile, path_of};
 use capstan_bot_core::planned::Planned;
-use capstan_live::agent::{KubeconfigPlace, Published as Judged};
+use capstan_live::agent::{KubeconfigPlace, PublishedFile as Judged};
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Authorship, judge_head};
 use capstan_plan::settings::Mode;

@@ -161,7 +161,7 @@ struct Run<'a> {
 /// Results of steps for the end of a run.
 #[derive(Default)]
 struct Ending {
-    /// The repository has to be looked at again soon.
+    /// A new run has to follow soon.
     again: bool,
     /// The first error that concerns one cluster or pull request alone: reported once the others are done.
     failure: Option<SyncError>,

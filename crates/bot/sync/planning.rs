@@ -64,7 +64,7 @@ impl Run<'_> {
     }
 
     /// What selectors of waves need besides folders, for clusters with or without a proposal.
-    pub(super) async fn told_apart(
+    pub(super) async fn wave_candidates(
         self,
         fleet: Box<dyn OpenFleet>,
         settings: &RepositorySettings,

@@ -17,7 +17,7 @@ const MOST_COMMITS: usize = 16;
 
 impl Run<'_> {
     /// Adds to each cluster that such a record blocks the commit to restore it from, as far as it is found.
-    pub(super) async fn tell_restores(&self, plans: &mut Plans) -> Result<(), SyncError> {
+    pub(super) async fn add_restores(&self, plans: &mut Plans) -> Result<(), SyncError> {
         let upgrades = plans.values().filter_map(|plan| plan.as_ref().ok());
         let edited: BTreeSet<RepoPath> = upgrades.filter_map(|upgrade| edited_record(upgrade)).collect();
         if edited.is_empty() {

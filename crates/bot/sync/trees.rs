@@ -7,7 +7,7 @@ use capstan_model::ids::ContentId;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::release::ReleaseContent;
 
-use super::elsewhere::{Elsewhere, visible};
+use super::elsewhere::{ReleasesRepository, visible};
 use super::{Run, SyncError};
 use capstan_ports::Repository;
 
@@ -19,10 +19,10 @@ impl Run<'_> {
     /// first, if the releases are there.
     pub(super) async fn old_release(
         self,
-        elsewhere: Option<&Elsewhere>,
+        elsewhere: Option<&ReleasesRepository>,
         id: &ContentId,
     ) -> Result<Option<ReleaseContent>, SyncError> {
-        for home in elsewhere.map(Elsewhere::repository).into_iter().chain([self.repository]) {
+        for home in elsewhere.map(ReleasesRepository::repository).into_iter().chain([self.repository]) {
             if let Some(content) = self.old_release_in(home, id).await? {
                 return Ok(Some(content));
             }

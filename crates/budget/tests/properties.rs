@@ -4,17 +4,17 @@ use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::super::{Ask, Cost, Ledger, Limit, Limits, Primary, Priority, Resource};
+use super::super::{Ask, Cost, Ledger, Primary, PrimaryLimit, Priority, RateLimit, RateLimits};
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(1_700_000_000_000 + ms).unwrap()
 }
 
 fn ask(priority: Priority, cost: Cost, wish: Cost) -> Ask<'static> {
-    Ask { priority, resource: Resource::Core, cost, wish, holder: "one", seats: 8, good_for_ms: 1_000 }
+    Ask { priority, resource: PrimaryLimit::Core, cost, wish, holder: "one", seats: 8, good_for_ms: 1_000 }
 }
 
-/// The most that lies within a span of that length.
+/// The most within a span of that length.
 fn most_within(used: &[(i64, u32)], span_ms: i64) -> u32 {
     let (mut most, mut sum, mut first) = (0, 0, 0);
     for &(ms, amount) in used {
@@ -42,7 +42,7 @@ fn no_span_of_time_holds_more_than_github_allows() {
             let priority = Priority::ALL[random.random_range(0..4)];
             let cost = [Cost::READ, Cost::WRITE, Cost::CONTENT][random.random_range(0..3)];
             let wish = if random.random_bool(0.5) { cost } else { Cost { requests: 15, points: 15, ..cost } };
-            let asked = ledger.ask(Some(&Limits::PUBLISHED), at(now_ms), &ask(priority, cost, wish));
+            let asked = ledger.ask(Some(&RateLimits::PUBLISHED), at(now_ms), &ask(priority, cost, wish));
             let grant = match asked {
                 Ok(grant) => grant,
                 Err(wait) => {
@@ -83,12 +83,12 @@ fn a_wait_that_is_over_is_no_wait() {
     let (mut ledger, mut now_ms) = (Ledger::default(), 0);
     let asked = ask(Priority::Command, Cost::CONTENT, Cost::CONTENT);
     for _ in 0..3_000 {
-        match ledger.ask(Some(&Limits::PUBLISHED), at(now_ms), &asked) {
+        match ledger.ask(Some(&RateLimits::PUBLISHED), at(now_ms), &asked) {
             Ok(_) => now_ms += random.random_range(0..50),
             Err(wait) => {
                 assert!(wait.until > at(now_ms), "seed {seed}");
                 now_ms = wait.until.duration_since(at(0)).as_millis() as i64;
-                assert!(ledger.ask(Some(&Limits::PUBLISHED), at(now_ms), &asked).is_ok(), "seed {seed}");
+                assert!(ledger.ask(Some(&RateLimits::PUBLISHED), at(now_ms), &asked).is_ok(), "seed {seed}");
             }
         }
     }
@@ -96,7 +96,7 @@ fn a_wait_that_is_over_is_no_wait() {
 
 #[test]
 fn the_lesser_leave_something_and_step_aside() {
-    let limits = Some(Limits::PUBLISHED);
+    let limits = Some(RateLimits::PUBLISHED);
     let one = |priority| ask(priority, Cost::CONTENT, Cost::CONTENT);
     let mut ledger = Ledger::default();
     let mut given = 0;
@@ -120,7 +120,7 @@ fn the_lesser_leave_something_and_step_aside() {
         ledger.ask(limits.as_ref(), at(0), &one(Priority::Command)).unwrap();
     }
     let wait = ledger.ask(limits.as_ref(), at(0), &one(Priority::Command)).unwrap_err();
-    assert_eq!((wait.limit, wait.until), (Limit::ContentAMinute, at(61_000)));
+    assert_eq!((wait.limit, wait.until), (RateLimit::ContentAMinute, at(61_000)));
 }
 
 #[test]
@@ -129,18 +129,18 @@ fn the_primary_limit_is_what_headers_say_less_a_reserve() {
     let read = |priority| ask(priority, Cost::READ, Cost::READ);
     // The last minute of its hour: what is left is used up.
     let reset_ms = at(50_000).as_millisecond();
-    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 151, reset_ms });
+    ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 151, reset_ms });
     // An answer that was overtaken.
-    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 165, reset_ms });
+    ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 165, reset_ms });
     assert!(ledger.ask(None, at(0), &read(Priority::Proposal)).is_ok());
     let wait = ledger.ask(None, at(10), &read(Priority::Proposal)).unwrap_err();
-    assert_eq!((wait.limit, wait.until), (Limit::Primary, at(50_000)));
+    assert_eq!((wait.limit, wait.until), (RateLimit::Primary, at(50_000)));
     assert!(ledger.ask(None, at(20), &read(Priority::Refresh)).is_ok());
-    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 0, reset_ms });
+    ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 0, reset_ms });
     assert!(ledger.ask(None, at(30), &read(Priority::Command)).is_err());
     // GraphQL has one of its own; and the next hour is another.
     assert!(
-        ledger.ask(None, at(30), &Ask { resource: Resource::Graphql, ..read(Priority::Refresh) }).is_ok()
+        ledger.ask(None, at(30), &Ask { resource: PrimaryLimit::Graphql, ..read(Priority::Refresh) }).is_ok()
     );
     assert!(ledger.ask(None, at(50_000), &read(Priority::Proposal)).is_ok());
 }
@@ -151,13 +151,13 @@ fn the_primary_limit_is_spread_over_its_hour_by_those_who_can_wait() {
     let told = |remaining| {
         let mut ledger = Ledger::default();
         let reset_ms = at(3_600_000).as_millisecond();
-        ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining, reset_ms });
+        ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining, reset_ms });
         ledger
     };
     // Of the 4,850 that are theirs a quarter may be used at once, and what the minute brings that may be caught up with.
     assert!(told(5_000 - 1_271).ask(None, at(0), &read(Priority::Proposal)).is_ok());
     let wait = told(5_000 - 1_272).ask(None, at(0), &read(Priority::Proposal)).unwrap_err();
-    assert_eq!(wait.limit, Limit::Primary);
+    assert_eq!(wait.limit, RateLimit::Primary);
     // The rest comes about once in a second.
     assert!(wait.until > at(0) && wait.until <= at(1_000), "{wait:?}");
     assert!(told(5_000 - 1_272).ask(None, wait.until, &read(Priority::Proposal)).is_ok());
@@ -174,19 +174,19 @@ fn the_primary_limit_is_spread_over_its_hour_by_those_who_can_wait() {
 #[test]
 fn processes_share_what_may_be_asked_at_once() {
     let mut ledger = Ledger::default();
-    let limits = Limits { concurrent: 16, ..Limits::PUBLISHED };
+    let limits = RateLimits { concurrent: 16, ..RateLimits::PUBLISHED };
     let of = |holder| Ask { holder, ..ask(Priority::Command, Cost::READ, Cost::READ) };
     assert!(ledger.ask(Some(&limits), at(0), &of("one")).is_ok());
     assert!(ledger.ask(Some(&limits), at(10), &of("two")).is_ok());
     let wait = ledger.ask(Some(&limits), at(20), &of("three")).unwrap_err();
-    assert_eq!((wait.limit, wait.until), (Limit::Concurrent, at(60_000)));
+    assert_eq!((wait.limit, wait.until), (RateLimit::Concurrent, at(60_000)));
     // The first has gone.
     assert!(ledger.ask(Some(&limits), at(60_000), &of("three")).is_ok());
 }
 
 #[test]
 fn a_clock_that_is_set_back_stalls_nothing_for_longer_than_a_limit_counts() {
-    let limits = Limits::PUBLISHED;
+    let limits = RateLimits::PUBLISHED;
     let mut ledger = Ledger::default();
     let noon = 12 * 3_600_000;
     let content = ask(Priority::Command, Cost::CONTENT, Cost::CONTENT);
@@ -194,7 +194,8 @@ fn a_clock_that_is_set_back_stalls_nothing_for_longer_than_a_limit_counts() {
         ledger.ask(Some(&limits), at(noon + at_ms), &content).unwrap();
     }
     ledger.be_quiet(at(noon + 40_000));
-    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 0, reset_ms: noon + 3_600_000 });
+    ledger
+        .note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 0, reset_ms: noon + 3_600_000 });
     // Somebody sets the clock back by three hours.
     let now = noon - 3 * 3_600_000;
     let wait = ledger.ask(Some(&limits), at(now), &content).unwrap_err();
@@ -207,6 +208,10 @@ fn a_clock_that_is_set_back_stalls_nothing_for_longer_than_a_limit_counts() {
         ledger.ask(Some(&limits), at(noon + at_ms), &content).unwrap();
     }
     let wait = ledger.ask(Some(&limits), at(now), &content).unwrap_err();
-    assert_eq!((wait.limit, wait.until), (Limit::ContentAMinute, at(now + 60_000)), "they count from now on");
+    assert_eq!(
+        (wait.limit, wait.until),
+        (RateLimit::ContentAMinute, at(now + 60_000)),
+        "they count from now on"
+    );
     ledger.ask(Some(&limits), at(now + 60_000), &content).unwrap();
 }

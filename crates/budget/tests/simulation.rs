@@ -8,12 +8,12 @@ use capstan_plan::settings::read_campaigns;
 use capstan_test_support::random;
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::{Figures, Limit, Limits, Rehearsal};
+use super::super::{Figures, RateLimit, RateLimits, Rehearsal};
 
 fn take_a_release(requests_an_hour: u32, seed: u64) -> (Figures, Timestamp) {
     const CLUSTERS: usize = 10_000;
     let begins: Timestamp = "2026-11-23T08:00:00Z".parse().unwrap();
-    let mut rehearsal = Rehearsal::new(Limits::PUBLISHED, requests_an_hour, begins, seed);
+    let mut rehearsal = Rehearsal::new(RateLimits::PUBLISHED, requests_an_hour, begins, seed);
     let opened = rehearsal.open(begins, CLUSTERS);
     assert_eq!(opened.len(), CLUSTERS);
     assert!(opened.is_sorted());
@@ -38,21 +38,21 @@ fn of_ten_thousand_clusters_that_take_a_release_what_creates_content_binds() {
     // The second one has seven commands in a row when all that others may use is used.
     for seed in [random::seed(), 123_416_829_035_177_747] {
         let (figures, _) = take_a_release(12_500, seed);
-        assert_eq!(figures.least_used.unwrap().0, Limit::ContentAnHour);
+        assert_eq!(figures.least_used.unwrap().0, RateLimit::ContentAnHour);
     }
 }
 
 #[test]
 fn where_little_may_be_requested_an_hour_that_binds_and_is_used_as_well() {
     let (figures, _) = take_a_release(5_000, random::seed());
-    assert_eq!(figures.least_used.unwrap().0, Limit::Primary);
+    assert_eq!(figures.least_used.unwrap().0, RateLimit::Primary);
 }
 
 #[test]
 fn the_same_seed_gives_the_same_times_and_pauses_of_days_cost_nothing() {
     let begins: Timestamp = "2026-11-23T08:00:00Z".parse().unwrap();
     let again = || {
-        let mut rehearsal = Rehearsal::new(Limits::PUBLISHED, 5_000, begins, 7);
+        let mut rehearsal = Rehearsal::new(RateLimits::PUBLISHED, 5_000, begins, 7);
         let first = rehearsal.open(begins, 30);
         let second = rehearsal.open(begins + SignedDuration::from_hours(24 * 30), 2);
         // Wanted earlier than those before were opened: behind them.
@@ -99,7 +99,7 @@ campaigns:
         resume_after: None,
         seed: 7,
     };
-    let mut rehearsal = Rehearsal::new(Limits::PUBLISHED, 12_500, begins, 7);
+    let mut rehearsal = Rehearsal::new(RateLimits::PUBLISHED, 12_500, begins, 7);
     let history = simulate(&settings, &fleet, pace, &mut |wanted, count| rehearsal.open(wanted, count));
     let (figures, ended) = (rehearsal.figures(), history.ended.unwrap());
     println!("{:.1} days: {figures:?}", ended.duration_since(begins).as_secs_f64() / 86_400.0);
@@ -107,7 +107,7 @@ campaigns:
     assert!(ended > begins + SignedDuration::from_hours(88), "{ended}");
     assert_eq!((figures.opened, figures.exceeded()), (10_000, vec![]));
     let (limit, used) = figures.least_used.unwrap();
-    assert_eq!(limit, Limit::ContentAnHour);
+    assert_eq!(limit, RateLimit::ContentAnHour);
     assert!(used >= 950, "{figures:?}");
     assert!(figures.longest_answer <= SignedDuration::from_secs(10), "{figures:?}");
 }

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
-use super::decision::{Decision, Facts, WaveState, decide_by};
-use super::facts::{Failure, Load, Member, Memory, Standing, Verdict, WebhookWord};
+use super::decision::{CampaignFacts, Decision, WaveState, decide_by};
+use super::facts::{Failure, Load, Member, Memory, Standing, WaveVerdict, WebhookWord};
 use super::settings::CampaignSettings;
 use super::tally::Tally;
 use super::time::Period;
@@ -55,9 +55,9 @@ pub struct Participant {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
-    /// What a person would want to be told, in its order.
+    /// Events for people, in order.
     pub events: Vec<Event>,
-    /// How many clusters stood where, after each decision.
+    /// How many clusters were in which state, after each decision.
     pub samples: Vec<Sample>,
     /// When nothing was left to do; `None` = it came to a standstill.
     pub ended: Option<Timestamp>,
@@ -87,11 +87,11 @@ pub enum Happening {
     Shut(usize, String),
     /// The campaign was stopped, with the sentence that tells why.
     Stopped(String),
-    /// Somebody skipped a cluster that got stuck, and resumed the campaign where it stood still.
+    /// A person skipped a stuck cluster, and resumed the campaign where it had stopped.
     Skipped(ClusterId),
 }
 
-/// How many clusters stood where; those that were skipped are not counted.
+/// How many clusters were in which state; skipped ones are not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// When.
@@ -170,7 +170,7 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace, 
 impl Simulation<'_> {
     fn run(&mut self) {
         loop {
-            let facts = Facts {
+            let facts = CampaignFacts {
                 members: &self.members,
                 memory: &self.memory,
                 besides: &[],
@@ -244,7 +244,7 @@ impl Simulation<'_> {
                 let is_stuck = self.draw(1_000) < u64::from(self.pace.stuck_per_thousand);
                 let checks = self.members.get(at).and_then(|member| self.settings.waves.get(member.wave));
                 let checks = checks.into_iter().flat_map(|wave| wave.verify.checks.clone());
-                let checks = checks.map(|check| (check, Verdict::Passed { at: now })).collect();
+                let checks = checks.map(|check| (check, WaveVerdict::Passed { at: now })).collect();
                 let how = Failure::Stuck;
                 self.change(at, |member| {
                     member.checks = checks;

@@ -43,7 +43,7 @@ pub fn picture(settings: &CampaignSettings, history: &History) -> String {
     drawing.svg("xmlns=\"http://www.w3.org/2000/svg\"", STYLE, &settings.name, &heading)
 }
 
-/// A campaign that goes on.
+/// A running campaign.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeLine<'a> {
     /// Its name.
@@ -60,8 +60,8 @@ pub struct TimeLine<'a> {
     pub totals: &'a [u32],
 }
 
-/// A picture of a campaign that goes on: what happened up to now, and what its calendar says beyond. The page that it stands
-/// in has the colours of its classes.
+/// A picture of a running campaign: what happened up to now, and what its calendar says beyond. The page
+/// around it has the colours of its classes.
 pub fn picture_until_now(line: &TimeLine<'_>) -> String {
     let drawing = Drawing {
         calendar: line.calendar,
@@ -127,7 +127,7 @@ impl Drawing<'_> {
         svg
     }
 
-    /// Where a moment is; what lies outside of the picture is at its edge.
+    /// The place of a moment; a moment outside of the picture is at its edge.
     fn x(&self, at: Timestamp) -> f64 {
         let span = seconds(self.last) - seconds(self.first);
         if span <= 0.0 {

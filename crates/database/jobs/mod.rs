@@ -288,7 +288,7 @@ impl Database {
         look_again: Option<Timestamp>,
     ) -> Result<Lease, sqlx::Error> {
         let now_ms = self.now_ms();
-        // One millisecond later at least: a job that rests is told from one that is due by that.
+        // One millisecond later at least: this separates an idle job from one that is due by then.
         let again_ms = look_again.map_or(now_ms, |at| at.as_millisecond().max(now_ms.saturating_add(1)));
         let repository = job.repository.cast_signed();
         let lease = transaction!(self, tx => {
@@ -412,7 +412,7 @@ struct NextTry {
 impl NextTry {
     fn after(attempts: i64, asked_meanwhile: i64, retry_after: Option<Duration>) -> Self {
         if let Some(retry_after) = retry_after {
-            // Everybody who was told to wait a minute should not come back in the same second.
+            // Jobs with the same wait should not all come back in the same second.
             let wait = retry_after + jitter(FIRST_WAIT);
             return Self { attempts, wait: Some(wait) };
         }

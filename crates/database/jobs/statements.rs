@@ -1,7 +1,8 @@
 //! What is said to the database about jobs.
 
-/// Whether a dead job lives again. An event or a start (`$6` is [`REVIVE`]) begins anew; a resync lets it try once an hour,
-/// so that an outage of GitHub's leaves nothing behind, but not one that processes died of.
+/// Whether a dead job is tried again. An event or a start (`$6` is [`REVIVE`]) resets it; a resync lets it
+/// try once an hour, so that an outage of GitHub's leaves nothing behind, but not a job that killed
+/// processes.
 macro_rules! is_tried_again {
     () => {
         "(jobs.state = 'dead' AND ($6 = 1 OR (jobs.dead_since_ms <= $5 - 3600000 AND jobs.lost_leases < 20)))"
@@ -112,7 +113,8 @@ pub(super) const TAKE_HINTS: &str = "
     UPDATE deliveries SET lease = $1 WHERE repository = $2 AND state = 'waiting'
     RETURNING pull_request, comment, head, guid, received_at_ms, pressed_by, pressed, issue, ticked_by, ticks";
 
-/// `$1` repository, `$2` since when. A comment on an issue is no hint for a job, and done as soon as it is stored.
+/// `$1` repository, `$2` since when. A comment on an issue is not a hint for a job, and is done as soon as it
+/// is stored.
 pub(super) const ARRIVALS: &str = "
     SELECT pull_request, comment, head, guid, received_at_ms, pressed_by, pressed, issue, ticked_by, ticks
     FROM deliveries WHERE repository = $1 AND received_at_ms >= $2 AND lease IS NULL
@@ -131,8 +133,8 @@ pub(super) const USE_UP_HINTS: &str = "
     UPDATE deliveries SET state = 'done', lease = NULL
     WHERE repository = $1 AND lease = $2 AND state = 'waiting'";
 
-/// `$1` repository, `$2` lease, `$3` state, `$4` attempts, `$5` not before, `$6` reason, `$7` now or NULL.
-/// A claim that was answered is no lost one, so those are counted anew.
+/// `$1` repository, `$2` lease, `$3` state, `$4` attempts, `$5` not before, `$6` reason, `$7` now or NULL. An
+/// answered claim is not a lost one, so those are counted from zero.
 pub(super) const FAIL: &str = "
     UPDATE jobs SET state = $3, attempts = $4, put_off = 0, lost_leases = 0, not_before_ms = $5, reason = $6,
         dead_since_ms = $7, lease = NULL, worker = NULL, lease_until_ms = NULL

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, Row, Type};
 use crate::preflights::from_json;
 use crate::{Database, failed, read, timestamp};
 
-use super::{Condition, part, rows, storable};
+use super::{SqlCondition, part, rows, storable};
 use capstan_ports::{
     CampaignProgress, ClusterFilter, ClusterOrder, Extent, Part, RecordsError, ShownCampaign, ShownRolling,
     ShownTarget, Sight, SortKey, VersionShare,
@@ -34,9 +34,9 @@ type TargetSaid = (
 /// Since when, both versions of Kubernetes, wave, machines, and whether there are more.
 type FactsRow = (Option<i64>, Option<String>, Option<String>, Option<String>, Option<i64>, i64);
 
-/// Every target that a campaign or a proposal knows, `t`, with its repository's job `j`: a target can stand in a
-/// campaign without a proposal, and the other way round. A target that stands in any campaign stands there from each kind
-/// of source that is told of it: of a proposal of another kind nothing is told.
+/// Every target of a campaign or a proposal, `t`, with its repository's job `j`: a target can be in a
+/// campaign without a proposal, and the reverse. A target in a campaign is listed for each kind of source
+/// there; its proposals of other kinds are not listed.
 const TARGETS: &str = "
     FROM (
         SELECT c.repository, c.target, c.source_kind, c.state, c.reason, c.at_source, c.offered, c.hold,
@@ -114,8 +114,8 @@ fn ordered(order: ClusterOrder) -> String {
     format!("{first}j.name, t.target, t.source_kind")
 }
 
-fn narrowed(sight: &Sight, filter: &ClusterFilter) -> Condition {
-    Condition::seen(sight, "t.repository")
+fn narrowed(sight: &Sight, filter: &ClusterFilter) -> SqlCondition {
+    SqlCondition::seen(sight, "t.repository")
         .equal("j.name", &filter.repository)
         .equal("t.kubernetes", &filter.kubernetes)
         .words(
@@ -181,7 +181,7 @@ pub(super) async fn rolling(
     extent: Extent,
 ) -> Result<Part<ShownRolling>, RecordsError> {
     const DOING: &str = "reading what is rolling";
-    let seen = Condition::seen(sight, "s.repository");
+    let seen = SqlCondition::seen(sight, "s.repository");
     let sql = format!(
         "SELECT j.name, s.cluster, s.report
              FROM standings s JOIN jobs j ON j.repository = s.repository{} AND s.state IN ('{}', '{}')
@@ -204,7 +204,7 @@ pub(super) async fn rolling(
 
 pub(super) async fn moving_campaigns(
     database: &Database,
-    seen: Condition,
+    seen: SqlCondition,
 ) -> Result<Vec<ShownCampaign>, RecordsError> {
     const DOING: &str = "reading how far campaigns are";
     let sql = format!(
@@ -231,7 +231,7 @@ pub(super) async fn one_target(
 ) -> Result<Vec<ShownTarget>, RecordsError> {
     const DOING: &str = "reading a cluster";
     let condition =
-        Condition::seen(sight, "t.repository").equal("j.name", repository).exactly("t.target", name);
+        SqlCondition::seen(sight, "t.repository").equal("j.name", repository).exactly("t.target", name);
     let sql = format!("{TARGET_COLUMNS}{TARGETS}{CHECK}{} ORDER BY t.source_kind", condition.sql);
     let rows: Vec<TargetRow> = rows!(database, sql, condition, DOING)?;
     rows.into_iter().map(|row| target(DOING, row)).collect()

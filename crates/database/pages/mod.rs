@@ -1,7 +1,7 @@
 //! What the pages show: long lists, narrowed and a part at a time.
 //!
-//! What somebody may not see is left out by the statements themselves, so that no page can forget it. Three are without:
-//! `merges`, `details` and `repository_of` answer whoever asks, so their callers find out first what may be seen.
+//! The statements themselves leave out what a person may not see, so that no page can forget it. Three have
+//! no such condition: `merges`, `details` and `repository_of`; their callers check first.
 
 mod fleet;
 
@@ -36,12 +36,12 @@ const OUTCOME: &str = "CASE
     ELSE 'waiting' END";
 
 /// A condition, and what is bound in it.
-struct Condition {
+struct SqlCondition {
     sql: String,
     texts: Vec<String>,
 }
 
-impl Condition {
+impl SqlCondition {
     /// Only what may be seen; `column` holds the repository.
     fn seen(sight: &Sight, column: &str) -> Self {
         let sql = match sight {
@@ -80,9 +80,9 @@ impl Condition {
         self
     }
 
-    /// Each word stands in one of the columns.
+    /// Each word occurs in one of the columns.
     fn words(mut self, columns: &[&str], text: &str) -> Self {
-        // Whoever writes more than that looks for nothing.
+        // A search with more words finds nothing useful.
         for word in storable(text).split_whitespace().take(8) {
             let plain = word.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
             let bound = self.bind(&format!("%{plain}%"));
@@ -103,8 +103,8 @@ fn storable(text: &str) -> String {
 
 /// Reads the rows of a statement with a condition's texts bound.
 ///
-/// The statement is not kept prepared: its text differs with what was asked and by whom, and would push those that the
-/// queue runs all the time out of the connection's cache.
+/// The statement is not cached as a prepared one: its text differs with the question and the person, and
+/// would push the queue's statements out of the connection's cache.
 macro_rules! rows {
     ($database:expr, $sql:expr, $condition:expr, $doing:expr) => {
         read!($database, pool => {
@@ -124,7 +124,7 @@ use rows;
 impl PageRecords for Database {
     async fn shown_repositories(&self, sight: &Sight) -> Result<Vec<ShownRepository>, RecordsError> {
         const DOING: &str = "reading repositories";
-        let seen = Condition::seen(sight, "j.repository");
+        let seen = SqlCondition::seen(sight, "j.repository");
         let hour_ago = self.now_ms() - 3_600_000;
         let over = ProposalState::ALL.into_iter().filter(|state| state.is_over());
         let over = over.map(|state| format!("'{}'", state.as_str())).collect::<Vec<_>>().join(", ");
@@ -182,7 +182,7 @@ impl PageRecords for Database {
     }
 
     async fn stamp(&self, sight: &Sight) -> Result<String, RecordsError> {
-        let seen = Condition::seen(sight, "j.repository");
+        let seen = SqlCondition::seen(sight, "j.repository");
         // PostgreSQL adds up to another type.
         let sql = format!(
             "SELECT COUNT(*), CAST(COALESCE(SUM(j.requested + j.started + j.attempts), 0) AS BIGINT),
@@ -227,7 +227,7 @@ impl PageRecords for Database {
     }
 
     async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError> {
-        fleet::moving_campaigns(self, Condition::seen(sight, "m.repository")).await
+        fleet::moving_campaigns(self, SqlCondition::seen(sight, "m.repository")).await
     }
 
     async fn moving_campaign(
@@ -236,7 +236,7 @@ impl PageRecords for Database {
         repository: &str,
         campaign: &str,
     ) -> Result<Vec<ShownCampaign>, RecordsError> {
-        let condition = Condition::seen(sight, "m.repository");
+        let condition = SqlCondition::seen(sight, "m.repository");
         let condition = condition.equal("j.name", repository).exactly("m.campaign", campaign);
         fleet::moving_campaigns(self, condition).await
     }
@@ -289,7 +289,7 @@ impl PageRecords for Database {
         extent: Extent,
     ) -> Result<Part<ShownDelivery>, RecordsError> {
         const DOING: &str = "reading deliveries";
-        let condition = Condition::seen(sight, "d.repository")
+        let condition = SqlCondition::seen(sight, "d.repository")
             .equal("j.name", &filter.repository)
             .equal(OUTCOME, &filter.outcome)
             .words(&["d.guid", "d.event", "d.action", "j.name"], &filter.text);
@@ -336,7 +336,7 @@ impl PageRecords for Database {
         filter: &AuditFilter,
         extent: Extent,
     ) -> Result<Part<ShownAudit>, RecordsError> {
-        let mut condition = Condition::seen(sight, "a.repository")
+        let mut condition = SqlCondition::seen(sight, "a.repository")
             .equal("j.name", &filter.repository)
             .equal("a.actor", &filter.actor)
             .equal("a.action", &filter.action)
@@ -410,7 +410,7 @@ impl Database {
             // The job before its delivery, as workers do who claim and complete it: two who lock the same rows in
             // different orders wait for each other on PostgreSQL.
             enqueue!(tx, now_ms, repository, installation, name);
-            // Whoever works on it keeps what it was given; the next claim is given it again.
+            // A worker keeps what its claim gave; the next claim gets it again.
             sqlx::query(
                 "UPDATE deliveries SET state = 'waiting', lease = NULL
                  WHERE guid = $1 AND (pull_request IS NOT NULL OR head IS NOT NULL OR ticks IS NOT NULL)",

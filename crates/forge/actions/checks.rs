@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, CheckSuite, Permission, Repository, State};
+use crate::state::{Account, CheckSuite, ForgeRepository, Permission, State};
 use crate::views;
 
 impl State {
@@ -90,7 +90,7 @@ impl State {
 }
 
 /// The suite as `check_run` events carry it.
-fn simple_suite(state: &State, here: &Repository, suite: &CheckSuite) -> Result<Value, ApiError> {
+fn simple_suite(state: &State, here: &ForgeRepository, suite: &CheckSuite) -> Result<Value, ApiError> {
     let mut view = views::check_suite(state, here, suite)?;
     if let Some(fields) = view.as_object_mut() {
         for absent in [

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Mergeability, Merged, Repository, Size, State};
+use crate::state::{Account, CompletedMerge, ForgeRepository, Mergeability, PullSize, State};
 use crate::store::StoreError;
 
 impl State {
@@ -34,7 +34,7 @@ impl State {
         by: &Account,
     ) -> Result<(), ApiError> {
         let pull = self.repository_mut(full_name)?.pull_mut(number)?;
-        pull.merged = Some(Merged { at: now(), by: by.clone(), commit });
+        pull.merged = Some(CompletedMerge { at: now(), by: by.clone(), commit });
         pull.auto_merge = None;
         pull.queued = None;
         self.close_issue(full_name, number, by)
@@ -66,13 +66,13 @@ impl State {
 }
 
 /// What a head adds to a base.
-pub(crate) fn size(here: &Repository, base: ObjectId, head: ObjectId) -> Result<Size, StoreError> {
+pub(crate) fn size(here: &ForgeRepository, base: ObjectId, head: ObjectId) -> Result<PullSize, StoreError> {
     let store = &here.store;
     let fork_point = store.merge_base(base, head)?;
     let commits = store.commits_between(fork_point, head)?.len();
-    let Some(fork_point) = fork_point else { return Ok(Size { commits, ..Size::default() }) };
+    let Some(fork_point) = fork_point else { return Ok(PullSize { commits, ..PullSize::default() }) };
     let tree = |commit| Ok::<_, StoreError>(Some(store.known_commit(commit)?.tree));
-    let mut size = Size { commits, ..Size::default() };
+    let mut size = PullSize { commits, ..PullSize::default() };
     for file in store.diff(tree(fork_point)?, tree(head)?)? {
         let (additions, deletions) = store.changed_lines(&file)?;
         size.additions += additions;

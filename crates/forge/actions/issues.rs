@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::limits::check_length;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Comment, Issue, Permission, Reaction, State};
+use crate::state::{Account, Comment, ForgeIssue, Permission, Reaction, State};
 use crate::views;
 
 impl State {
@@ -191,7 +191,7 @@ impl State {
         let id = self.fresh_id();
         let here = self.repository_mut(full_name)?;
         let number = here.next_number();
-        let issue = Issue {
+        let issue = ForgeIssue {
             id,
             number,
             title: title.to_owned(),
@@ -214,7 +214,7 @@ impl State {
         Ok(number)
     }
 
-    /// Adds somebody's reaction to a comment, unless it stands there.
+    /// Adds a person's reaction to a comment, unless it exists.
     pub(crate) fn react(
         &mut self,
         full_name: &str,

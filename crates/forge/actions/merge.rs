@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::signing;
-use crate::state::{Account, MergeMethod, Mergeability, Merged, Repository, State};
+use crate::state::{Account, CompletedMerge, ForgeRepository, MergeMethod, Mergeability, State};
 use crate::store::{NewCommit, Signature, StoreError};
 use crate::views;
 
@@ -17,7 +17,7 @@ pub(crate) fn web_flow() -> Signature {
 
 /// Writes a commit in somebody's name and signs it as GitHub does.
 pub(crate) fn write_signed(
-    here: &Repository,
+    here: &ForgeRepository,
     tree: ObjectId,
     parents: &[ObjectId],
     author: &Signature,
@@ -132,7 +132,7 @@ fn not_mergeable() -> ApiError {
     ApiError::new(405, "Pull Request is not mergeable")
 }
 
-fn merge_message(here: &Repository, number: u64, source: &str, branch: &str, title: &str) -> String {
+fn merge_message(here: &ForgeRepository, number: u64, source: &str, branch: &str, title: &str) -> String {
     let owner = source.split('/').next().unwrap_or(&here.owner.login);
     format!("Merge pull request #{number} from {owner}/{branch}\n\n{title}")
 }
@@ -167,7 +167,7 @@ pub(crate) fn merge_pull(
     };
     // Marked first, so that the moved base does not find the pull request open and close it a second time.
     let pull = state.repository_mut(full_name)?.pull_mut(number)?;
-    pull.merged = Some(Merged { at: now(), by: by.clone(), commit });
+    pull.merged = Some(CompletedMerge { at: now(), by: by.clone(), commit });
     state.repository_mut(full_name)?.issue_mut(number)?.open = false;
     state.move_reference(full_name, &base_ref, Some(commit), by)?;
     state.repository_mut(full_name)?.issue_mut(number)?.open = true;
@@ -176,7 +176,7 @@ pub(crate) fn merge_pull(
 }
 
 /// The commits of a head made again on top of a base, `None` where one conflicts.
-fn rebase(here: &Repository, base: ObjectId, head: ObjectId) -> Result<Option<ObjectId>, StoreError> {
+fn rebase(here: &ForgeRepository, base: ObjectId, head: ObjectId) -> Result<Option<ObjectId>, StoreError> {
     let store = &here.store;
     let mut tip = base;
     for id in store.commits_between(store.merge_base(base, head)?, head)? {
@@ -195,10 +195,10 @@ fn rebase(here: &Repository, base: ObjectId, head: ObjectId) -> Result<Option<Ob
     Ok(Some(tip))
 }
 
-/// The tree of `onto` with the change from `parent` to `commit`. Older `git` cannot be told the merge base, so the
-/// three trees are dressed as a small history in which it is the parent.
+/// The tree of `onto` with the change from `parent` to `commit`. Older `git` takes no merge base, so the
+/// three trees become a small history in which it is the parent.
 fn pick(
-    here: &Repository,
+    here: &ForgeRepository,
     parent: ObjectId,
     commit: ObjectId,
     onto: ObjectId,

@@ -1,4 +1,5 @@
-//! What may be done on a forge, with everything that follows from it, whoever asks: the API, a page, a push, a test.
+//! The actions on a forge, with everything that follows from them, for any caller: the API, a page, a push, a
+//! test.
 //!
 //! | file | does |
 //! |---|---|
@@ -27,6 +28,6 @@ mod stacks;
 pub(crate) use self::follow::size;
 pub(crate) use self::limits::check_length;
 pub(crate) use self::merge::{merge_pull, web_flow};
-pub(crate) use self::protection::{Reported, merge_state, refusal, reported, unmet, verdicts};
+pub(crate) use self::protection::{RequiredCheck, merge_state, refusal, reported, unmet, verdicts};
 pub use self::pulls::NewPull;
 pub(crate) use self::references::NO_COMMIT;

@@ -1,11 +1,11 @@
 //! What a branch wants before anything is merged into it, as its protection or a ruleset would.
 
 use crate::error::ApiError;
-use crate::state::{MergeMethod, Mergeability, Permission, Protection, Pull, Repository, ReviewState};
+use crate::state::{ForgeRepository, MergeMethod, Mergeability, Permission, Protection, Pull, ReviewState};
 
-/// How a required check stands on a head.
+/// The state of a required check on a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reported {
+pub(crate) enum RequiredCheck {
     /// It lets it pass.
     Passed,
     /// It was not reported, or is not done.
@@ -15,26 +15,26 @@ pub(crate) enum Reported {
 }
 
 /// The latest report of that name on a pull request's head: a check run's, or a commit status.
-pub(crate) fn reported(here: &Repository, pull: &Pull, name: &str) -> Reported {
+pub(crate) fn reported(here: &ForgeRepository, pull: &Pull, name: &str) -> RequiredCheck {
     let run = here.checks.values().rfind(|run| run.head == pull.head && run.name == name);
     let status = here.statuses.iter().rfind(|status| status.commit == pull.head && status.context == name);
     match (run, status) {
         (Some(run), _) => match run.conclusion.as_deref() {
-            None => Reported::Pending,
-            Some("success" | "neutral" | "skipped") => Reported::Passed,
-            Some(_) => Reported::Failed,
+            None => RequiredCheck::Pending,
+            Some("success" | "neutral" | "skipped") => RequiredCheck::Passed,
+            Some(_) => RequiredCheck::Failed,
         },
         (None, Some(status)) => match status.state.as_str() {
-            "success" => Reported::Passed,
-            "pending" => Reported::Pending,
-            _ => Reported::Failed,
+            "success" => RequiredCheck::Passed,
+            "pending" => RequiredCheck::Pending,
+            _ => RequiredCheck::Failed,
         },
-        (None, None) => Reported::Pending,
+        (None, None) => RequiredCheck::Pending,
     }
 }
 
 /// The latest verdicts of people who can write, by the id of their account; comments do not count.
-pub(crate) fn verdicts(here: &Repository, pull: &Pull) -> Vec<(u64, ReviewState)> {
+pub(crate) fn verdicts(here: &ForgeRepository, pull: &Pull) -> Vec<(u64, ReviewState)> {
     let mut verdicts: Vec<(u64, ReviewState)> = Vec::new();
     for review in &pull.reviews {
         let counts = here.permission_of(&review.user.login) >= Permission::Write;
@@ -48,7 +48,7 @@ pub(crate) fn verdicts(here: &Repository, pull: &Pull) -> Vec<(u64, ReviewState)
 }
 
 /// What the rules of the base branch miss, in GitHub's words; the first that it would name.
-pub(crate) fn unmet(here: &Repository, pull: &Pull) -> Option<String> {
+pub(crate) fn unmet(here: &ForgeRepository, pull: &Pull) -> Option<String> {
     let Protection { checks, reviews, .. } = here.protection(&pull.base_branch);
     let verdicts = verdicts(here, pull);
     let has = |state| verdicts.iter().filter(|(_, verdict)| *verdict == state).count();
@@ -60,15 +60,15 @@ pub(crate) fn unmet(here: &Repository, pull: &Pull) -> Option<String> {
             "At least {reviews} approving review is required by reviewers with write access."
         ));
     }
-    let not_passed = checks.iter().find(|name| reported(here, pull, name) != Reported::Passed)?;
+    let not_passed = checks.iter().find(|name| reported(here, pull, name) != RequiredCheck::Passed)?;
     Some(match reported(here, pull, not_passed) {
-        Reported::Failed => format!("Required status check \"{not_passed}\" is failing."),
+        RequiredCheck::Failed => format!("Required status check \"{not_passed}\" is failing."),
         _ => format!("Required status check \"{not_passed}\" is expected."),
     })
 }
 
 /// GitHub's word for whether a pull request can be merged now.
-pub(crate) fn merge_state(here: &Repository, pull: &Pull) -> &'static str {
+pub(crate) fn merge_state(here: &ForgeRepository, pull: &Pull) -> &'static str {
     let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
     let protection = here.protection(&pull.base_branch);
     let is_current = || here.store.is_ancestor(base, pull.head).unwrap_or(false);
@@ -83,7 +83,7 @@ pub(crate) fn merge_state(here: &Repository, pull: &Pull) -> &'static str {
 }
 
 /// Why a merge in one of the three ways is refused through the API, if it is.
-pub(crate) fn refusal(here: &Repository, pull: &Pull, method: MergeMethod) -> Option<ApiError> {
+pub(crate) fn refusal(here: &ForgeRepository, pull: &Pull, method: MergeMethod) -> Option<ApiError> {
     if !here.merge_methods.contains(&method) {
         let what = match method {
             MergeMethod::Merge => "Merge commits",

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::limits::check_length;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Issue, Mergeability, Pull, Review, ReviewState, Size, State};
+use crate::state::{Account, ForgeIssue, Mergeability, Pull, PullSize, Review, ReviewState, State};
 use crate::views;
 
 /// A pull request to open.
@@ -90,10 +90,10 @@ impl State {
             reviews: Vec::new(),
             requested_reviewers: Vec::new(),
             requested_teams: Vec::new(),
-            size: Size::default(),
+            size: PullSize::default(),
         };
         let body = (!new.body.is_empty()).then_some(new.body);
-        let issue = Issue {
+        let issue = ForgeIssue {
             id: issue_id,
             number,
             title: new.title,
@@ -148,9 +148,9 @@ impl State {
                 reviews: Vec::new(),
                 requested_reviewers: Vec::new(),
                 requested_teams: Vec::new(),
-                size: Size::default(),
+                size: PullSize::default(),
             };
-            let issue = Issue {
+            let issue = ForgeIssue {
                 id: issue_id,
                 number,
                 title: format!("Old {number}"),

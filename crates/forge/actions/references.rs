@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Activity, CheckSuite, Issue, Mergeability, State};
+use crate::state::{Account, Activity, CheckSuite, ForgeIssue, Mergeability, State};
 use crate::views;
 
 /// What GitHub names where there is no commit.
@@ -16,7 +16,8 @@ pub(crate) const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 const LONGEST: usize = 255;
 
 impl State {
-    /// Refuses what a ruleset of the repository forbids, and what is too long for GitHub (`GH005` to whoever pushes).
+    /// Refuses what a ruleset of the repository forbids, and what is too long for GitHub (`GH005` for a
+    /// push).
     pub(crate) fn check_rules(&self, full_name: &str, reference: &str) -> Result<(), ApiError> {
         if reference.len() > LONGEST {
             let message = format!("Sorry, refs longer than {LONGEST} bytes are not allowed.");
@@ -183,10 +184,12 @@ impl State {
     ) -> Result<(), ApiError> {
         let reads_left = self.mergeability_reads;
         let repository = self.repository_mut(full_name)?;
-        let on_it =
-            |issue: &&Issue| issue.open && issue.pull.as_ref().is_some_and(|pull| pull.base_branch == branch);
+        let on_it = |issue: &&ForgeIssue| {
+            issue.open && issue.pull.as_ref().is_some_and(|pull| pull.base_branch == branch)
+        };
         let pulls: Vec<u64> = repository.issues.values().filter(on_it).map(|issue| issue.number).collect();
-        // Of most branches nobody wants to be told what arrived: it takes a walk through the history.
+        // Most branches have no pull request that needs the new commits: finding them takes a walk through
+        // the history.
         if pulls.is_empty() {
             return Ok(());
         }

@@ -71,7 +71,7 @@ impl State {
         self.tell(full_name, number, by, "unlabeled", json!({"label": view}))
     }
 
-    /// Assigns somebody, if they were given any permission: whom it cannot assign GitHub leaves out without a word.
+    /// Assigns a person, if they have any permission: GitHub silently leaves others out.
     pub(crate) fn assign(
         &mut self,
         full_name: &str,

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::merge::write_signed;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Account, Merged, Stack, State};
+use crate::state::{Account, CompletedMerge, Stack, State};
 use crate::views;
 
 impl State {
@@ -69,7 +69,7 @@ impl State {
         let commit = write_signed(here, tree, &[base, pull.head], &by.signature(), &message)?;
         // Marked first, so that the moved base does not find them open and close them a second time.
         for member in &merged {
-            let mark = Merged { at: now(), by: by.clone(), commit };
+            let mark = CompletedMerge { at: now(), by: by.clone(), commit };
             let issue = self.repository_mut(full_name)?.issue_mut(*member)?;
             issue.open = false;
             if let Some(pull) = issue.pull.as_mut() {

@@ -3,13 +3,13 @@
 use gix::ObjectId;
 use serde_json::json;
 
-use super::call::{Answer, Call, READ_CODE};
+use super::call::{ApiResult, ForgeCall, READ_CODE};
 use crate::actions::NO_COMMIT;
 use crate::clock::rfc3339;
 use crate::views;
 
 /// `GET /repos/{owner}/{repo}/activity`
-pub(crate) fn activity(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn activity(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let wanted = call.parameter("ref").map(|reference| match reference.strip_prefix("refs/") {

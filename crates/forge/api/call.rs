@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use crate::state::{Account, Permission, Repository, State};
+use crate::state::{Account, ForgeRepository, Permission, State};
 use crate::url_encoding::encode;
 
 /// Who asks.
@@ -34,38 +34,40 @@ impl Actor {
 
 /// What a request needs: a permission of the App, and what a person must be for the same.
 #[derive(Clone, Copy)]
-pub(crate) struct Need {
+pub(crate) struct PermissionNeed {
     scopes: &'static [&'static str],
     write: bool,
     person: Permission,
 }
 
-impl Need {
-    const fn read(scopes: &'static [&'static str]) -> Need {
-        Need { scopes, write: false, person: Permission::Read }
+impl PermissionNeed {
+    const fn read(scopes: &'static [&'static str]) -> PermissionNeed {
+        PermissionNeed { scopes, write: false, person: Permission::Read }
     }
 
-    const fn write(scopes: &'static [&'static str], person: Permission) -> Need {
-        Need { scopes, write: true, person }
+    const fn write(scopes: &'static [&'static str], person: Permission) -> PermissionNeed {
+        PermissionNeed { scopes, write: true, person }
     }
 }
 
-pub(crate) const METADATA: Need = Need::read(&["metadata"]);
-pub(crate) const READ_CODE: Need = Need::read(&["contents"]);
-pub(crate) const WRITE_CODE: Need = Need::write(&["contents"], Permission::Write);
-pub(crate) const READ_PULLS: Need = Need::read(&["pull_requests"]);
-pub(crate) const WRITE_PULLS: Need = Need::write(&["pull_requests"], Permission::Read);
-pub(crate) const MERGE_PULLS: Need = Need::write(&["contents"], Permission::Write);
-pub(crate) const READ_TALK: Need = Need::read(&["issues", "pull_requests"]);
-pub(crate) const WRITE_TALK: Need = Need::write(&["issues", "pull_requests"], Permission::Read);
-pub(crate) const TRIAGE: Need = Need::write(&["issues", "pull_requests"], Permission::Triage);
-pub(crate) const READ_CHECKS: Need = Need::read(&["checks"]);
-pub(crate) const WRITE_CHECKS: Need = Need::write(&["checks"], Permission::Admin);
-pub(crate) const READ_STATUSES: Need = Need::read(&["statuses"]);
-pub(crate) const WRITE_STATUSES: Need = Need::write(&["statuses"], Permission::Write);
+pub(crate) const METADATA: PermissionNeed = PermissionNeed::read(&["metadata"]);
+pub(crate) const READ_CODE: PermissionNeed = PermissionNeed::read(&["contents"]);
+pub(crate) const WRITE_CODE: PermissionNeed = PermissionNeed::write(&["contents"], Permission::Write);
+pub(crate) const READ_PULLS: PermissionNeed = PermissionNeed::read(&["pull_requests"]);
+pub(crate) const WRITE_PULLS: PermissionNeed = PermissionNeed::write(&["pull_requests"], Permission::Read);
+pub(crate) const MERGE_PULLS: PermissionNeed = PermissionNeed::write(&["contents"], Permission::Write);
+pub(crate) const READ_TALK: PermissionNeed = PermissionNeed::read(&["issues", "pull_requests"]);
+pub(crate) const WRITE_TALK: PermissionNeed =
+    PermissionNeed::write(&["issues", "pull_requests"], Permission::Read);
+pub(crate) const TRIAGE: PermissionNeed =
+    PermissionNeed::write(&["issues", "pull_requests"], Permission::Triage);
+pub(crate) const READ_CHECKS: PermissionNeed = PermissionNeed::read(&["checks"]);
+pub(crate) const WRITE_CHECKS: PermissionNeed = PermissionNeed::write(&["checks"], Permission::Admin);
+pub(crate) const READ_STATUSES: PermissionNeed = PermissionNeed::read(&["statuses"]);
+pub(crate) const WRITE_STATUSES: PermissionNeed = PermissionNeed::write(&["statuses"], Permission::Write);
 
 /// A request to the REST or GraphQL API.
-pub(crate) struct Call<'a> {
+pub(crate) struct ForgeCall<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) actor: &'a Actor,
     pub(crate) query: &'a BTreeMap<String, String>,
@@ -76,7 +78,7 @@ pub(crate) struct Call<'a> {
     pub(crate) accept: &'a str,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ForgeCall<'a> {
     /// The account in whose name something is done.
     pub(crate) fn account(&self) -> Result<Account, ApiError> {
         match self.actor {
@@ -92,7 +94,12 @@ impl<'a> Call<'a> {
     }
 
     /// The full name of a repository in which the actor may do what is needed.
-    pub(crate) fn repository(&self, owner: &str, name: &str, need: Need) -> Result<String, ApiError> {
+    pub(crate) fn repository(
+        &self,
+        owner: &str,
+        name: &str,
+        need: PermissionNeed,
+    ) -> Result<String, ApiError> {
         let repository = self.state.repository(&format!("{owner}/{name}"))?;
         let full_name = repository.full_name();
         permit(self.state, self.actor, repository, need)?;
@@ -135,7 +142,7 @@ impl<'a> Call<'a> {
         Reply { link, ..Reply::ok(items.into_iter().map(view).collect()) }
     }
 
-    /// The requested page of a list that stands in an object with its total count.
+    /// The requested page of a list that is in an object with its total count.
     pub(crate) fn counted_page(&self, field: &str, items: Vec<Value>) -> Reply {
         let total = items.len();
         let (items, link) = self.cut(items);
@@ -173,8 +180,8 @@ impl<'a> Call<'a> {
 pub(crate) fn permit(
     state: &State,
     actor: &Actor,
-    repository: &Repository,
-    need: Need,
+    repository: &ForgeRepository,
+    need: PermissionNeed,
 ) -> Result<(), ApiError> {
     match actor {
         Actor::App => Err(ApiError::new(403, "Resource not accessible by integration")),
@@ -241,4 +248,4 @@ impl Reply {
 }
 
 /// The answer to an API request.
-pub(crate) type Answer = Result<Reply, ApiError>;
+pub(crate) type ApiResult = Result<Reply, ApiError>;

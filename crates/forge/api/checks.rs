@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::call::{Answer, Call, READ_CHECKS, READ_STATUSES, Reply, WRITE_CHECKS, WRITE_STATUSES};
+use super::call::{ApiResult, ForgeCall, READ_CHECKS, READ_STATUSES, Reply, WRITE_CHECKS, WRITE_STATUSES};
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{CheckRun, Status};
+use crate::state::{CheckRun, ForgeStatus};
 use crate::store::parse_id;
 use crate::views;
 
@@ -111,7 +111,7 @@ fn apply(run: &mut CheckRun, body: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CHECKS)?;
     if !call.is_app() {
         return Err(ApiError::new(403, "You must authenticate via a GitHub App."));
@@ -149,7 +149,7 @@ pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     show(call, &full_name, id, 201)
 }
 
-pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+pub(crate) fn update(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CHECKS)?;
     if !call.is_app() {
         return Err(ApiError::new(403, "You must authenticate via a GitHub App."));
@@ -173,18 +173,18 @@ pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> A
     show(call, &full_name, id, 200)
 }
 
-fn show(call: &Call<'_>, full_name: &str, id: u64, status: u16) -> Answer {
+fn show(call: &ForgeCall<'_>, full_name: &str, id: u64, status: u16) -> ApiResult {
     let here = call.state.repository(full_name)?;
     let run = here.checks.get(&id).ok_or_else(ApiError::not_found)?;
     Ok(Reply::new(status, views::check_run(call.state, here, run)))
 }
 
-pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+pub(crate) fn get(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CHECKS)?;
     show(call, &full_name, id, 200)
 }
 
-pub(crate) fn annotations(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+pub(crate) fn annotations(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CHECKS)?;
     let here = call.state.repository(&full_name)?;
     let run = here.checks.get(&id).ok_or_else(ApiError::not_found)?;
@@ -206,7 +206,7 @@ pub(crate) fn annotations(call: &mut Call<'_>, owner: &str, name: &str, id: u64)
     Ok(call.page(run.annotations.iter().map(item).collect()))
 }
 
-pub(crate) fn of_commit(call: &mut Call<'_>, owner: &str, name: &str, revision: &str) -> Answer {
+pub(crate) fn of_commit(call: &mut ForgeCall<'_>, owner: &str, name: &str, revision: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CHECKS)?;
     let here = call.state.repository(&full_name)?;
     let missing = || ApiError::unprocessable(format!("No commit found for SHA: {revision}"));
@@ -230,7 +230,7 @@ pub(crate) fn of_commit(call: &mut Call<'_>, owner: &str, name: &str, revision: 
     Ok(call.counted_page("check_runs", items))
 }
 
-pub(crate) fn create_status(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> Answer {
+pub(crate) fn create_status(call: &mut ForgeCall<'_>, owner: &str, name: &str, sha: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_STATUSES)?;
     let creator = call.account()?;
     let here = call.state.repository(&full_name)?;
@@ -240,7 +240,7 @@ pub(crate) fn create_status(call: &mut Call<'_>, owner: &str, name: &str, sha: &
     if call.text("description").is_some_and(|text| text.chars().count() > 140) {
         return Err(ApiError::custom("Status", "description is too long (maximum is 140 characters)"));
     }
-    let status = Status {
+    let status = ForgeStatus {
         id: 0,
         commit,
         state: call.required_text("state")?.to_owned(),
@@ -250,14 +250,14 @@ pub(crate) fn create_status(call: &mut Call<'_>, owner: &str, name: &str, sha: &
         creator,
         at: now(),
     };
-    let status = Status { id: call.state.fresh_id(), ..status };
+    let status = ForgeStatus { id: call.state.fresh_id(), ..status };
     let here = call.state.repository_mut(&full_name)?;
     let view = views::status(here, &status);
     here.statuses.push(status);
     Ok(Reply::created(view))
 }
 
-pub(crate) fn statuses(call: &mut Call<'_>, owner: &str, name: &str, revision: &str) -> Answer {
+pub(crate) fn statuses(call: &mut ForgeCall<'_>, owner: &str, name: &str, revision: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_STATUSES)?;
     let here = call.state.repository(&full_name)?;
     let commit = here.resolve(revision).ok_or_else(ApiError::not_found)?;
@@ -265,7 +265,12 @@ pub(crate) fn statuses(call: &mut Call<'_>, owner: &str, name: &str, revision: &
     Ok(call.page(found.map(|status| views::status(here, status)).collect()))
 }
 
-pub(crate) fn combined_status(call: &mut Call<'_>, owner: &str, name: &str, revision: &str) -> Answer {
+pub(crate) fn combined_status(
+    call: &mut ForgeCall<'_>,
+    owner: &str,
+    name: &str,
+    revision: &str,
+) -> ApiResult {
     let full_name = call.repository(owner, name, READ_STATUSES)?;
     let here = call.state.repository(&full_name)?;
     let commit = here.resolve(revision).ok_or_else(ApiError::not_found)?;

@@ -5,13 +5,13 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use serde_json::{Value, json};
 
-use super::call::{Answer, Call, READ_CODE, Reply, WRITE_CODE};
+use super::call::{ApiResult, ForgeCall, READ_CODE, Reply, WRITE_CODE};
 use crate::actions::web_flow;
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::signing;
-use crate::state::Repository;
-use crate::store::{Entry, NewCommit, Signature, parse_id};
+use crate::state::ForgeRepository;
+use crate::store::{NewCommit, Signature, StoredTreeEntry, parse_id};
 use crate::views;
 
 fn known_id(text: &str) -> Result<ObjectId, ApiError> {
@@ -20,7 +20,7 @@ fn known_id(text: &str) -> Result<ObjectId, ApiError> {
     })
 }
 
-pub(crate) fn blob(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> Answer {
+pub(crate) fn blob(call: &mut ForgeCall<'_>, owner: &str, name: &str, sha: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let id = known_id(sha)?;
@@ -28,7 +28,7 @@ pub(crate) fn blob(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> A
     Ok(Reply::ok(views::blob(here, id, &data)))
 }
 
-pub(crate) fn create_blob(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create_blob(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CODE)?;
     let here = call.state.repository(&full_name)?;
     let content = call.required_text("content")?;
@@ -46,7 +46,7 @@ pub(crate) fn create_blob(call: &mut Call<'_>, owner: &str, name: &str) -> Answe
     Ok(Reply::created(json!({"sha": id.to_string(), "url": url})))
 }
 
-pub(crate) fn tree(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> Answer {
+pub(crate) fn tree(call: &mut ForgeCall<'_>, owner: &str, name: &str, sha: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let id = match here.resolve(sha) {
@@ -64,7 +64,7 @@ pub(crate) fn tree(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> A
     Ok(Reply::ok(views::git_tree(here, id, entries.iter())?))
 }
 
-pub(crate) fn create_tree(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create_tree(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CODE)?;
     let here = call.state.repository(&full_name)?;
     let base = match call.text("base_tree") {
@@ -91,10 +91,10 @@ pub(crate) fn create_tree(call: &mut Call<'_>, owner: &str, name: &str) -> Answe
 }
 
 fn tree_edit(
-    here: &Repository,
+    here: &ForgeRepository,
     base: Option<ObjectId>,
     item: &Value,
-) -> Result<(String, Option<Entry>), ApiError> {
+) -> Result<(String, Option<StoredTreeEntry>), ApiError> {
     let malformed = |what: &str| ApiError::unprocessable(format!("tree.{what}"));
     let path = item["path"].as_str().unwrap_or_default();
     let bad_part = |part: &str| part.is_empty() || part == "." || part == ".." || part == ".git";
@@ -127,17 +127,17 @@ fn tree_edit(
         }
         _ => return Err(malformed("sha or content is missing")),
     };
-    Ok((path.to_owned(), Some(Entry { mode: mode.to_owned(), id })))
+    Ok((path.to_owned(), Some(StoredTreeEntry { mode: mode.to_owned(), id })))
 }
 
-pub(crate) fn git_commit(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> Answer {
+pub(crate) fn git_commit(call: &mut ForgeCall<'_>, owner: &str, name: &str, sha: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let commit = here.store.commit(parse_id(sha).ok_or_else(ApiError::not_found)?)?;
     Ok(Reply::ok(views::git_commit(here, &commit.ok_or_else(ApiError::not_found)?)))
 }
 
-pub(crate) fn create_commit(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create_commit(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CODE)?;
     let account = call.account()?;
     let here = call.state.repository(&full_name)?;
@@ -187,7 +187,7 @@ fn person(value: &Value) -> Result<Option<Signature>, ApiError> {
     Ok(Some(Signature { name, email, seconds }))
 }
 
-pub(crate) fn reference(call: &mut Call<'_>, owner: &str, name: &str, reference: &str) -> Answer {
+pub(crate) fn reference(call: &mut ForgeCall<'_>, owner: &str, name: &str, reference: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let reference = format!("refs/{reference}");
@@ -195,14 +195,19 @@ pub(crate) fn reference(call: &mut Call<'_>, owner: &str, name: &str, reference:
     Ok(Reply::ok(views::git_ref(here, &reference, id)))
 }
 
-pub(crate) fn matching_references(call: &mut Call<'_>, owner: &str, name: &str, prefix: &str) -> Answer {
+pub(crate) fn matching_references(
+    call: &mut ForgeCall<'_>,
+    owner: &str,
+    name: &str,
+    prefix: &str,
+) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let found = here.store.references(&format!("refs/{prefix}"));
     Ok(Reply::ok(found.iter().map(|(name, id)| views::git_ref(here, name, *id)).collect()))
 }
 
-pub(crate) fn create_reference(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create_reference(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CODE)?;
     let account = call.account()?;
     let reference = call.required_text("ref")?;
@@ -225,7 +230,12 @@ pub(crate) fn create_reference(call: &mut Call<'_>, owner: &str, name: &str) -> 
     Ok(Reply::created(views::git_ref(call.state.repository(&full_name)?, reference, id)))
 }
 
-pub(crate) fn update_reference(call: &mut Call<'_>, owner: &str, name: &str, reference: &str) -> Answer {
+pub(crate) fn update_reference(
+    call: &mut ForgeCall<'_>,
+    owner: &str,
+    name: &str,
+    reference: &str,
+) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CODE)?;
     let account = call.account()?;
     let reference = format!("refs/{reference}");
@@ -246,7 +256,12 @@ pub(crate) fn update_reference(call: &mut Call<'_>, owner: &str, name: &str, ref
     Ok(Reply::ok(views::git_ref(call.state.repository(&full_name)?, &reference, id)))
 }
 
-pub(crate) fn delete_reference(call: &mut Call<'_>, owner: &str, name: &str, reference: &str) -> Answer {
+pub(crate) fn delete_reference(
+    call: &mut ForgeCall<'_>,
+    owner: &str,
+    name: &str,
+    reference: &str,
+) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_CODE)?;
     let account = call.account()?;
     let reference = format!("refs/{reference}");
@@ -258,7 +273,7 @@ pub(crate) fn delete_reference(call: &mut Call<'_>, owner: &str, name: &str, ref
     Ok(Reply::no_content())
 }
 
-pub(crate) fn commit(call: &mut Call<'_>, owner: &str, name: &str, revision: &str) -> Answer {
+pub(crate) fn commit(call: &mut ForgeCall<'_>, owner: &str, name: &str, revision: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let missing = || ApiError::unprocessable(format!("No commit found for SHA: {revision}"));
@@ -272,7 +287,7 @@ pub(crate) fn commit(call: &mut Call<'_>, owner: &str, name: &str, revision: &st
     Ok(Reply::ok(views::extend(views::commit(call.state, here, &commit), more)))
 }
 
-pub(crate) fn commits(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn commits(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let revision = call.parameter("sha").unwrap_or(&here.default_branch);
@@ -298,7 +313,7 @@ pub(crate) fn commits(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     Ok(call.page(items))
 }
 
-pub(crate) fn compare(call: &mut Call<'_>, owner: &str, name: &str, range: &str) -> Answer {
+pub(crate) fn compare(call: &mut ForgeCall<'_>, owner: &str, name: &str, range: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let (from, to) = range.split_once("...").ok_or_else(ApiError::not_found)?;
@@ -338,7 +353,7 @@ pub(crate) fn compare(call: &mut Call<'_>, owner: &str, name: &str, range: &str)
     })))
 }
 
-pub(crate) fn contents(call: &mut Call<'_>, owner: &str, name: &str, path: &str) -> Answer {
+pub(crate) fn contents(call: &mut ForgeCall<'_>, owner: &str, name: &str, path: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let revision = call.parameter("ref").unwrap_or(&here.default_branch);
@@ -347,7 +362,7 @@ pub(crate) fn contents(call: &mut Call<'_>, owner: &str, name: &str, path: &str)
         .ok_or_else(|| ApiError::new(404, format!("No commit found for the ref {revision}")))?;
     let tree = here.store.known_commit(commit)?.tree;
     let entry = here.store.entry(tree, path)?.ok_or_else(ApiError::not_found)?;
-    let item = |path: &str, entry: &Entry| -> Result<Value, ApiError> {
+    let item = |path: &str, entry: &StoredTreeEntry| -> Result<Value, ApiError> {
         let url = format!("{}/contents/{path}?ref={revision}", here.api());
         let git = format!("{}/git/{}s/{}", here.api(), entry.kind(), entry.id);
         let segment = if entry.is_tree() { "tree" } else { "blob" };
@@ -380,7 +395,7 @@ pub(crate) fn contents(call: &mut Call<'_>, owner: &str, name: &str, path: &str)
     Ok(Reply::ok(views::extend(item(path, &entry)?, more)))
 }
 
-pub(crate) fn branch(call: &mut Call<'_>, owner: &str, name: &str, branch: &str) -> Answer {
+pub(crate) fn branch(call: &mut ForgeCall<'_>, owner: &str, name: &str, branch: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let tip = here.branch(branch).ok_or_else(|| ApiError::new(404, "Branch not found"))?;

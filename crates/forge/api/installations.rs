@@ -4,30 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::call::{Actor, Answer, Call, METADATA, Reply};
+use super::call::{Actor, ApiResult, ForgeCall, METADATA, Reply};
 use crate::clock::{Seconds, now, rfc3339};
 use crate::error::ApiError;
 use crate::random::random_secret;
-use crate::state::{AccountKind, Permission, Repository, Token};
+use crate::state::{AccountKind, BearerToken, ForgeRepository, Permission};
 use crate::views::{self, delivery_item, delivery_view};
 
 const TOKEN_LIFE_SECONDS: i64 = 3600;
 
-fn require_app(call: &Call<'_>) -> Result<(), ApiError> {
+fn require_app(call: &ForgeCall<'_>) -> Result<(), ApiError> {
     match call.actor {
         Actor::App => Ok(()),
         _ => Err(ApiError::new(401, "A JSON web token could not be decoded")),
     }
 }
 
-pub(crate) fn app(call: &mut Call<'_>) -> Answer {
+pub(crate) fn app(call: &mut ForgeCall<'_>) -> ApiResult {
     require_app(call)?;
     let mut view = views::app(&call.state.app, &call.state.web);
     view["installations_count"] = json!(call.state.installations.len());
     Ok(Reply::ok(view))
 }
 
-pub(crate) fn installations(call: &mut Call<'_>) -> Answer {
+pub(crate) fn installations(call: &mut ForgeCall<'_>) -> ApiResult {
     require_app(call)?;
     let state = &*call.state;
     let items =
@@ -35,14 +35,14 @@ pub(crate) fn installations(call: &mut Call<'_>) -> Answer {
     Ok(call.page(items))
 }
 
-pub(crate) fn installation(call: &mut Call<'_>, id: u64) -> Answer {
+pub(crate) fn installation(call: &mut ForgeCall<'_>, id: u64) -> ApiResult {
     require_app(call)?;
     let state = &*call.state;
     let found = state.installations.get(&id).ok_or_else(ApiError::not_found)?;
     Ok(Reply::ok(views::installation(found, &state.app, &state.web)))
 }
 
-pub(crate) fn of_repository(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn of_repository(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     require_app(call)?;
     let state = &*call.state;
     let here = state.repository(&format!("{owner}/{name}"))?;
@@ -50,14 +50,15 @@ pub(crate) fn of_repository(call: &mut Call<'_>, owner: &str, name: &str) -> Ans
     Ok(Reply::ok(views::installation(found, &state.app, &state.web)))
 }
 
-pub(crate) fn create_token(call: &mut Call<'_>, id: u64) -> Answer {
+pub(crate) fn create_token(call: &mut ForgeCall<'_>, id: u64) -> ApiResult {
     require_app(call)?;
     let state = &*call.state;
     let found = state.installations.get(&id).ok_or_else(ApiError::not_found)?;
     if found.suspended {
         return Err(ApiError::new(403, "This installation has been suspended"));
     }
-    let covered: Vec<&Repository> = state.repositories.values().filter(|here| found.covers(here)).collect();
+    let covered: Vec<&ForgeRepository> =
+        state.repositories.values().filter(|here| found.covers(here)).collect();
     let mut wanted: BTreeSet<String> = call.texts("repositories").into_iter().collect();
     let mut is_there = true;
     for id in call.body["repository_ids"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
@@ -101,12 +102,12 @@ pub(crate) fn create_token(call: &mut Call<'_>, id: u64) -> Answer {
         let list = covered.iter().filter(|here| names.contains(&here.name));
         view["repositories"] = list.map(|here| views::repository(here)).collect();
     }
-    let grant = Token::Installation { installation: id, permissions, repositories, expires_at };
+    let grant = BearerToken::Installation { installation: id, permissions, repositories, expires_at };
     call.state.tokens.insert(token, grant);
     Ok(Reply::created(view))
 }
 
-pub(crate) fn repositories(call: &mut Call<'_>) -> Answer {
+pub(crate) fn repositories(call: &mut ForgeCall<'_>) -> ApiResult {
     let Actor::Installation { id, repositories, .. } = call.actor else {
         return Err(ApiError::new(403, "You must authenticate with an installation access token"));
     };
@@ -122,7 +123,7 @@ pub(crate) fn repositories(call: &mut Call<'_>) -> Answer {
     Ok(call.counted_page("repositories", items))
 }
 
-pub(crate) fn repository(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn repository(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, METADATA)?;
     let here = call.state.repository(&full_name)?;
     let permission = match call.actor {
@@ -132,7 +133,7 @@ pub(crate) fn repository(call: &mut Call<'_>, owner: &str, name: &str) -> Answer
     Ok(Reply::ok(views::full_repository(here, permission)))
 }
 
-pub(crate) fn permission(call: &mut Call<'_>, owner: &str, name: &str, login: &str) -> Answer {
+pub(crate) fn permission(call: &mut ForgeCall<'_>, owner: &str, name: &str, login: &str) -> ApiResult {
     let full_name = call.repository(owner, name, METADATA)?;
     let here = call.state.repository(&full_name)?;
     let bot = &call.state.app.bot;
@@ -160,7 +161,12 @@ pub(crate) fn permission(call: &mut Call<'_>, owner: &str, name: &str, login: &s
     Ok(Reply::ok(json!({"permission": permission, "role_name": has.role(), "user": user})))
 }
 
-pub(crate) fn team_membership(call: &mut Call<'_>, organization: &str, slug: &str, login: &str) -> Answer {
+pub(crate) fn team_membership(
+    call: &mut ForgeCall<'_>,
+    organization: &str,
+    slug: &str,
+    login: &str,
+) -> ApiResult {
     let readable = match call.actor {
         Actor::Installation { permissions, .. } => permissions.contains_key("members"),
         Actor::User(_) => true,
@@ -177,7 +183,7 @@ pub(crate) fn team_membership(call: &mut Call<'_>, organization: &str, slug: &st
     Ok(Reply::ok(json!({"url": url, "role": "member", "state": "active"})))
 }
 
-pub(crate) fn user(call: &mut Call<'_>, login: &str) -> Answer {
+pub(crate) fn user(call: &mut ForgeCall<'_>, login: &str) -> ApiResult {
     let state = &*call.state;
     let account = match state.account(login) {
         Ok(account) => account,
@@ -202,7 +208,7 @@ pub(crate) fn user(call: &mut Call<'_>, login: &str) -> Answer {
 /// (<https://docs.github.com/webhooks/testing-and-troubleshooting-webhooks/redelivering-webhooks>).
 const DELIVERIES_KEPT: Seconds = 3 * 24 * 3_600;
 
-pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
+pub(crate) fn deliveries(call: &mut ForgeCall<'_>) -> ApiResult {
     require_app(call)?;
     let size = call.parameter("per_page").and_then(|text| text.parse().ok()).unwrap_or(30).clamp(1, 100);
     let before =
@@ -231,14 +237,14 @@ pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
     Ok(Reply { link, ..Reply::ok(items) })
 }
 
-pub(crate) fn delivery(call: &mut Call<'_>, id: u64) -> Answer {
+pub(crate) fn delivery(call: &mut ForgeCall<'_>, id: u64) -> ApiResult {
     require_app(call)?;
     let kept = call.state.outbox.find(id).filter(|delivery| delivery.at >= now() - DELIVERIES_KEPT);
     let found = kept.ok_or_else(ApiError::not_found)?;
     Ok(Reply::ok(delivery_view(found, call.state)))
 }
 
-pub(crate) fn redeliver(call: &mut Call<'_>, id: u64) -> Answer {
+pub(crate) fn redeliver(call: &mut ForgeCall<'_>, id: u64) -> ApiResult {
     require_app(call)?;
     let is_kept = call.state.outbox.find(id).is_some_and(|found| found.at >= now() - DELIVERIES_KEPT);
     if is_kept && call.state.redeliver(id) {

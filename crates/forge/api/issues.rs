@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::call::{Answer, Call, READ_TALK, Reply, WRITE_TALK};
+use super::call::{ApiResult, ForgeCall, READ_TALK, Reply, WRITE_TALK};
 use crate::actions::check_length;
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
-use crate::state::{Account, Reaction, Repository};
+use crate::state::{Account, ForgeRepository, Reaction};
 use crate::views;
 
-/// Refuses what is about issues where they are switched off; pull requests are none.
-fn check_on(here: &Repository, number: Option<u64>) -> Result<(), ApiError> {
+/// Refuses calls about issues where they are switched off; pull requests are not issues.
+fn check_on(here: &ForgeRepository, number: Option<u64>) -> Result<(), ApiError> {
     let is_pull =
         number.and_then(|number| here.issues.get(&number)).is_some_and(|issue| issue.pull.is_some());
     if number.is_some_and(|number| here.deleted_issues.contains(&number)) {
@@ -23,7 +23,7 @@ fn check_on(here: &Repository, number: Option<u64>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn get(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     let here = call.state.repository(&full_name)?;
     check_on(here, Some(number))?;
@@ -33,7 +33,7 @@ pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> 
     Ok(Reply::ok(view))
 }
 
-pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn list(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     let here = call.state.repository(&full_name)?;
     // Documented for single issues; of this list GitHub documents 404 alone.
@@ -59,7 +59,7 @@ pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     Ok(call.page(items))
 }
 
-pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     check_on(call.state.repository(&full_name)?, None)?;
     let by = call.account()?;
@@ -74,7 +74,7 @@ pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     Ok(Reply::created(views::issue(here, here.issue(number)?)))
 }
 
-pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn update(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     let by = call.account()?;
     check_on(call.state.repository(&full_name)?, Some(number))?;
@@ -96,7 +96,7 @@ pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, number: u64) 
     Ok(Reply::ok(views::issue(here, here.issue(number)?)))
 }
 
-pub(crate) fn comments(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn comments(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     let here = call.state.repository(&full_name)?;
     here.issue(number)?;
@@ -109,7 +109,7 @@ pub(crate) fn comments(call: &mut Call<'_>, owner: &str, name: &str, number: u64
     Ok(call.page(found.collect()))
 }
 
-pub(crate) fn repository_comments(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn repository_comments(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     let here = call.state.repository(&full_name)?;
     // Documented for single issues; of this list GitHub documents 404 alone.
@@ -129,17 +129,17 @@ pub(crate) fn repository_comments(call: &mut Call<'_>, owner: &str, name: &str) 
     Ok(call.page(found))
 }
 
-fn show_comment(call: &Call<'_>, here: &Repository, id: u64, status: u16) -> Answer {
+fn show_comment(call: &ForgeCall<'_>, here: &ForgeRepository, id: u64, status: u16) -> ApiResult {
     let comment = here.comments.get(&id).ok_or_else(ApiError::not_found)?;
     Ok(Reply::new(status, views::comment(call.state, here, comment)))
 }
 
-pub(crate) fn comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+pub(crate) fn comment(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     show_comment(call, call.state.repository(&full_name)?, id, 200)
 }
 
-pub(crate) fn create_comment(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn create_comment(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     let by = call.account()?;
     let body = call.required_text("body")?.to_owned();
@@ -148,7 +148,7 @@ pub(crate) fn create_comment(call: &mut Call<'_>, owner: &str, name: &str, numbe
     show_comment(call, call.state.repository(&full_name)?, id, 201)
 }
 
-pub(crate) fn update_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+pub(crate) fn update_comment(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     let by = call.account()?;
     let body = call.required_text("body")?.to_owned();
@@ -156,7 +156,7 @@ pub(crate) fn update_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u
     show_comment(call, call.state.repository(&full_name)?, id, 200)
 }
 
-pub(crate) fn delete_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+pub(crate) fn delete_comment(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     let by = call.account()?;
     call.state.delete_comment(&full_name, id, &by)?;
@@ -182,7 +182,10 @@ pub(crate) enum Reactable {
     Comment(u64),
 }
 
-fn reactions_of<'a>(here: &'a mut Repository, on: &Reactable) -> Result<&'a mut Vec<Reaction>, ApiError> {
+fn reactions_of<'a>(
+    here: &'a mut ForgeRepository,
+    on: &Reactable,
+) -> Result<&'a mut Vec<Reaction>, ApiError> {
     match on {
         Reactable::Issue(number) => Ok(&mut here.issue_mut(*number)?.reactions),
         Reactable::Comment(id) => {
@@ -191,7 +194,7 @@ fn reactions_of<'a>(here: &'a mut Repository, on: &Reactable) -> Result<&'a mut 
     }
 }
 
-pub(crate) fn reactions(call: &mut Call<'_>, owner: &str, name: &str, on: Reactable) -> Answer {
+pub(crate) fn reactions(call: &mut ForgeCall<'_>, owner: &str, name: &str, on: Reactable) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     let web = call.state.web.clone();
     let content = call.parameter("content").map(str::to_owned);
@@ -204,7 +207,7 @@ pub(crate) fn reactions(call: &mut Call<'_>, owner: &str, name: &str, on: Reacta
     Ok(call.page(items))
 }
 
-pub(crate) fn create_reaction(call: &mut Call<'_>, owner: &str, name: &str, on: Reactable) -> Answer {
+pub(crate) fn create_reaction(call: &mut ForgeCall<'_>, owner: &str, name: &str, on: Reactable) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     let by = call.account()?;
     let content = call.required_text("content")?;
@@ -226,12 +229,12 @@ pub(crate) fn create_reaction(call: &mut Call<'_>, owner: &str, name: &str, on: 
 }
 
 pub(crate) fn delete_reaction(
-    call: &mut Call<'_>,
+    call: &mut ForgeCall<'_>,
     owner: &str,
     name: &str,
     on: Reactable,
     id: u64,
-) -> Answer {
+) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_TALK)?;
     reactions_of(call.state.repository_mut(&full_name)?, &on)?.retain(|reaction| reaction.id != id);
     Ok(Reply::no_content())

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::call::{Answer, Call, Reply};
+use super::call::{ApiResult, ForgeCall, Reply};
 use crate::app_key::AppKey;
 use crate::clock::now;
 use crate::error::ApiError;
@@ -11,7 +11,7 @@ use crate::state::App;
 use crate::views;
 
 /// Makes the App. A code is good once.
-pub(crate) fn convert(call: &mut Call<'_>, code: &str) -> Answer {
+pub(crate) fn convert(call: &mut ForgeCall<'_>, code: &str) -> ApiResult {
     let state = &mut *call.state;
     let registration = state.registrations.remove(code).ok_or_else(ApiError::not_found)?;
     let owner = state.account(&registration.owner).cloned().unwrap_or_else(|_| state.app.owner.clone());

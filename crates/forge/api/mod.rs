@@ -16,7 +16,8 @@ mod sidebar;
 mod stacks;
 
 pub(crate) use self::call::{
-    Actor, Call, METADATA, Need, READ_CODE, READ_PULLS, READ_TALK, Reply, WRITE_CODE, WRITE_PULLS, permit,
+    Actor, ForgeCall, METADATA, PermissionNeed, READ_CODE, READ_PULLS, READ_TALK, Reply, WRITE_CODE,
+    WRITE_PULLS, permit,
 };
 pub(crate) use self::rate_limit::{REQUESTS_PER_HOUR, used};
 pub(crate) use self::routes::{is_api, route};

@@ -1,12 +1,12 @@
 //! What a person sees of themselves and of the App, with a token of their own.
 
-use super::call::{Actor, Answer, Call, Reply};
+use super::call::{Actor, ApiResult, ForgeCall, Reply};
 use super::installations::user;
 use crate::error::ApiError;
-use crate::state::{Account, Installation, Permission, State};
+use crate::state::{Account, AppInstallation, Permission, State};
 use crate::views;
 
-fn person(call: &Call<'_>) -> Result<Account, ApiError> {
+fn person(call: &ForgeCall<'_>) -> Result<Account, ApiError> {
     match call.actor {
         Actor::User(account) => Ok(account.clone()),
         Actor::Nobody => Err(ApiError::new(401, "Requires authentication")),
@@ -14,18 +14,18 @@ fn person(call: &Call<'_>) -> Result<Account, ApiError> {
     }
 }
 
-pub(crate) fn me(call: &mut Call<'_>) -> Answer {
+pub(crate) fn me(call: &mut ForgeCall<'_>) -> ApiResult {
     let account = person(call)?;
     user(call, &account.login)
 }
 
 /// Whether somebody can read a repository that an installation covers.
-fn reaches(state: &State, installation: &Installation, account: &Account) -> bool {
+fn reaches(state: &State, installation: &AppInstallation, account: &Account) -> bool {
     let covered = state.repositories.values().filter(|here| installation.covers(here));
     covered.map(|here| here.permission_of(&account.login)).any(|permission| permission >= Permission::Read)
 }
 
-pub(crate) fn installations(call: &mut Call<'_>) -> Answer {
+pub(crate) fn installations(call: &mut ForgeCall<'_>) -> ApiResult {
     let account = person(call)?;
     let state = &*call.state;
     let found = state.installations.values().filter(|one| reaches(state, one, &account));
@@ -33,7 +33,7 @@ pub(crate) fn installations(call: &mut Call<'_>) -> Answer {
     Ok(call.counted_page("installations", items))
 }
 
-pub(crate) fn repositories(call: &mut Call<'_>, id: u64) -> Answer {
+pub(crate) fn repositories(call: &mut ForgeCall<'_>, id: u64) -> ApiResult {
     let account = person(call)?;
     let state = &*call.state;
     let found = state.installations.get(&id).ok_or_else(ApiError::not_found)?;

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::call::{Actor, Answer, Call, MERGE_PULLS, READ_PULLS, Reply, WRITE_PULLS};
+use super::call::{Actor, ApiResult, ForgeCall, MERGE_PULLS, READ_PULLS, Reply, WRITE_PULLS};
 use crate::actions::{NewPull, check_length, merge_pull, refusal, size};
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{Issue, MergeMethod, Mergeability, Permission, Pull, ReviewState};
+use crate::state::{ForgeIssue, MergeMethod, Mergeability, Permission, Pull, ReviewState};
 use crate::store::parse_id;
 use crate::views;
 
@@ -14,12 +14,12 @@ fn text_field(body: &Value, field: &str) -> String {
     body[field].as_str().unwrap_or_default().to_owned()
 }
 
-pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn list(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let state = &*call.state;
     let here = state.repository(&full_name)?;
     let wanted = call.parameter("state").unwrap_or("open");
-    let mut found: Vec<(&Issue, &Pull)> = here
+    let mut found: Vec<(&ForgeIssue, &Pull)> = here
         .issues
         .values()
         .filter_map(|issue| issue.pull.as_ref().map(|pull| (issue, pull)))
@@ -45,19 +45,19 @@ pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     Ok(call.page_of(found, |(issue, pull)| views::pull_simple(state, here, issue, pull)))
 }
 
-pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn get(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     call.state.read_mergeability(&full_name, number)?;
     show(call, &full_name, number, 200)
 }
 
-fn show(call: &Call<'_>, full_name: &str, number: u64, status: u16) -> Answer {
+fn show(call: &ForgeCall<'_>, full_name: &str, number: u64, status: u16) -> ApiResult {
     let here = call.state.repository(full_name)?;
     let (issue, pull) = here.pull(number)?;
     Ok(Reply::new(status, views::pull(call.state, here, issue, pull)))
 }
 
-pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let author = call.account()?;
     let new = NewPull {
@@ -72,7 +72,7 @@ pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     show(call, &full_name, number, 201)
 }
 
-pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn update(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let by = call.account()?;
     let here = call.state.repository(&full_name)?;
@@ -143,7 +143,7 @@ fn patches(diff: &str) -> std::collections::BTreeMap<String, String> {
     found
 }
 
-pub(crate) fn files(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn files(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let here = call.state.repository(&full_name)?;
     let (_, pull) = here.pull(number)?;
@@ -161,7 +161,7 @@ pub(crate) fn files(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -
     Ok(call.page(items))
 }
 
-pub(crate) fn commits(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn commits(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let here = call.state.repository(&full_name)?;
     let (_, pull) = here.pull(number)?;
@@ -173,7 +173,7 @@ pub(crate) fn commits(call: &mut Call<'_>, owner: &str, name: &str, number: u64)
 }
 
 /// The pull requests that a commit belongs to.
-pub(crate) fn of_commit(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> Answer {
+pub(crate) fn of_commit(call: &mut ForgeCall<'_>, owner: &str, name: &str, sha: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let here = call.state.repository(&full_name)?;
     let commit = here
@@ -191,14 +191,14 @@ pub(crate) fn of_commit(call: &mut Call<'_>, owner: &str, name: &str, sha: &str)
     Ok(call.page(items))
 }
 
-pub(crate) fn reviews(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn reviews(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let here = call.state.repository(&full_name)?;
     let (_, pull) = here.pull(number)?;
     Ok(call.page(pull.reviews.iter().map(|review| views::review(here, number, review)).collect()))
 }
 
-pub(crate) fn create_review(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn create_review(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let by = call.account()?;
     let state = match call.text("event") {
@@ -215,7 +215,7 @@ pub(crate) fn create_review(call: &mut Call<'_>, owner: &str, name: &str, number
     Ok(Reply::ok(views::review(here, number, review)))
 }
 
-pub(crate) fn merge(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn merge(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, MERGE_PULLS)?;
     let by = call.account()?;
     let method = match call.text("merge_method") {
@@ -247,7 +247,7 @@ pub(crate) fn merge(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -
     })))
 }
 
-pub(crate) fn is_merged(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn is_merged(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let (_, pull) = call.state.repository(&full_name)?.pull(number)?;
     if pull.merged.is_some() { Ok(Reply::no_content()) } else { Err(ApiError::not_found()) }

@@ -1,25 +1,25 @@
 //! Releases: read alone.
 
-use super::call::{Answer, Call, READ_CODE, Reply};
+use super::call::{ApiResult, ForgeCall, READ_CODE, Reply};
 use crate::error::ApiError;
 use crate::views;
 
-pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn list(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     // The newest first.
     Ok(call.page_of(here.releases.iter().rev().collect(), |release| views::release(here, release)))
 }
 
-pub(crate) fn by_tag(call: &mut Call<'_>, owner: &str, name: &str, tag: &str) -> Answer {
+pub(crate) fn by_tag(call: &mut ForgeCall<'_>, owner: &str, name: &str, tag: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let release = here.releases.iter().find(|release| release.tag == tag);
     Ok(Reply::ok(views::release(here, release.ok_or_else(ApiError::not_found)?)))
 }
 
-/// What is said of a file; whoever takes bytes is led to where they are kept.
-pub(crate) fn asset(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+/// The description of a file; a request for its bytes is redirected.
+pub(crate) fn asset(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let found = here

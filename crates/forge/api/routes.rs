@@ -1,6 +1,6 @@
 //! The table of REST routes.
 
-use super::call::{Answer, Call, Reply};
+use super::call::{ApiResult, ForgeCall, Reply};
 use super::issues::Reactable;
 use super::{
     activity, checks, git_data, installations, issues, manifests, people, pulls, rate_limit, releases,
@@ -18,7 +18,7 @@ pub(crate) fn is_api(first: &str) -> bool {
 }
 
 /// Answers a request to the REST API; the segments are decoded.
-pub(crate) fn route(call: &mut Call<'_>, method: &str, path: &[&str]) -> Answer {
+pub(crate) fn route(call: &mut ForgeCall<'_>, method: &str, path: &[&str]) -> ApiResult {
     match (method, path) {
         ("GET", ["app"]) => installations::app(call),
         ("GET", ["app", "installations"]) => installations::installations(call),
@@ -46,7 +46,13 @@ pub(crate) fn route(call: &mut Call<'_>, method: &str, path: &[&str]) -> Answer 
     }
 }
 
-fn in_repository(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> Answer {
+fn in_repository(
+    call: &mut ForgeCall<'_>,
+    method: &str,
+    owner: &str,
+    name: &str,
+    path: &[&str],
+) -> ApiResult {
     match path {
         ["git", rest @ ..] => git(call, method, owner, name, rest),
         ["pulls", rest @ ..] => pulls(call, method, owner, name, rest),
@@ -75,7 +81,7 @@ fn in_repository(call: &mut Call<'_>, method: &str, owner: &str, name: &str, pat
     }
 }
 
-fn git(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> Answer {
+fn git(call: &mut ForgeCall<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> ApiResult {
     match (method, path) {
         ("POST", ["blobs"]) => git_data::create_blob(call, owner, name),
         ("GET", ["blobs", sha]) => git_data::blob(call, owner, name, sha),
@@ -98,7 +104,7 @@ fn git(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&str]
     }
 }
 
-fn pulls(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> Answer {
+fn pulls(call: &mut ForgeCall<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> ApiResult {
     match (method, path) {
         ("GET", []) => pulls::list(call, owner, name),
         ("POST", []) => pulls::create(call, owner, name),
@@ -116,7 +122,7 @@ fn pulls(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&st
     }
 }
 
-fn issues(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> Answer {
+fn issues(call: &mut ForgeCall<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> ApiResult {
     match (method, path) {
         ("GET", []) => issues::list(call, owner, name),
         ("POST", []) => issues::create(call, owner, name),
@@ -144,13 +150,13 @@ fn issues(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&s
 }
 
 fn reactions(
-    call: &mut Call<'_>,
+    call: &mut ForgeCall<'_>,
     method: &str,
     owner: &str,
     name: &str,
     on: Reactable,
     path: &[&str],
-) -> Answer {
+) -> ApiResult {
     match (method, path) {
         ("GET", []) => issues::reactions(call, owner, name, on),
         ("POST", []) => issues::create_reaction(call, owner, name, on),
@@ -159,7 +165,7 @@ fn reactions(
     }
 }
 
-fn check_runs(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> Answer {
+fn check_runs(call: &mut ForgeCall<'_>, method: &str, owner: &str, name: &str, path: &[&str]) -> ApiResult {
     match (method, path) {
         ("POST", []) => checks::create(call, owner, name),
         ("GET", [id]) => checks::get(call, owner, name, number(id)?),
@@ -169,7 +175,7 @@ fn check_runs(call: &mut Call<'_>, method: &str, owner: &str, name: &str, path: 
     }
 }
 
-fn commits(call: &mut Call<'_>, owner: &str, name: &str, path: &[&str]) -> Answer {
+fn commits(call: &mut ForgeCall<'_>, owner: &str, name: &str, path: &[&str]) -> ApiResult {
     match path {
         [] => git_data::commits(call, owner, name),
         [revision @ .., "check-runs"] => checks::of_commit(call, owner, name, &revision.join("/")),

@@ -1,23 +1,23 @@
-//! What stands beside an issue or pull request: labels, assignees, and whose review is asked for.
+//! The sidebar of an issue or pull request: labels, assignees, and requested reviews.
 
 use serde_json::Value;
 
-use super::call::{Actor, Answer, Call, READ_TALK, Reply, TRIAGE, WRITE_PULLS};
+use super::call::{Actor, ApiResult, ForgeCall, READ_TALK, Reply, TRIAGE, WRITE_PULLS};
 use crate::error::ApiError;
 use crate::state::{Account, Permission};
 use crate::views;
 
-fn show_labels(call: &Call<'_>, full_name: &str, number: u64) -> Answer {
+fn show_labels(call: &ForgeCall<'_>, full_name: &str, number: u64) -> ApiResult {
     let here = call.state.repository(full_name)?;
     Ok(Reply::ok(here.issue(number)?.labels.iter().map(|label| views::label(here, label)).collect()))
 }
 
-pub(crate) fn labels(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn labels(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_TALK)?;
     show_labels(call, &full_name, number)
 }
 
-pub(crate) fn add_labels(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn add_labels(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
     let labels = call.texts("labels");
@@ -30,18 +30,24 @@ pub(crate) fn add_labels(call: &mut Call<'_>, owner: &str, name: &str, number: u
     show_labels(call, &full_name, number)
 }
 
-pub(crate) fn remove_label(call: &mut Call<'_>, owner: &str, name: &str, number: u64, label: &str) -> Answer {
+pub(crate) fn remove_label(
+    call: &mut ForgeCall<'_>,
+    owner: &str,
+    name: &str,
+    number: u64,
+    label: &str,
+) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
     call.state.remove_label(&full_name, number, label, &by)?;
     show_labels(call, &full_name, number)
 }
 
-pub(crate) fn add_assignees(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn add_assignees(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
     for login in call.texts("assignees") {
-        // GitHub leaves out, without a word, whom it cannot assign.
+        // GitHub silently leaves out a login that it cannot assign.
         let Ok(account) = call.state.account(&login).cloned() else { continue };
         call.state.assign(&full_name, number, &account, &by)?;
     }
@@ -49,7 +55,7 @@ pub(crate) fn add_assignees(call: &mut Call<'_>, owner: &str, name: &str, number
     Ok(Reply::created(views::issue(here, here.issue(number)?)))
 }
 
-pub(crate) fn remove_assignees(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn remove_assignees(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
     for login in call.texts("assignees") {
@@ -60,7 +66,11 @@ pub(crate) fn remove_assignees(call: &mut Call<'_>, owner: &str, name: &str, num
 }
 
 /// The people and teams that a request names. One that is wrong makes GitHub refuse all of them.
-fn named(call: &Call<'_>, full_name: &str, number: u64) -> Result<(Vec<Account>, Vec<String>), ApiError> {
+fn named(
+    call: &ForgeCall<'_>,
+    full_name: &str,
+    number: u64,
+) -> Result<(Vec<Account>, Vec<String>), ApiError> {
     let here = call.state.repository(full_name)?;
     let (issue, _) = here.pull(number)?;
     let mut people = Vec::new();
@@ -80,7 +90,7 @@ fn named(call: &Call<'_>, full_name: &str, number: u64) -> Result<(Vec<Account>,
         }
     }
     let teams = call.texts("team_reviewers");
-    // Whoever may not see members sees no team, however much else they may do.
+    // A caller who may not see members sees no team, whatever their other rights.
     let sees_teams = match call.actor {
         Actor::Installation { permissions, .. } => permissions.contains_key("members"),
         _ => true,
@@ -94,13 +104,13 @@ fn named(call: &Call<'_>, full_name: &str, number: u64) -> Result<(Vec<Account>,
     Ok((people, teams))
 }
 
-fn show_pull(call: &Call<'_>, full_name: &str, number: u64) -> Result<Value, ApiError> {
+fn show_pull(call: &ForgeCall<'_>, full_name: &str, number: u64) -> Result<Value, ApiError> {
     let here = call.state.repository(full_name)?;
     let (issue, pull) = here.pull(number)?;
     Ok(views::pull_simple(call.state, here, issue, pull))
 }
 
-pub(crate) fn request_reviewers(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn request_reviewers(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let by = call.account()?;
     let (people, teams) = named(call, &full_name, number)?;
@@ -113,7 +123,7 @@ pub(crate) fn request_reviewers(call: &mut Call<'_>, owner: &str, name: &str, nu
     Ok(Reply::created(show_pull(call, &full_name, number)?))
 }
 
-pub(crate) fn remove_reviewers(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn remove_reviewers(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let by = call.account()?;
     let (people, teams) = named(call, &full_name, number)?;

@@ -1,14 +1,14 @@
 //! Stacks of pull requests, which a GitHub Enterprise Server does not know.
 
-use super::call::{Answer, Call, READ_PULLS, Reply, WRITE_PULLS};
+use super::call::{ApiResult, ForgeCall, READ_PULLS, Reply, WRITE_PULLS};
 use crate::error::ApiError;
 use crate::views;
 
-fn known(call: &Call<'_>) -> Result<(), ApiError> {
+fn known(call: &ForgeCall<'_>) -> Result<(), ApiError> {
     if call.state.enterprise.is_some() { Err(ApiError::not_found()) } else { Ok(()) }
 }
 
-pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn list(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     known(call)?;
     let here = call.state.repository(&full_name)?;
@@ -20,19 +20,19 @@ pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     Ok(call.page(items))
 }
 
-pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+pub(crate) fn get(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     known(call)?;
     show(call, &full_name, number, 200)
 }
 
-fn show(call: &Call<'_>, full_name: &str, number: u64, status: u16) -> Answer {
+fn show(call: &ForgeCall<'_>, full_name: &str, number: u64, status: u16) -> ApiResult {
     let here = call.state.repository(full_name)?;
     let stack = here.stacks.iter().find(|stack| stack.number == number).ok_or_else(ApiError::not_found)?;
     Ok(Reply::new(status, views::stack(here, stack)))
 }
 
-pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResult {
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     known(call)?;
     let by = call.account()?;

@@ -8,7 +8,7 @@ use super::error::ForgeError;
 use super::running::Forge;
 use crate::error::ApiError;
 use crate::signing;
-use crate::state::{Account, CheckRun, Issue, Pull, Repository};
+use crate::state::{Account, CheckRun, ForgeIssue, ForgeRepository, Pull};
 
 /// Where a pull request is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ pub struct StatusView {
     pub description: String,
 }
 
-fn pull_view(here: &Repository, issue: &Issue, pull: &Pull) -> PullView {
+fn pull_view(here: &ForgeRepository, issue: &ForgeIssue, pull: &Pull) -> PullView {
     let state = match (&pull.merged, issue.open) {
         (Some(_), _) => PullState::Merged,
         (None, true) => PullState::Open,
@@ -197,7 +197,7 @@ impl Forge {
     fn inspect<T>(
         &self,
         full_name: &str,
-        read: impl FnOnce(&Repository) -> Result<T, ForgeError>,
+        read: impl FnOnce(&ForgeRepository) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
         read(self.shared.lock().repository(full_name)?)
     }
@@ -216,7 +216,7 @@ impl Forge {
 
     /// The full names of all repositories.
     pub fn repositories(&self) -> Vec<String> {
-        self.shared.lock().repositories.values().map(Repository::full_name).collect()
+        self.shared.lock().repositories.values().map(ForgeRepository::full_name).collect()
     }
 
     /// All pull requests of a repository, open and closed, by number.
@@ -232,7 +232,7 @@ impl Forge {
     fn pulls_which(
         &self,
         full_name: &str,
-        are_meant: impl Fn(&Issue) -> bool,
+        are_meant: impl Fn(&ForgeIssue) -> bool,
     ) -> Result<Vec<PullView>, ForgeError> {
         self.inspect(full_name, |here| {
             let meant = here.issues.values().filter(|issue| are_meant(issue));
@@ -241,11 +241,11 @@ impl Forge {
         })
     }
 
-    /// All issues of a repository that are no pull requests, open and closed, by number.
+    /// All issues of a repository without pull requests, open and closed, by number.
     pub fn issues(&self, full_name: &str) -> Result<Vec<IssueView>, ForgeError> {
         self.inspect(full_name, |here| {
             let issues = here.issues.values().filter(|issue| issue.pull.is_none());
-            let view = |issue: &Issue| IssueView {
+            let view = |issue: &ForgeIssue| IssueView {
                 number: issue.number,
                 title: issue.title.clone(),
                 body: issue.body.clone().unwrap_or_default(),

@@ -7,7 +7,7 @@ use super::people::author_of;
 use super::running::Forge;
 use crate::clock::now;
 use crate::error::ApiError;
-use crate::state::{AutoMerge, CheckRun, MergeMethod, Protection, Status};
+use crate::state::{AutoMerge, CheckRun, ForgeStatus, MergeMethod, Protection};
 use crate::store::parse_id;
 
 impl Forge {
@@ -83,7 +83,7 @@ impl Forge {
             let id = state.fresh_id();
             let (context, state_word) = (context.to_owned(), status.to_owned());
             let (description, target_url) = (None, None);
-            let status = Status {
+            let status = ForgeStatus {
                 id,
                 commit,
                 state: state_word,

@@ -22,7 +22,7 @@ pub struct Options {
 pub struct Enterprise {
     /// Its version, as `x-github-enterprise-version` says it: `3.10.4`.
     pub version: String,
-    /// Where clients reach it, through whatever stands between: `https://ghe.example.com`. Its addresses begin so.
+    /// The address of clients, through any proxy: `https://ghe.example.com`. Its addresses begin so.
     pub web: String,
 }
 

@@ -12,10 +12,10 @@ use crate::clock::now;
 use crate::error::ApiError;
 use crate::random::random_secret;
 use crate::state::{
-    Account, AccountKind, BranchRule, Installation, MergeMethod, Permission, Repository, ReviewState,
-    Selection, State, Team, Token,
+    Account, AccountKind, AppInstallation, BearerToken, BranchRule, ForgeRepository, MergeMethod, Permission,
+    ReviewState, Selection, State, Team,
 };
-use crate::store::{Entry, NewCommit, Store, parse_id};
+use crate::store::{NewCommit, Store, StoredTreeEntry, parse_id};
 use crate::views;
 
 /// A change to one file.
@@ -53,7 +53,7 @@ fn add_account(state: &mut State, login: &str, kind: AccountKind) -> Account {
     state.accounts.entry(login.to_owned()).or_insert(account).clone()
 }
 
-fn sender(state: &State, installation: &Installation) -> Account {
+fn sender(state: &State, installation: &AppInstallation) -> Account {
     // Somebody who administers the account; a person where there is one.
     let person = state.accounts.values().find(|account| account.kind == AccountKind::User);
     person.unwrap_or(&installation.account).clone()
@@ -93,7 +93,7 @@ impl Forge {
         self.act(|state| {
             let account = state.account(login)?.clone();
             let token = random_secret("ghp_");
-            state.tokens.insert(token.clone(), Token::User(account));
+            state.tokens.insert(token.clone(), BearerToken::User(account));
             Ok(token)
         })
     }
@@ -138,7 +138,8 @@ impl Forge {
         self.act(|state| {
             let account = state.account(account)?.clone();
             let id = state.fresh_id();
-            let installation = Installation { id, account, selection, suspended: false, created_at: now() };
+            let installation =
+                AppInstallation { id, account, selection, suspended: false, created_at: now() };
             let by = sender(state, &installation);
             let covered: Vec<_> =
                 state.repositories.values().filter(|here| installation.covers(here)).collect();
@@ -454,7 +455,7 @@ impl Forge {
         })
     }
 
-    /// Hides a comment, as whoever moderates does: its text stays, and is folded away.
+    /// Hides a comment, as a moderator does: its text stays, and is folded away.
     pub fn minimize_comment(&self, full_name: &str, comment: u64) -> Result<(), ForgeError> {
         self.act(|state| {
             let here = state.repository_mut(full_name)?;
@@ -539,7 +540,7 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
     };
     let id = state.fresh_id();
     let store = Store::create(&state.folder.join(format!("{id}.git")), "main")?;
-    let repository = Repository {
+    let repository = ForgeRepository {
         id,
         owner,
         name: name.to_owned(),
@@ -573,7 +574,7 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
 }
 
 fn write_commit(
-    here: &Repository,
+    here: &ForgeRepository,
     parent: Option<gix::ObjectId>,
     author: &Account,
     message: &str,
@@ -585,7 +586,8 @@ fn write_commit(
     for edit in edits {
         changes.push(match edit {
             Edit::Write { path, content } => {
-                let entry = Entry { mode: "100644".to_owned(), id: store.write(Kind::Blob, content)? };
+                let entry =
+                    StoredTreeEntry { mode: "100644".to_owned(), id: store.write(Kind::Blob, content)? };
                 (path.clone(), Some(entry))
             }
             Edit::Remove { path } => (path.clone(), None),

@@ -3,7 +3,7 @@
 use super::error::ForgeError;
 use super::running::Forge;
 use crate::clock::now;
-use crate::state::{Asset, Release};
+use crate::state::{Asset, ForgeRelease};
 
 impl Forge {
     /// Publishes a release with these files. One whose tag holds a `-` is a pre-release. An earlier one of that tag is
@@ -21,7 +21,7 @@ impl Forge {
             let id = state.fresh_id();
             assets.push(Asset { id, name: (*name).to_owned(), content: content.to_vec() });
         }
-        let release = Release {
+        let release = ForgeRelease {
             id: state.fresh_id(),
             tag: tag.to_owned(),
             prerelease: tag.contains('-'),

@@ -12,11 +12,11 @@ use crate::deliver::deliver;
 use crate::error::ApiError;
 use crate::faults::{Fault, Faults, Matching, Strike, Struck};
 use crate::log::{Exchange, Log};
-use crate::outbox::{Delivery, Order, Outbox};
+use crate::outbox::{Delivery, DeliveryOrder, Outbox};
 use crate::random::random_secret;
 use crate::server::serve;
-use crate::shared::Shared;
-use crate::state::{Account, AccountKind, App, State, Token};
+use crate::shared::SharedState;
+use crate::state::{Account, AccountKind, App, BearerToken, State};
 
 /// What the App's operator knows.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub struct AppCredentials {
 
 /// A running forge; it ends when this is dropped.
 pub struct Forge {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedState>,
     url: String,
     runtime: Option<tokio::runtime::Runtime>,
     _folder: tempfile::TempDir,
@@ -80,7 +80,7 @@ impl Forge {
             mergeability_reads: options.mergeability_reads,
             welcome: String::new(),
         };
-        let shared = Arc::new(Shared::new(state));
+        let shared = Arc::new(SharedState::new(state));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("forge")
@@ -138,7 +138,8 @@ impl Forge {
 
     /// Takes all tokens of a person back.
     pub fn revoke_tokens_of(&self, login: &str) {
-        let is_theirs = |token: &Token| matches!(token, Token::User(account) if account.login == login);
+        let is_theirs =
+            |token: &BearerToken| matches!(token, BearerToken::User(account) if account.login == login);
         self.shared.lock().tokens.retain(|_, token| !is_theirs(token));
     }
 
@@ -171,7 +172,7 @@ impl Forge {
     }
 
     /// Sends what was held back, in the order asked for.
-    pub fn resume_deliveries(&self, order: Order) {
+    pub fn resume_deliveries(&self, order: DeliveryOrder) {
         let mut state = self.shared.lock();
         state.outbox.reorder(order);
         state.outbox.paused = false;

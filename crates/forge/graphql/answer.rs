@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Document, Field, Selection};
+use super::document::{Document, GraphQlSelection, SelectedField};
 use super::project::{fields, project};
 use super::{document, mutations, nodes};
-use crate::api::Call;
+use crate::api::ForgeCall;
 
 /// Answers a query or mutation: always status 200 once the caller is known.
-pub(crate) fn answer(call: &mut Call<'_>) -> Value {
+pub(crate) fn answer(call: &mut ForgeCall<'_>) -> Value {
     let text = call.body["query"].as_str().unwrap_or_default().to_owned();
     let variables = match &call.body["variables"] {
         Value::Object(variables) => Value::Object(variables.clone()),
@@ -49,7 +49,7 @@ const WITH_MERGE_QUEUES: &[&str] =
 const UPDATE_REFS_PREVIEW: &str = "application/vnd.github.update-refs-preview+json";
 
 /// The error for the first field that the server has not, before anything is done.
-fn lacking(call: &Call<'_>, document: &Document) -> Option<Value> {
+fn lacking(call: &ForgeCall<'_>, document: &Document) -> Option<Value> {
     call.state.enterprise.as_ref()?;
     let mut selected = Vec::new();
     all_fields(&document.selections, &mut selected);
@@ -68,15 +68,15 @@ fn lacking(call: &Call<'_>, document: &Document) -> Option<Value> {
     }))
 }
 
-fn all_fields<'a>(selections: &'a [Selection], found: &mut Vec<&'a Field>) {
+fn all_fields<'a>(selections: &'a [GraphQlSelection], found: &mut Vec<&'a SelectedField>) {
     for selection in selections {
         match selection {
-            Selection::Field(field) => {
+            GraphQlSelection::Field(field) => {
                 found.push(field);
                 all_fields(&field.selections, found);
             }
-            Selection::Inline(_, inner) => all_fields(inner, found),
-            Selection::Spread(_) => {}
+            GraphQlSelection::Inline(_, inner) => all_fields(inner, found),
+            GraphQlSelection::Spread(_) => {}
         }
     }
 }

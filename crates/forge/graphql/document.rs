@@ -8,25 +8,25 @@ use serde_json::{Map, Value, json};
 
 /// A selected field, or a fragment whose fields are selected.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Selection {
-    Field(Field),
+pub(crate) enum GraphQlSelection {
+    Field(SelectedField),
     /// An inline fragment with its type condition.
-    Inline(Option<String>, Vec<Selection>),
+    Inline(Option<String>, Vec<GraphQlSelection>),
     /// The name of a fragment.
     Spread(String),
 }
 
 /// A selected field.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct SelectedField {
     pub(crate) alias: Option<String>,
     pub(crate) name: String,
     /// Arguments with variables put in.
     pub(crate) arguments: Map<String, Value>,
-    pub(crate) selections: Vec<Selection>,
+    pub(crate) selections: Vec<GraphQlSelection>,
 }
 
-impl Field {
+impl SelectedField {
     pub(crate) fn key(&self) -> &str {
         self.alias.as_deref().unwrap_or(&self.name)
     }
@@ -36,9 +36,9 @@ impl Field {
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) is_mutation: bool,
-    pub(crate) selections: Vec<Selection>,
+    pub(crate) selections: Vec<GraphQlSelection>,
     /// Fragments by name: type condition and fields.
-    pub(crate) fragments: BTreeMap<String, (String, Vec<Selection>)>,
+    pub(crate) fragments: BTreeMap<String, (String, Vec<GraphQlSelection>)>,
 }
 
 /// Reads a document, with variables put in.
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str, variables: &Value) -> Result<Document, String> {
     let mut document = Document { is_mutation: false, selections: Vec::new(), fragments: BTreeMap::new() };
     while let Some(token) = parser.peek().cloned() {
         match token {
-            Token::Name(word) if word == "fragment" => {
+            GraphQlToken::Name(word) if word == "fragment" => {
                 parser.next();
                 let name = parser.name()?;
                 parser.name()?;
@@ -55,10 +55,10 @@ pub(crate) fn parse(text: &str, variables: &Value) -> Result<Document, String> {
                 let selections = parser.selections()?;
                 document.fragments.insert(name, (condition, selections));
             }
-            Token::Name(word) => {
+            GraphQlToken::Name(word) => {
                 parser.next();
                 document.is_mutation = word == "mutation";
-                if matches!(parser.peek(), Some(Token::Name(_))) {
+                if matches!(parser.peek(), Some(GraphQlToken::Name(_))) {
                     parser.next();
                 }
                 parser.variable_definitions()?;
@@ -71,7 +71,7 @@ pub(crate) fn parse(text: &str, variables: &Value) -> Result<Document, String> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum GraphQlToken {
     Name(String),
     Text(String),
     Number(String),
@@ -79,7 +79,7 @@ enum Token {
     Spread,
 }
 
-fn tokens(text: &str) -> Result<Vec<Token>, String> {
+fn tokens(text: &str) -> Result<Vec<GraphQlToken>, String> {
     let mut found = Vec::new();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -89,24 +89,24 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             '.' => {
                 chars.next();
                 chars.next();
-                found.push(Token::Spread);
+                found.push(GraphQlToken::Spread);
             }
-            '"' => found.push(Token::Text(string(&mut chars)?)),
+            '"' => found.push(GraphQlToken::Text(string(&mut chars)?)),
             c if c.is_ascii_alphabetic() || c == '_' => {
                 let mut word = String::from(c);
                 while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
                     word.push(c);
                 }
-                found.push(Token::Name(word));
+                found.push(GraphQlToken::Name(word));
             }
             c if c.is_ascii_digit() || c == '-' => {
                 let mut digits = String::from(c);
                 while let Some(c) = chars.next_if(|c| c.is_ascii_digit() || ".eE+-".contains(*c)) {
                     digits.push(c);
                 }
-                found.push(Token::Number(digits));
+                found.push(GraphQlToken::Number(digits));
             }
-            c if "{}()[]:$!=@|&".contains(c) => found.push(Token::Sign(c)),
+            c if "{}()[]:$!=@|&".contains(c) => found.push(GraphQlToken::Sign(c)),
             other => return Err(format!("Expected a token, found {other:?}")),
         }
     }
@@ -139,24 +139,24 @@ fn string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<String
 }
 
 struct Parser {
-    tokens: Vec<Token>,
+    tokens: Vec<GraphQlToken>,
     at: usize,
     variables: Value,
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Token> {
+    fn peek(&self) -> Option<&GraphQlToken> {
         self.tokens.get(self.at)
     }
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<GraphQlToken> {
         let token = self.peek().cloned();
         self.at += 1;
         token
     }
 
     fn take(&mut self, sign: char) -> bool {
-        let found = self.peek() == Some(&Token::Sign(sign));
+        let found = self.peek() == Some(&GraphQlToken::Sign(sign));
         self.at += usize::from(found);
         found
     }
@@ -167,7 +167,7 @@ impl Parser {
 
     fn name(&mut self) -> Result<String, String> {
         match self.next() {
-            Some(Token::Name(name)) => Ok(name),
+            Some(GraphQlToken::Name(name)) => Ok(name),
             other => Err(format!("Expected NAME, actual: {other:?}")),
         }
     }
@@ -181,7 +181,7 @@ impl Parser {
             self.expect('$')?;
             let name = self.name()?;
             self.expect(':')?;
-            while matches!(self.peek(), Some(Token::Name(_) | Token::Sign('[' | ']' | '!'))) {
+            while matches!(self.peek(), Some(GraphQlToken::Name(_) | GraphQlToken::Sign('[' | ']' | '!'))) {
                 self.next();
             }
             if self.take('=') {
@@ -194,7 +194,7 @@ impl Parser {
         Ok(())
     }
 
-    fn selections(&mut self) -> Result<Vec<Selection>, String> {
+    fn selections(&mut self) -> Result<Vec<GraphQlSelection>, String> {
         self.expect('{')?;
         let mut found = Vec::new();
         while !self.take('}') {
@@ -203,20 +203,20 @@ impl Parser {
         Ok(found)
     }
 
-    fn selection(&mut self) -> Result<Selection, String> {
-        if self.peek() == Some(&Token::Spread) {
+    fn selection(&mut self) -> Result<GraphQlSelection, String> {
+        if self.peek() == Some(&GraphQlToken::Spread) {
             self.next();
             return match self.peek().cloned() {
-                Some(Token::Name(word)) if word == "on" => {
+                Some(GraphQlToken::Name(word)) if word == "on" => {
                     self.next();
                     let condition = self.name()?;
-                    Ok(Selection::Inline(Some(condition), self.selections()?))
+                    Ok(GraphQlSelection::Inline(Some(condition), self.selections()?))
                 }
-                Some(Token::Name(name)) => {
+                Some(GraphQlToken::Name(name)) => {
                     self.next();
-                    Ok(Selection::Spread(name))
+                    Ok(GraphQlSelection::Spread(name))
                 }
-                _ => Ok(Selection::Inline(None, self.selections()?)),
+                _ => Ok(GraphQlSelection::Inline(None, self.selections()?)),
             };
         }
         let first = self.name()?;
@@ -229,24 +229,25 @@ impl Parser {
                 arguments.insert(argument, self.value()?);
             }
         }
-        let selections = if self.peek() == Some(&Token::Sign('{')) { self.selections()? } else { Vec::new() };
-        Ok(Selection::Field(Field { alias, name, arguments, selections }))
+        let selections =
+            if self.peek() == Some(&GraphQlToken::Sign('{')) { self.selections()? } else { Vec::new() };
+        Ok(GraphQlSelection::Field(SelectedField { alias, name, arguments, selections }))
     }
 
     fn value(&mut self) -> Result<Value, String> {
         match self.next() {
-            Some(Token::Sign('$')) => {
+            Some(GraphQlToken::Sign('$')) => {
                 let name = self.name()?;
                 Ok(self.variables.get(&name).cloned().unwrap_or(Value::Null))
             }
-            Some(Token::Sign('[')) => {
+            Some(GraphQlToken::Sign('[')) => {
                 let mut items = Vec::new();
                 while !self.take(']') {
                     items.push(self.value()?);
                 }
                 Ok(Value::Array(items))
             }
-            Some(Token::Sign('{')) => {
+            Some(GraphQlToken::Sign('{')) => {
                 let mut fields = Map::new();
                 while !self.take('}') {
                     let name = self.name()?;
@@ -255,11 +256,11 @@ impl Parser {
                 }
                 Ok(Value::Object(fields))
             }
-            Some(Token::Text(text)) => Ok(json!(text)),
-            Some(Token::Number(digits)) => {
+            Some(GraphQlToken::Text(text)) => Ok(json!(text)),
+            Some(GraphQlToken::Number(digits)) => {
                 serde_json::from_str(&digits).map_err(|_| format!("{digits} is not a number"))
             }
-            Some(Token::Name(word)) => Ok(match word.as_str() {
+            Some(GraphQlToken::Name(word)) => Ok(match word.as_str() {
                 "true" => json!(true),
                 "false" => json!(false),
                 "null" => Value::Null,
@@ -272,7 +273,7 @@ impl Parser {
 
 #[cfg(test)]
 mod tests {
-    use super::{Selection, parse};
+    use super::{GraphQlSelection, parse};
     use serde_json::json;
 
     #[test]
@@ -285,7 +286,7 @@ mod tests {
         let document = parse(text, &json!({"input": {"repositoryId": "R_1"}})).unwrap();
         assert!(document.is_mutation);
         assert_eq!(document.fragments["More"].0, "UpdateRefsPayload");
-        let [Selection::Field(field)] = document.selections.as_slice() else { panic!("{document:?}") };
+        let [GraphQlSelection::Field(field)] = document.selections.as_slice() else { panic!("{document:?}") };
         assert_eq!((field.key(), field.name.as_str()), ("moved", "updateRefs"));
         let arguments = json!({"input": {"repositoryId": "R_1"}, "n": 3, "list": ["A", "b\n"]});
         assert_eq!(json!(field.arguments), arguments);

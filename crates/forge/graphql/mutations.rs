@@ -3,17 +3,17 @@
 use gix::ObjectId;
 use serde_json::{Value, json};
 
-use super::document::Field;
+use super::document::SelectedField;
 use super::error::GraphQlError;
 use super::nodes::{pull_by_id, pull_request, repository_by_id, require};
 use crate::actions::unmet;
-use crate::api::{Call, WRITE_CODE, WRITE_PULLS};
+use crate::api::{ForgeCall, WRITE_CODE, WRITE_PULLS};
 use crate::clock::now;
 use crate::state::{AutoMerge, MergeMethod};
 use crate::store::parse_id;
 
 /// Performs one mutation and answers with its complete payload.
-pub(super) fn mutate(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQlError> {
+pub(super) fn mutate(call: &mut ForgeCall<'_>, field: &SelectedField) -> Result<Value, GraphQlError> {
     let input = field.arguments.get("input").cloned().unwrap_or_default();
     match field.name.as_str() {
         "updateRefs" => update_refs(call, &input),
@@ -46,7 +46,7 @@ fn is_nothing(text: &str) -> bool {
 }
 
 /// Moves references, all or none; one that is not at its `beforeOid` refuses them all.
-fn update_refs(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
+fn update_refs(call: &mut ForgeCall<'_>, input: &Value) -> Result<Value, GraphQlError> {
     let id = input["repositoryId"].as_str().unwrap_or_default();
     let full_name = repository_by_id(call.state, id)?.full_name();
     require(call.state, call.actor, &full_name, WRITE_CODE)?;
@@ -91,14 +91,14 @@ fn update_refs(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError
     Ok(json!({"__typename": "UpdateRefsPayload", "clientMutationId": input["clientMutationId"]}))
 }
 
-fn target(call: &Call<'_>, input: &Value) -> Result<(String, u64), GraphQlError> {
+fn target(call: &ForgeCall<'_>, input: &Value) -> Result<(String, u64), GraphQlError> {
     let (full_name, number) = pull_by_id(call.state, input["pullRequestId"].as_str().unwrap_or_default())?;
     require(call.state, call.actor, &full_name, WRITE_PULLS)?;
     Ok((full_name, number))
 }
 
 fn payload(
-    call: &Call<'_>,
+    call: &ForgeCall<'_>,
     name: &str,
     full_name: &str,
     number: u64,
@@ -113,7 +113,7 @@ fn payload(
     }))
 }
 
-fn draft(call: &mut Call<'_>, input: &Value, draft: bool) -> Result<Value, GraphQlError> {
+fn draft(call: &mut ForgeCall<'_>, input: &Value, draft: bool) -> Result<Value, GraphQlError> {
     let (full_name, number) = target(call, input)?;
     let by = call.account()?;
     call.state.set_draft(&full_name, number, &by, draft)?;
@@ -123,7 +123,12 @@ fn draft(call: &mut Call<'_>, input: &Value, draft: bool) -> Result<Value, Graph
 }
 
 /// The head that is meant has to be the one that is there.
-fn expect_head(call: &Call<'_>, full_name: &str, number: u64, input: &Value) -> Result<(), GraphQlError> {
+fn expect_head(
+    call: &ForgeCall<'_>,
+    full_name: &str,
+    number: u64,
+    input: &Value,
+) -> Result<(), GraphQlError> {
     let (_, pull) = call.state.repository(full_name)?.pull(number)?;
     match input["expectedHeadOid"].as_str() {
         Some(expected) if parse_id(expected) != Some(pull.head) => {
@@ -133,14 +138,19 @@ fn expect_head(call: &Call<'_>, full_name: &str, number: u64, input: &Value) -> 
     }
 }
 
-fn queue_entry(call: &Call<'_>, name: &str, full_name: &str, number: u64) -> Result<Value, GraphQlError> {
+fn queue_entry(
+    call: &ForgeCall<'_>,
+    name: &str,
+    full_name: &str,
+    number: u64,
+) -> Result<Value, GraphQlError> {
     let here = call.state.repository(full_name)?;
     let (issue, pull) = here.pull(number)?;
     let entry = pull_request(here, issue, pull)["mergeQueueEntry"].clone();
     Ok(json!({"__typename": name, "clientMutationId": null, "mergeQueueEntry": entry}))
 }
 
-fn enqueue(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
+fn enqueue(call: &mut ForgeCall<'_>, input: &Value) -> Result<Value, GraphQlError> {
     let (full_name, number) = target(call, input)?;
     require(call.state, call.actor, &full_name, WRITE_CODE)?;
     let by = call.account()?;
@@ -162,7 +172,7 @@ fn enqueue(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
     queue_entry(call, "EnqueuePullRequestPayload", &full_name, number)
 }
 
-fn dequeue(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
+fn dequeue(call: &mut ForgeCall<'_>, input: &Value) -> Result<Value, GraphQlError> {
     let (full_name, number) = pull_by_id(call.state, input["id"].as_str().unwrap_or_default())?;
     require(call.state, call.actor, &full_name, WRITE_PULLS)?;
     require(call.state, call.actor, &full_name, WRITE_CODE)?;
@@ -171,7 +181,7 @@ fn dequeue(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError> {
     queue_entry(call, "DequeuePullRequestPayload", &full_name, number)
 }
 
-fn auto_merge(call: &mut Call<'_>, input: &Value, enable: bool) -> Result<Value, GraphQlError> {
+fn auto_merge(call: &mut ForgeCall<'_>, input: &Value, enable: bool) -> Result<Value, GraphQlError> {
     let (full_name, number) = target(call, input)?;
     require(call.state, call.actor, &full_name, WRITE_CODE)?;
     let by = call.account()?;

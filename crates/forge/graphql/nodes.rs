@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Field, Selection};
+use super::document::{GraphQlSelection, SelectedField};
 use super::error::GraphQlError;
-use crate::actions::{Reported, merge_state, reported, verdicts};
-use crate::api::{Actor, Call, METADATA, Need, READ_PULLS, READ_TALK, permit};
+use crate::actions::{RequiredCheck, merge_state, reported, verdicts};
+use crate::api::{Actor, ForgeCall, METADATA, PermissionNeed, READ_PULLS, READ_TALK, permit};
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
 use crate::state::{
-    Account, AccountKind, CheckRun, Comment, Issue, MergeMethod, Mergeability, Pull, Repository, ReviewState,
-    State,
+    Account, AccountKind, CheckRun, Comment, ForgeIssue, ForgeRepository, MergeMethod, Mergeability, Pull,
+    ReviewState, State,
 };
 
 /// Answers one field of a query with a complete object.
-pub(super) fn query(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQlError> {
+pub(super) fn query(call: &mut ForgeCall<'_>, field: &SelectedField) -> Result<Value, GraphQlError> {
     let text = |name: &str| field.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     match field.name.as_str() {
         "viewer" => Ok(account(&call.account()?, &call.state.web)),
@@ -31,12 +31,12 @@ pub(super) fn query(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQl
                 GraphQlError::new("NOT_FOUND", message)
             };
             let name = call.repository(text("owner"), text("name"), METADATA).map_err(missing)?;
-            Ok(repository(call.state.repository(&name)?, &Asked::below(&field.selections)))
+            Ok(repository(call.state.repository(&name)?, &RepositoryFields::below(&field.selections)))
         }
-        "node" => node(call, text("id"), &Asked::below(&field.selections)),
+        "node" => node(call, text("id"), &RepositoryFields::below(&field.selections)),
         "nodes" => {
             let ids = field.arguments.get("ids").and_then(Value::as_array).cloned().unwrap_or_default();
-            let asked = Asked::below(&field.selections);
+            let asked = RepositoryFields::below(&field.selections);
             ids.iter().map(|id| node(call, id.as_str().unwrap_or_default(), &asked)).collect()
         }
         other => {
@@ -50,9 +50,9 @@ fn unresolved(id: &str) -> GraphQlError {
     GraphQlError::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{id}'"))
 }
 
-/// What of a repository a query asks for: nothing else is looked at, of which there may be much.
+/// The fields of a repository that a query asks for: nothing else is read, of which there may be much.
 #[derive(Default)]
-struct Asked {
+struct RepositoryFields {
     /// References and what they point at.
     references: bool,
     /// All pull requests.
@@ -65,25 +65,25 @@ struct Asked {
     mergeability: bool,
 }
 
-impl Asked {
-    fn below(selections: &[Selection]) -> Self {
+impl RepositoryFields {
+    fn below(selections: &[GraphQlSelection]) -> Self {
         let mut asked = Self::default();
         asked.add(selections);
         asked
     }
 
-    fn add(&mut self, selections: &[Selection]) {
+    fn add(&mut self, selections: &[GraphQlSelection]) {
         for selection in selections {
             let field = match selection {
-                Selection::Inline(_, inner) => {
+                GraphQlSelection::Inline(_, inner) => {
                     self.add(inner);
                     continue;
                 }
-                Selection::Spread(_) => {
+                GraphQlSelection::Spread(_) => {
                     (self.references, self.pulls) = (true, true);
                     continue;
                 }
-                Selection::Field(field) => field,
+                GraphQlSelection::Field(field) => field,
             };
             let argument = |name: &str| field.arguments.get(name);
             match field.name.as_str() {
@@ -100,7 +100,7 @@ impl Asked {
     }
 
     /// The numbers of the pull requests that are shown.
-    fn shown(&self, here: &Repository) -> BTreeSet<u64> {
+    fn shown(&self, here: &ForgeRepository) -> BTreeSet<u64> {
         let pulls = || here.issues.values().filter_map(|issue| Some((issue.number, issue.pull.as_ref()?)));
         if self.pulls {
             return pulls().map(|(number, _)| number).collect();
@@ -117,18 +117,18 @@ impl Asked {
 struct AskedHead {
     head: String,
     base: Option<String>,
-    /// No more than these are looked at; one more than are shown, since a page says whether there are others.
+    /// The limit of items read; one more than are shown, since a page says whether there are others.
     most: usize,
 }
 
 impl AskedHead {
-    fn of(field: &Field) -> Option<Self> {
+    fn of(field: &SelectedField) -> Option<Self> {
         let argument = |name: &str| field.arguments.get(name).filter(|value| !value.is_null());
         let text = |name: &str| argument(name).and_then(Value::as_str).map(str::to_owned);
         let order = argument("orderBy");
         let is_newest_first =
             order.is_some_and(|order| order["field"] == "CREATED_AT" && order["direction"] == "DESC");
-        let counts = |selection: &Selection| matches!(selection, Selection::Field(field) if field.name == "totalCount");
+        let counts = |selection: &GraphQlSelection| matches!(selection, GraphQlSelection::Field(field) if field.name == "totalCount");
         let is_first_page = is_newest_first
             && ["states", "after", "last"].iter().all(|name| argument(name).is_none())
             && !field.selections.iter().any(counts);
@@ -142,7 +142,7 @@ impl AskedHead {
     }
 }
 
-fn node(call: &mut Call<'_>, id: &str, asked: &Asked) -> Result<Value, GraphQlError> {
+fn node(call: &mut ForgeCall<'_>, id: &str, asked: &RepositoryFields) -> Result<Value, GraphQlError> {
     if let Ok((full_name, number)) = pull_by_id(call.state, id) {
         if asked.mergeability {
             call.state.read_mergeability(&full_name, number)?;
@@ -166,14 +166,15 @@ fn node(call: &mut Call<'_>, id: &str, asked: &Asked) -> Result<Value, GraphQlEr
 }
 
 /// The issue with a node id, and its repository.
-fn issue_by_id<'a>(state: &'a State, id: &str) -> Option<(&'a Repository, &'a Issue)> {
+fn issue_by_id<'a>(state: &'a State, id: &str) -> Option<(&'a ForgeRepository, &'a ForgeIssue)> {
     let number: u64 = id.strip_prefix("I_")?.parse().ok()?;
-    let of =
-        |here: &'a Repository| here.issues.values().find(|issue| issue.id == number && issue.pull.is_none());
+    let of = |here: &'a ForgeRepository| {
+        here.issues.values().find(|issue| issue.id == number && issue.pull.is_none())
+    };
     state.repositories.values().find_map(|here| Some((here, of(here)?)))
 }
 
-fn issue(here: &Repository, issue: &Issue) -> Value {
+fn issue(here: &ForgeRepository, issue: &ForgeIssue) -> Value {
     let edit = |(at, (by, seconds)): (usize, &(Account, i64))| {
         json!({
             "__typename": "UserContentEdit",
@@ -204,12 +205,12 @@ fn issue(here: &Repository, issue: &Issue) -> Value {
 }
 
 /// The comment with a node id, and its repository.
-fn comment_by_id<'a>(state: &'a State, id: &str) -> Option<(&'a Repository, &'a Comment)> {
+fn comment_by_id<'a>(state: &'a State, id: &str) -> Option<(&'a ForgeRepository, &'a Comment)> {
     let number: u64 = id.strip_prefix("IC_")?.parse().ok()?;
     state.repositories.values().find_map(|here| Some((here, here.comments.get(&number)?)))
 }
 
-fn issue_comment(here: &Repository, comment: &Comment) -> Value {
+fn issue_comment(here: &ForgeRepository, comment: &Comment) -> Value {
     let edited = comment.edited.as_ref();
     json!({
         "__typename": "IssueComment",
@@ -227,7 +228,7 @@ fn issue_comment(here: &Repository, comment: &Comment) -> Value {
 }
 
 /// The repository with a node id.
-pub(super) fn repository_by_id<'a>(state: &'a State, id: &str) -> Result<&'a Repository, GraphQlError> {
+pub(super) fn repository_by_id<'a>(state: &'a State, id: &str) -> Result<&'a ForgeRepository, GraphQlError> {
     let number = id.strip_prefix("R_").and_then(|digits| digits.parse::<u64>().ok());
     let found = state.repositories.values().find(|here| Some(here.id) == number);
     found.ok_or_else(|| unresolved(id))
@@ -263,7 +264,7 @@ fn account(account: &Account, web: &str) -> Value {
     })
 }
 
-fn git_reference(here: &Repository, name: &str, id: gix::ObjectId) -> Value {
+fn git_reference(here: &ForgeRepository, name: &str, id: gix::ObjectId) -> Value {
     let (prefix, short) = match name.rfind('/').filter(|_| !name.starts_with("refs/heads/")) {
         Some(at) => name.split_at(at + 1),
         None => name.split_at("refs/heads/".len()),
@@ -277,7 +278,7 @@ fn git_reference(here: &Repository, name: &str, id: gix::ObjectId) -> Value {
     })
 }
 
-fn git_object(here: &Repository, id: gix::ObjectId) -> Value {
+fn git_object(here: &ForgeRepository, id: gix::ObjectId) -> Value {
     let mut object = json!({
         "__typename": "Commit",
         "id": format!("C_{id}"),
@@ -295,7 +296,7 @@ fn git_object(here: &Repository, id: gix::ObjectId) -> Value {
     object
 }
 
-fn repository(here: &Repository, asked: &Asked) -> Value {
+fn repository(here: &ForgeRepository, asked: &RepositoryFields) -> Value {
     let shown = asked.shown(here);
     let pulls: Vec<(u64, Value)> = shown
         .into_iter()
@@ -343,7 +344,7 @@ fn repository(here: &Repository, asked: &Asked) -> Value {
 }
 
 /// The latest verdicts of people who can write decide; comments do not count.
-fn review_decision(here: &Repository, pull: &Pull) -> Value {
+fn review_decision(here: &ForgeRepository, pull: &Pull) -> Value {
     let verdicts = verdicts(here, pull);
     let approved = verdicts.iter().filter(|(_, verdict)| *verdict == ReviewState::Approved).count();
     let has = |state: ReviewState| verdicts.iter().any(|(_, verdict)| *verdict == state);
@@ -371,7 +372,7 @@ fn opinions(pull: &Pull, reviews: &[Value]) -> Vec<Value> {
 }
 
 /// What was reported on a head, and what the base branch requires and nobody has reported.
-fn check_rollup(here: &Repository, pull: &Pull) -> Value {
+fn check_rollup(here: &ForgeRepository, pull: &Pull) -> Value {
     let required = &here.protection(&pull.base_branch).checks;
     let mut runs: BTreeMap<&str, &CheckRun> = BTreeMap::new();
     for run in here.checks.values().filter(|run| run.head == pull.head) {
@@ -394,10 +395,10 @@ fn check_rollup(here: &Repository, pull: &Pull) -> Value {
     for context in named.into_iter().filter(|name| !runs.contains_key(name.as_str())) {
         let is_there = here.statuses.iter().any(|one| one.commit == pull.head && one.context == *context);
         let state = match reported(here, pull, context) {
-            Reported::Passed => "SUCCESS",
-            Reported::Pending if is_there => "PENDING",
-            Reported::Pending => "EXPECTED",
-            Reported::Failed => "FAILURE",
+            RequiredCheck::Passed => "SUCCESS",
+            RequiredCheck::Pending if is_there => "PENDING",
+            RequiredCheck::Pending => "EXPECTED",
+            RequiredCheck::Failed => "FAILURE",
         };
         contexts.push(json!({
             "__typename": "StatusContext",
@@ -416,7 +417,7 @@ fn check_rollup(here: &Repository, pull: &Pull) -> Value {
 }
 
 /// A pull request with every field that can be asked for.
-pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+pub(super) fn pull_request(here: &ForgeRepository, issue: &ForgeIssue, pull: &Pull) -> Value {
     let state = match (&pull.merged, issue.open) {
         (Some(_), _) => "MERGED",
         (None, true) => "OPEN",
@@ -497,7 +498,7 @@ pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Val
         "latestOpinionatedReviews": {
             "__typename": "PullRequestReviewConnection", "nodes": opinions(pull, &reviews),
         },
-        "baseRepository": repository(here, &Asked::default()),
+        "baseRepository": repository(here, &RepositoryFields::default()),
         "commits": {
             "__typename": "PullRequestCommitConnection",
             "nodes": [{
@@ -520,6 +521,11 @@ pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Val
 }
 
 /// Whether the actor may write pull requests there.
-pub(super) fn require(state: &State, actor: &Actor, full_name: &str, need: Need) -> Result<(), ApiError> {
+pub(super) fn require(
+    state: &State,
+    actor: &Actor,
+    full_name: &str,
+    need: PermissionNeed,
+) -> Result<(), ApiError> {
     permit(state, actor, state.repository(full_name)?, need)
 }

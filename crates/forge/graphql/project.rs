@@ -2,21 +2,25 @@
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Document, Field, Selection};
+use super::document::{Document, GraphQlSelection, SelectedField};
 use super::error::GraphQlError;
 
 /// The fields selected on an object of a type, fragments resolved.
-pub(super) fn fields<'a>(document: &'a Document, selections: &'a [Selection], on: &str) -> Vec<&'a Field> {
+pub(super) fn fields<'a>(
+    document: &'a Document,
+    selections: &'a [GraphQlSelection],
+    on: &str,
+) -> Vec<&'a SelectedField> {
     let mut found = Vec::new();
     for selection in selections {
         match selection {
-            Selection::Field(field) => found.push(field),
-            Selection::Inline(condition, inner) => {
+            GraphQlSelection::Field(field) => found.push(field),
+            GraphQlSelection::Inline(condition, inner) => {
                 if condition.as_deref().is_none_or(|condition| applies(condition, on)) {
                     found.extend(fields(document, inner, on));
                 }
             }
-            Selection::Spread(name) => {
+            GraphQlSelection::Spread(name) => {
                 if let Some((condition, inner)) = document.fragments.get(name)
                     && applies(condition, on)
                 {
@@ -39,7 +43,11 @@ fn applies(condition: &str, on: &str) -> bool {
 }
 
 /// Cuts a complete object down to what was selected.
-pub(super) fn project(document: &Document, field: &Field, value: Value) -> Result<Value, GraphQlError> {
+pub(super) fn project(
+    document: &Document,
+    field: &SelectedField,
+    value: Value,
+) -> Result<Value, GraphQlError> {
     match value {
         Value::Array(items) => {
             items.into_iter().map(|item| project(document, field, item)).collect::<Result<_, _>>()
@@ -66,7 +74,7 @@ pub(super) fn project(document: &Document, field: &Field, value: Value) -> Resul
 
 /// Applies what connections have for arguments: filters by state and branch, an order, `first` and `last`, one by
 /// number or name.
-fn narrow(field: &Field, value: &Value) -> Value {
+fn narrow(field: &SelectedField, value: &Value) -> Value {
     let argument = |name: &str| field.arguments.get(name).filter(|value| !value.is_null());
     let Value::Object(whole) = value else { return value.clone() };
     // A look-up such as pullRequest(number: 3) is prepared as a map from key to object.

@@ -8,11 +8,11 @@ use super::{files, issue, pull, repository};
 use crate::actions::merge_pull;
 use crate::error::ApiError;
 use crate::http::{HttpRequest, HttpResponse};
-use crate::shared::Shared;
+use crate::shared::SharedState;
 use crate::state::{MergeMethod, State};
 use crate::url_encoding::{decode, parse_query};
 
-pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
+pub(crate) fn answer(shared: &SharedState, request: &HttpRequest) -> HttpResponse {
     let path: Vec<String> = request.path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let mut state = shared.lock();

@@ -15,7 +15,7 @@ pub(super) struct Annotation {
 }
 
 /// One file of a diff.
-struct File<'a> {
+struct DiffFile<'a> {
     path: &'a str,
     lines: Vec<&'a str>,
 }
@@ -39,13 +39,13 @@ pub(super) fn render(diff: &str, annotations: &[Annotation]) -> String {
     html
 }
 
-fn files(diff: &str) -> Vec<File<'_>> {
-    let mut files: Vec<File<'_>> = Vec::new();
+fn files(diff: &str) -> Vec<DiffFile<'_>> {
+    let mut files: Vec<DiffFile<'_>> = Vec::new();
     let mut in_head = false;
     for line in diff.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
             let path = names.split_once(" b/").map_or(names, |(_, path)| path);
-            files.push(File { path, lines: Vec::new() });
+            files.push(DiffFile { path, lines: Vec::new() });
             in_head = true;
             continue;
         }
@@ -57,7 +57,7 @@ fn files(diff: &str) -> Vec<File<'_>> {
     files
 }
 
-fn rows(html: &mut String, file: &File<'_>, annotations: &[Annotation]) {
+fn rows(html: &mut String, file: &DiffFile<'_>, annotations: &[Annotation]) {
     let (mut old, mut new) = (0_u64, 0_u64);
     for line in &file.lines {
         if line.starts_with("@@") {

@@ -7,7 +7,7 @@ use askama::Template;
 use super::layout::rendered;
 use super::page::{Page, Shown};
 use crate::error::ApiError;
-use crate::state::{Repository, State};
+use crate::state::{ForgeRepository, State};
 use crate::url_encoding::encode;
 
 #[derive(Template)]
@@ -23,7 +23,7 @@ use crate::url_encoding::encode;
 {% endfor %}</ul></div>
 {% endif %}"#
 )]
-struct Files<'a> {
+struct FilesView<'a> {
     name: &'a str,
     revision: &'a str,
     /// The folders on the way, with their paths.
@@ -58,12 +58,16 @@ pub(super) fn show(state: &State, full_name: &str, revision: &str, path: &str) -
     }
     let lines =
         text.as_ref().map(|text| text.lines().enumerate().map(|(index, line)| (index + 1, line)).collect());
-    let body = rendered(&Files { name: &name, revision: &revision, way, lines, entries })?;
+    let body = rendered(&FilesView { name: &name, revision: &revision, way, lines, entries })?;
     Ok(Page { title: if path.is_empty() { name.clone() } else { path.to_owned() }, body })
 }
 
 /// What a folder holds, with addresses: folders first.
-fn entries(here: &Repository, tree: gix::ObjectId, path: &str) -> Result<Vec<(String, String)>, ApiError> {
+fn entries(
+    here: &ForgeRepository,
+    tree: gix::ObjectId,
+    path: &str,
+) -> Result<Vec<(String, String)>, ApiError> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
     let (mut folders, mut files) = (BTreeSet::new(), BTreeSet::new());
     for (found, entry) in here.store.flatten(tree)? {

@@ -5,9 +5,9 @@ use askama::Template;
 use super::layout::rendered;
 use super::markdown;
 use super::page::{Page, Shown, time, visitor};
-use super::pull::{Note, reactions};
+use super::pull::{PullNote, reactions};
 use crate::error::ApiError;
-use crate::state::{Account, Issue, Repository, State};
+use crate::state::{Account, ForgeIssue, ForgeRepository, State};
 
 /// A box of a list of tasks as the renderer of Markdown writes it, open and ticked.
 const BOXES: [&str; 2] =
@@ -35,7 +35,7 @@ struct Show<'a> {
     author: &'a str,
     opened: String,
     text: String,
-    talk: Vec<Note<'a>>,
+    talk: Vec<PullNote<'a>>,
     visitor: Option<String>,
 }
 
@@ -72,14 +72,14 @@ pub(super) fn tick(
     state.edit_issue_body(full_name, number, by, &ticked)
 }
 
-fn issue(here: &Repository, number: u64) -> Result<&Issue, ApiError> {
+fn issue(here: &ForgeRepository, number: u64) -> Result<&ForgeIssue, ApiError> {
     here.issues.get(&number).filter(|issue| issue.pull.is_none()).ok_or_else(ApiError::not_found)
 }
 
-fn talk(here: &Repository, number: u64) -> Vec<Note<'_>> {
+fn talk(here: &ForgeRepository, number: u64) -> Vec<PullNote<'_>> {
     let comments = here.comments.values().filter(|comment| comment.issue == number);
     comments
-        .map(|comment| Note {
+        .map(|comment| PullNote {
             author: &comment.user.login,
             verb: "commented",
             at: time(comment.created_at),

@@ -25,14 +25,14 @@ use crate::error::ApiError;
 </body>
 </html>"#
 )]
-struct Layout<'a> {
+struct PageLayout<'a> {
     style: &'static str,
     title: &'a str,
     body: &'a str,
 }
 
 pub(super) fn page(page: &Page) -> String {
-    let layout = Layout { style: include_str!("style.css"), title: &page.title, body: &page.body };
+    let layout = PageLayout { style: include_str!("style.css"), title: &page.title, body: &page.body };
     layout.render().unwrap_or_default()
 }
 

@@ -2,9 +2,9 @@
 
 use crate::clock::{Seconds, rfc3339};
 use crate::error::ApiError;
-use crate::state::{Account, AccountKind, Issue, Permission, Pull, Repository, State};
+use crate::state::{Account, AccountKind, ForgeIssue, ForgeRepository, Permission, Pull, State};
 
-/// A page's title and what stands in it, in HTML.
+/// A page's title and its content, in HTML.
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) body: String,
@@ -14,7 +14,7 @@ pub(super) struct Page {
 pub(super) type Shown = Result<Page, ApiError>;
 
 /// The person who looks: the one who may do most here.
-pub(super) fn visitor(state: &State, here: &Repository) -> Result<Account, ApiError> {
+pub(super) fn visitor(state: &State, here: &ForgeRepository) -> Result<Account, ApiError> {
     let people = state.accounts.values().filter(|account| account.kind == AccountKind::User);
     let most = people.rev().max_by_key(|account| here.permission_of(&account.login));
     most.filter(|account| here.permission_of(&account.login) > Permission::None)
@@ -28,7 +28,7 @@ pub(super) fn time(at: Seconds) -> String {
 }
 
 /// Where a pull request is in its life.
-pub(super) fn state_name(issue: &Issue, pull: &Pull) -> &'static str {
+pub(super) fn state_name(issue: &ForgeIssue, pull: &Pull) -> &'static str {
     match (&pull.merged, issue.open) {
         (Some(_), _) => "merged",
         (None, true) if pull.draft => "draft",

@@ -8,7 +8,7 @@ use super::markdown;
 use super::page::{Page, Shown, state_name, time, visitor};
 use crate::error::ApiError;
 use crate::state::{
-    CheckRun, Issue, Mergeability, Permission, Pull, Reaction, Repository, ReviewState, State,
+    CheckRun, ForgeIssue, ForgeRepository, Mergeability, Permission, Pull, Reaction, ReviewState, State,
 };
 
 #[derive(Template)]
@@ -51,8 +51,8 @@ struct Show<'a> {
     base: &'a str,
     commit: String,
     text: String,
-    talk: Vec<Note<'a>>,
-    checks: Vec<Check<'a>>,
+    talk: Vec<PullNote<'a>>,
+    checks: Vec<CheckBadge<'a>>,
     visitor: Option<String>,
     is_open: bool,
     may_merge: bool,
@@ -64,7 +64,7 @@ struct Show<'a> {
 }
 
 /// A comment or a review.
-pub(super) struct Note<'a> {
+pub(super) struct PullNote<'a> {
     pub(super) author: &'a str,
     pub(super) verb: &'static str,
     pub(super) at: String,
@@ -72,7 +72,7 @@ pub(super) struct Note<'a> {
     pub(super) reactions: String,
 }
 
-struct Check<'a> {
+struct CheckBadge<'a> {
     name: &'a str,
     verdict: &'a str,
     title: &'a str,
@@ -89,7 +89,7 @@ pub(super) fn show(state: &mut State, full_name: &str, number: &str) -> Shown {
     let mergeability = if issue.open { Some(state.compute_mergeability(full_name, number)?) } else { None };
     let here = state.repository(full_name)?;
     let (issue, pull) = here.pull(number)?;
-    let checks: Vec<Check<'_>> =
+    let checks: Vec<CheckBadge<'_>> =
         here.checks.values().filter(|run| run.head == pull.head).map(check).collect();
     let patch = patch(here, pull)?;
     let annotations: Vec<Annotation> =
@@ -124,14 +124,14 @@ pub(super) fn show(state: &mut State, full_name: &str, number: &str) -> Shown {
     Ok(Page { title: format!("{} #{number}", issue.title), body })
 }
 
-fn patch(here: &Repository, pull: &Pull) -> Result<String, ApiError> {
+fn patch(here: &ForgeRepository, pull: &Pull) -> Result<String, ApiError> {
     let tip = here.branch(&pull.base_branch).filter(|_| pull.merged.is_none()).unwrap_or(pull.base);
     let base = here.store.merge_base(tip, pull.head)?.unwrap_or(tip);
     let tree = |id| here.store.known_commit(id).map(|commit| commit.tree);
     Ok(here.store.patch(tree(base)?, tree(pull.head)?)?)
 }
 
-fn standing(pull: &Pull, mergeability: Option<Mergeability>, checks: &[Check<'_>]) -> String {
+fn standing(pull: &Pull, mergeability: Option<Mergeability>, checks: &[CheckBadge<'_>]) -> String {
     if let Some(merged) = &pull.merged {
         return format!("{} merged this at {}.", merged.by.login, time(merged.at));
     }
@@ -155,9 +155,9 @@ fn standing(pull: &Pull, mergeability: Option<Mergeability>, checks: &[Check<'_>
     }
 }
 
-fn talk<'a>(here: &'a Repository, issue: &Issue, pull: &'a Pull) -> Vec<Note<'a>> {
+fn talk<'a>(here: &'a ForgeRepository, issue: &ForgeIssue, pull: &'a Pull) -> Vec<PullNote<'a>> {
     let comments = here.comments.values().filter(|comment| comment.issue == issue.number).map(|comment| {
-        let note = Note {
+        let note = PullNote {
             author: &comment.user.login,
             verb: "commented",
             at: time(comment.created_at),
@@ -174,7 +174,7 @@ fn talk<'a>(here: &'a Repository, issue: &Issue, pull: &'a Pull) -> Vec<Note<'a>
             ReviewState::Dismissed => "had a review dismissed",
         };
         let (at, text) = (time(review.at), markdown::render(&review.body));
-        (review.at, Note { author: &review.user.login, verb, at, text, reactions: String::new() })
+        (review.at, PullNote { author: &review.user.login, verb, at, text, reactions: String::new() })
     });
     let mut all: Vec<_> = comments.chain(reviews).collect();
     all.sort_by_key(|(at, _)| *at);
@@ -199,9 +199,9 @@ pub(super) fn reactions(reactions: &[Reaction]) -> String {
     reactions.iter().map(one).collect::<Vec<_>>().join("  ")
 }
 
-fn check(run: &CheckRun) -> Check<'_> {
+fn check(run: &CheckRun) -> CheckBadge<'_> {
     let verdict = run.conclusion.as_deref().unwrap_or(&run.status);
-    Check {
+    CheckBadge {
         name: &run.name,
         verdict,
         title: run.title.as_deref().unwrap_or_default(),

@@ -6,7 +6,7 @@ use super::layout::rendered;
 use super::markdown;
 use super::page::{Page, Shown, state_name, time};
 use crate::error::ApiError;
-use crate::state::{Issue, Pull, Repository, State};
+use crate::state::{ForgeIssue, ForgeRepository, Pull, State};
 
 #[derive(Template)]
 #[template(
@@ -28,7 +28,7 @@ pub(super) fn home(state: &State) -> Shown {
     Ok(Page { title: "Repositories".to_owned(), body: rendered(&Home { welcome, names })? })
 }
 
-fn open(here: &Repository) -> usize {
+fn open(here: &ForgeRepository) -> usize {
     here.issues.values().filter(|issue| issue.open && issue.pull.is_some()).count()
 }
 
@@ -51,13 +51,13 @@ fn open(here: &Repository) -> usize {
 struct Overview<'a> {
     name: &'a str,
     open: usize,
-    pulls: Vec<Row<'a>>,
+    pulls: Vec<RepositoryLine<'a>>,
     /// Open ones.
     issues: Vec<(u64, &'a str)>,
     readme: Option<String>,
 }
 
-struct Row<'a> {
+struct RepositoryLine<'a> {
     number: u64,
     title: &'a str,
     author: &'a str,
@@ -69,7 +69,7 @@ struct Row<'a> {
 
 pub(super) fn show(state: &State, full_name: &str) -> Shown {
     let here = state.repository(full_name)?;
-    let mut pulls: Vec<Row<'_>> = here
+    let mut pulls: Vec<RepositoryLine<'_>> = here
         .issues
         .values()
         .rev()
@@ -85,7 +85,7 @@ pub(super) fn show(state: &State, full_name: &str) -> Shown {
 }
 
 /// What the repository says of itself, as HTML.
-fn readme(here: &Repository) -> Result<Option<String>, ApiError> {
+fn readme(here: &ForgeRepository) -> Result<Option<String>, ApiError> {
     let Some(tip) = here.branch(&here.default_branch) else { return Ok(None) };
     let tree = here.store.known_commit(tip)?.tree;
     let Some(entry) = here.store.entry(tree, "README.md")?.filter(|entry| !entry.is_tree()) else {
@@ -95,9 +95,9 @@ fn readme(here: &Repository) -> Result<Option<String>, ApiError> {
     Ok(text.map(|text| markdown::render(&String::from_utf8_lossy(&text))))
 }
 
-fn row<'a>(here: &'a Repository, issue: &'a Issue, pull: &'a Pull) -> Row<'a> {
+fn row<'a>(here: &'a ForgeRepository, issue: &'a ForgeIssue, pull: &'a Pull) -> RepositoryLine<'a> {
     let checks = here.checks.values().filter(|run| run.head == pull.head);
-    Row {
+    RepositoryLine {
         number: issue.number,
         title: &issue.title,
         author: &issue.user.login,

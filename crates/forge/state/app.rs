@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::account::Account;
-use super::repository::Repository;
+use super::repository::ForgeRepository;
 use crate::app_key::AppKey;
 use crate::clock::Seconds;
 
@@ -65,7 +65,7 @@ pub enum Selection {
 
 /// The App on one account.
 #[derive(Clone, Debug)]
-pub(crate) struct Installation {
+pub(crate) struct AppInstallation {
     pub(crate) id: u64,
     pub(crate) account: Account,
     pub(crate) selection: Selection,
@@ -73,8 +73,8 @@ pub(crate) struct Installation {
     pub(crate) created_at: Seconds,
 }
 
-impl Installation {
-    pub(crate) fn covers(&self, repository: &Repository) -> bool {
+impl AppInstallation {
+    pub(crate) fn covers(&self, repository: &ForgeRepository) -> bool {
         !self.suspended
             && self.account.login == repository.owner.login
             && match &self.selection {
@@ -84,9 +84,9 @@ impl Installation {
     }
 }
 
-/// What a bearer token stands for.
+/// The owner of a bearer token.
 #[derive(Clone, Debug)]
-pub(crate) enum Token {
+pub(crate) enum BearerToken {
     User(Account),
     Installation {
         installation: u64,

@@ -41,7 +41,7 @@ pub(crate) struct CheckSuite {
 
 /// A commit status.
 #[derive(Clone, Debug)]
-pub(crate) struct Status {
+pub(crate) struct ForgeStatus {
     pub(crate) id: u64,
     pub(crate) commit: ObjectId,
     pub(crate) state: String,

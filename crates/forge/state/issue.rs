@@ -15,7 +15,7 @@ pub(crate) struct Label {
 
 /// An issue, or the conversation of a pull request.
 #[derive(Clone, Debug)]
-pub(crate) struct Issue {
+pub(crate) struct ForgeIssue {
     pub(crate) id: u64,
     pub(crate) number: u64,
     pub(crate) title: String,

@@ -1,5 +1,5 @@
-//! What the forge knows beside Git: accounts, the App, repositories with their issues and pull requests, checks,
-//! and recorded deliveries. Plain data with look-ups; what may be done to it stands in [`actions`](crate::actions).
+//! What the forge knows beside Git: accounts, the App, repositories with their issues and pull requests,
+//! checks, and recorded deliveries. Plain data with look-ups; the actions are in [`actions`](crate::actions).
 
 mod account;
 mod app;
@@ -14,13 +14,13 @@ mod whole;
 pub use self::account::Permission;
 pub(crate) use self::account::{Account, AccountKind};
 pub use self::app::Selection;
-pub(crate) use self::app::{App, Authorization, Installation, Registration, Token};
-pub(crate) use self::checks::{CheckRun, CheckSuite, Status};
-pub(crate) use self::issue::{Comment, Issue, Label, Reaction};
-pub(crate) use self::pull::{AutoMerge, Mergeability, Merged, Pull, Review, Size};
+pub(crate) use self::app::{App, AppInstallation, Authorization, BearerToken, Registration};
+pub(crate) use self::checks::{CheckRun, CheckSuite, ForgeStatus};
+pub(crate) use self::issue::{Comment, ForgeIssue, Label, Reaction};
+pub(crate) use self::pull::{AutoMerge, CompletedMerge, Mergeability, Pull, PullSize, Review};
 pub use self::pull::{MergeMethod, ReviewState};
-pub(crate) use self::release::{Asset, Release};
+pub(crate) use self::release::{Asset, ForgeRelease};
 pub use self::repository::Protection;
-pub(crate) use self::repository::{Activity, BranchRule, Repository};
+pub(crate) use self::repository::{Activity, BranchRule, ForgeRepository};
 pub(crate) use self::stack::Stack;
 pub(crate) use self::whole::{State, Team};

@@ -56,7 +56,7 @@ pub(crate) struct AutoMerge {
 
 /// A completed merge.
 #[derive(Clone, Debug)]
-pub(crate) struct Merged {
+pub(crate) struct CompletedMerge {
     pub(crate) at: Seconds,
     pub(crate) by: Account,
     pub(crate) commit: ObjectId,
@@ -64,7 +64,7 @@ pub(crate) struct Merged {
 
 /// Size of a pull request, for the pair of commits it was computed from.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Size {
+pub(crate) struct PullSize {
     pub(crate) commits: usize,
     pub(crate) additions: usize,
     pub(crate) deletions: usize,
@@ -85,14 +85,14 @@ pub(crate) struct Pull {
     pub(crate) draft: bool,
     pub(crate) maintainer_can_modify: bool,
     pub(crate) mergeability: Mergeability,
-    pub(crate) merged: Option<Merged>,
+    pub(crate) merged: Option<CompletedMerge>,
     pub(crate) auto_merge: Option<AutoMerge>,
     /// Who put it into the merge queue, while it is there.
     pub(crate) queued: Option<Account>,
     pub(crate) reviews: Vec<Review>,
     pub(crate) requested_reviewers: Vec<Account>,
     pub(crate) requested_teams: Vec<String>,
-    pub(crate) size: Size,
+    pub(crate) size: PullSize,
 }
 
 /// The verdict of a review.

@@ -5,7 +5,7 @@ use crate::clock::Seconds;
 
 /// A release.
 #[derive(Clone, Debug)]
-pub(crate) struct Release {
+pub(crate) struct ForgeRelease {
     pub(crate) id: u64,
     pub(crate) tag: String,
     pub(crate) prerelease: bool,

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use gix::ObjectId;
 
 use super::account::{Account, Permission};
-use super::checks::{CheckRun, CheckSuite, Status};
-use super::issue::{Comment, Issue, Label};
+use super::checks::{CheckRun, CheckSuite, ForgeStatus};
+use super::issue::{Comment, ForgeIssue, Label};
 use super::pull::{MergeMethod, Pull};
-use super::release::Release;
+use super::release::ForgeRelease;
 use super::stack::Stack;
 use crate::clock::Seconds;
 use crate::error::ApiError;
@@ -58,7 +58,7 @@ pub(crate) struct Activity {
 }
 
 /// A repository and everything in it.
-pub(crate) struct Repository {
+pub(crate) struct ForgeRepository {
     pub(crate) id: u64,
     pub(crate) owner: Account,
     pub(crate) name: String,
@@ -82,20 +82,20 @@ pub(crate) struct Repository {
     pub(crate) merge_methods: Vec<MergeMethod>,
     pub(crate) auto_merge_allowed: bool,
     pub(crate) labels: Vec<Label>,
-    pub(crate) issues: BTreeMap<u64, Issue>,
+    pub(crate) issues: BTreeMap<u64, ForgeIssue>,
     /// Numbers of issues that are gone.
     pub(crate) deleted_issues: BTreeSet<u64>,
     pub(crate) comments: BTreeMap<u64, Comment>,
     pub(crate) checks: BTreeMap<u64, CheckRun>,
     pub(crate) suites: Vec<CheckSuite>,
-    pub(crate) statuses: Vec<Status>,
+    pub(crate) statuses: Vec<ForgeStatus>,
     pub(crate) activities: Vec<Activity>,
     /// In the order in which they were published.
-    pub(crate) releases: Vec<Release>,
+    pub(crate) releases: Vec<ForgeRelease>,
     pub(crate) stacks: Vec<Stack>,
 }
 
-impl Repository {
+impl ForgeRepository {
     pub(crate) fn full_name(&self) -> String {
         format!("{}/{}", self.owner.login, self.name)
     }
@@ -110,20 +110,20 @@ impl Repository {
         format!("{}/{}/{}", self.web, self.owner.login, self.name)
     }
 
-    /// The stack in which a pull request stands.
+    /// The stack of a pull request.
     pub(crate) fn stack_of(&self, number: u64) -> Option<&Stack> {
         self.stacks.iter().find(|stack| stack.position(number).is_some())
     }
 
-    pub(crate) fn issue(&self, number: u64) -> Result<&Issue, ApiError> {
+    pub(crate) fn issue(&self, number: u64) -> Result<&ForgeIssue, ApiError> {
         self.issues.get(&number).ok_or_else(ApiError::not_found)
     }
 
-    pub(crate) fn issue_mut(&mut self, number: u64) -> Result<&mut Issue, ApiError> {
+    pub(crate) fn issue_mut(&mut self, number: u64) -> Result<&mut ForgeIssue, ApiError> {
         self.issues.get_mut(&number).ok_or_else(ApiError::not_found)
     }
 
-    pub(crate) fn pull(&self, number: u64) -> Result<(&Issue, &Pull), ApiError> {
+    pub(crate) fn pull(&self, number: u64) -> Result<(&ForgeIssue, &Pull), ApiError> {
         let issue = self.issue(number)?;
         issue.pull.as_ref().map(|pull| (issue, pull)).ok_or_else(ApiError::not_found)
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::account::Account;
-use super::app::{App, Authorization, Installation, Registration, Token};
-use super::repository::Repository;
+use super::app::{App, AppInstallation, Authorization, BearerToken, Registration};
+use super::repository::ForgeRepository;
 use crate::clock::{Seconds, now};
 use crate::error::ApiError;
 use crate::faults::Faults;
@@ -28,19 +28,19 @@ pub(crate) struct State {
     pub(crate) enterprise: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) last_id: u64,
-    /// When the last of those events was whose order can be told by their times.
+    /// The last of those events whose order their times show.
     pub(crate) last_event: Seconds,
     pub(crate) accounts: BTreeMap<String, Account>,
     /// `organization/slug` to team.
     pub(crate) teams: BTreeMap<String, Team>,
     pub(crate) app: App,
-    pub(crate) installations: BTreeMap<u64, Installation>,
-    pub(crate) tokens: HashMap<String, Token>,
+    pub(crate) installations: BTreeMap<u64, AppInstallation>,
+    pub(crate) tokens: HashMap<String, BearerToken>,
     /// By code; each is good once.
     pub(crate) authorizations: HashMap<String, Authorization>,
     /// Manifests that somebody agreed to, by their code.
     pub(crate) registrations: HashMap<String, Registration>,
-    pub(crate) repositories: BTreeMap<String, Repository>,
+    pub(crate) repositories: BTreeMap<String, ForgeRepository>,
     pub(crate) outbox: Outbox,
     pub(crate) faults: Faults,
     pub(crate) log: Log,
@@ -70,16 +70,16 @@ impl State {
             .ok_or_else(ApiError::not_found)
     }
 
-    pub(crate) fn repository(&self, full_name: &str) -> Result<&Repository, ApiError> {
+    pub(crate) fn repository(&self, full_name: &str) -> Result<&ForgeRepository, ApiError> {
         self.repositories.get(&full_name.to_ascii_lowercase()).ok_or_else(ApiError::not_found)
     }
 
-    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Result<&mut Repository, ApiError> {
+    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Result<&mut ForgeRepository, ApiError> {
         self.repositories.get_mut(&full_name.to_ascii_lowercase()).ok_or_else(ApiError::not_found)
     }
 
     /// The installation that covers a repository.
-    pub(crate) fn installation_for(&self, repository: &Repository) -> Option<&Installation> {
+    pub(crate) fn installation_for(&self, repository: &ForgeRepository) -> Option<&AppInstallation> {
         self.installations.values().find(|installation| installation.covers(repository))
     }
 }

@@ -15,4 +15,4 @@ pub(crate) use self::bare::Store;
 pub(crate) use self::commit::{Commit, NewCommit, Signature, parse_id};
 pub use self::error::StoreError;
 pub(crate) use self::process::run;
-pub(crate) use self::trees::{Entry, FileChange};
+pub(crate) use self::trees::{FileChange, StoredTreeEntry};

@@ -55,7 +55,8 @@ impl Store {
                 let path = entry.path();
                 let name = path.strip_prefix(&self.path).unwrap_or(&path).to_string_lossy().into_owned();
                 if path.is_dir() {
-                    // Whoever asks for branches need not wait for those of all pull requests that there ever were.
+                    // A request for branches need not wait for those of all pull requests that there ever
+                    // were.
                     if name.starts_with(prefix) || prefix.starts_with(&format!("{name}/")) {
                         folders.push(path);
                     }

@@ -13,13 +13,13 @@ const COMPARED: usize = 3_000;
 
 /// One entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct StoredTreeEntry {
     /// Octal digits as Git writes them, six of them: `100644`, `040000`.
     pub(crate) mode: String,
     pub(crate) id: ObjectId,
 }
 
-impl Entry {
+impl StoredTreeEntry {
     pub(crate) fn is_tree(&self) -> bool {
         self.mode == "040000"
     }
@@ -37,13 +37,13 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct FileChange {
     pub(crate) path: String,
-    pub(crate) before: Option<Entry>,
-    pub(crate) after: Option<Entry>,
+    pub(crate) before: Option<StoredTreeEntry>,
+    pub(crate) after: Option<StoredTreeEntry>,
 }
 
 impl Store {
     /// The entries of one tree, by name.
-    pub(crate) fn tree(&self, id: ObjectId) -> Result<BTreeMap<String, Entry>, StoreError> {
+    pub(crate) fn tree(&self, id: ObjectId) -> Result<BTreeMap<String, StoredTreeEntry>, StoreError> {
         let malformed = || StoreError::Object { id: id.to_string(), expected: "tree" };
         let Some((Kind::Tree, data)) = self.read(id)? else { return Err(malformed()) };
         let mut entries = BTreeMap::new();
@@ -55,13 +55,13 @@ impl Store {
             let mode = String::from_utf8_lossy(&rest[..space]);
             let name = String::from_utf8_lossy(&rest[space + 1..nul]).into_owned();
             let id = ObjectId::try_from(id).map_err(|_| malformed())?;
-            entries.insert(name, Entry { mode: format!("{mode:0>6}"), id });
+            entries.insert(name, StoredTreeEntry { mode: format!("{mode:0>6}"), id });
             rest = &rest[nul + 21..];
         }
         Ok(entries)
     }
 
-    fn write_tree(&self, entries: &BTreeMap<String, Entry>) -> Result<ObjectId, StoreError> {
+    fn write_tree(&self, entries: &BTreeMap<String, StoredTreeEntry>) -> Result<ObjectId, StoreError> {
         // Git orders folders as if their names ended in a slash.
         let mut ordered: Vec<_> = entries.iter().collect();
         ordered.sort_by_key(|(name, entry)| {
@@ -82,13 +82,13 @@ impl Store {
     pub(crate) fn edit_tree(
         &self,
         base: Option<ObjectId>,
-        edits: &[(String, Option<Entry>)],
+        edits: &[(String, Option<StoredTreeEntry>)],
     ) -> Result<ObjectId, StoreError> {
         let mut entries = match base {
             Some(base) => self.tree(base)?,
             None => BTreeMap::new(),
         };
-        let mut below: BTreeMap<&str, Vec<(String, Option<Entry>)>> = BTreeMap::new();
+        let mut below: BTreeMap<&str, Vec<(String, Option<StoredTreeEntry>)>> = BTreeMap::new();
         for (path, entry) in edits {
             match path.split_once('/') {
                 Some((folder, rest)) => {
@@ -106,15 +106,15 @@ impl Store {
             if tree == ObjectId::empty_tree(gix::hash::Kind::Sha1) {
                 entries.remove(folder);
             } else {
-                entries.insert(folder.to_owned(), Entry { mode: "040000".to_owned(), id: tree });
+                entries.insert(folder.to_owned(), StoredTreeEntry { mode: "040000".to_owned(), id: tree });
             }
         }
         self.write_tree(&entries)
     }
 
     /// The entry at a path below a tree.
-    pub(crate) fn entry(&self, tree: ObjectId, path: &str) -> Result<Option<Entry>, StoreError> {
-        let mut entry = Entry { mode: "040000".to_owned(), id: tree };
+    pub(crate) fn entry(&self, tree: ObjectId, path: &str) -> Result<Option<StoredTreeEntry>, StoreError> {
+        let mut entry = StoredTreeEntry { mode: "040000".to_owned(), id: tree };
         for name in path.split('/').filter(|name| !name.is_empty()) {
             if !entry.is_tree() {
                 return Ok(None);
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// Every entry below a tree, folders included, in path order.
-    pub(crate) fn flatten(&self, tree: ObjectId) -> Result<BTreeMap<String, Entry>, StoreError> {
+    pub(crate) fn flatten(&self, tree: ObjectId) -> Result<BTreeMap<String, StoredTreeEntry>, StoreError> {
         let mut found = BTreeMap::new();
         self.flatten_into(tree, "", &mut found)?;
         Ok(found)
@@ -138,7 +138,7 @@ impl Store {
         &self,
         tree: ObjectId,
         prefix: &str,
-        found: &mut BTreeMap<String, Entry>,
+        found: &mut BTreeMap<String, StoredTreeEntry>,
     ) -> Result<(), StoreError> {
         for (name, entry) in self.tree(tree)? {
             let path = format!("{prefix}{name}");
@@ -164,7 +164,7 @@ impl Store {
 
     /// Lines that a change adds and removes; none of what is binary, as Git counts.
     pub(crate) fn changed_lines(&self, change: &FileChange) -> Result<(usize, usize), StoreError> {
-        let text = |entry: &Option<Entry>| match entry {
+        let text = |entry: &Option<StoredTreeEntry>| match entry {
             Some(entry) if entry.kind() == "blob" => {
                 Ok(self.read(entry.id)?.map_or_else(Vec::new, |(_, data)| data))
             }
@@ -192,7 +192,7 @@ impl Store {
         }
         let mut left = before.map(|id| self.tree(id)).transpose()?.unwrap_or_default();
         let right = after.map(|id| self.tree(id)).transpose()?.unwrap_or_default();
-        let mut pairs: Vec<(String, Option<Entry>, Option<Entry>)> =
+        let mut pairs: Vec<(String, Option<StoredTreeEntry>, Option<StoredTreeEntry>)> =
             right.into_iter().map(|(name, entry)| (name.clone(), left.remove(&name), Some(entry))).collect();
         pairs.extend(left.into_iter().map(|(name, entry)| (name, Some(entry), None)));
         for (name, before, after) in pairs {

@@ -6,10 +6,10 @@ use super::git::simple_commit;
 use super::pulls::pull_minimal;
 use super::repository::{app, repository, simple_user};
 use crate::clock::rfc3339;
-use crate::state::{CheckRun, CheckSuite, Repository, State, Status};
+use crate::state::{CheckRun, CheckSuite, ForgeRepository, ForgeStatus, State};
 use crate::store::StoreError;
 
-fn pulls_with_head(here: &Repository, head: gix::ObjectId) -> Vec<Value> {
+fn pulls_with_head(here: &ForgeRepository, head: gix::ObjectId) -> Vec<Value> {
     here.issues
         .values()
         .filter_map(|issue| issue.pull.as_ref().map(|pull| (issue, pull)))
@@ -18,7 +18,7 @@ fn pulls_with_head(here: &Repository, head: gix::ObjectId) -> Vec<Value> {
         .collect()
 }
 
-pub(crate) fn check_run(state: &State, here: &Repository, run: &CheckRun) -> Value {
+pub(crate) fn check_run(state: &State, here: &ForgeRepository, run: &CheckRun) -> Value {
     let url = format!("{}/check-runs/{}", here.api(), run.id);
     let html = format!("{}/runs/{}", here.html(), run.id);
     let mut by = app(&state.app, &here.web);
@@ -52,7 +52,11 @@ pub(crate) fn check_run(state: &State, here: &Repository, run: &CheckRun) -> Val
     })
 }
 
-pub(crate) fn check_suite(state: &State, here: &Repository, suite: &CheckSuite) -> Result<Value, StoreError> {
+pub(crate) fn check_suite(
+    state: &State,
+    here: &ForgeRepository,
+    suite: &CheckSuite,
+) -> Result<Value, StoreError> {
     let runs: Vec<_> = here.checks.values().filter(|run| run.suite == suite.id).collect();
     let (status, conclusion) = if runs.is_empty() {
         ("queued", None)
@@ -93,7 +97,7 @@ pub(crate) fn check_suite(state: &State, here: &Repository, suite: &CheckSuite) 
     }))
 }
 
-fn simple_status(here: &Repository, status: &Status) -> Value {
+fn simple_status(here: &ForgeRepository, status: &ForgeStatus) -> Value {
     json!({
         "id": status.id,
         "node_id": format!("SC_{}", status.id),
@@ -108,15 +112,15 @@ fn simple_status(here: &Repository, status: &Status) -> Value {
     })
 }
 
-pub(crate) fn status(here: &Repository, status: &Status) -> Value {
+pub(crate) fn status(here: &ForgeRepository, status: &ForgeStatus) -> Value {
     let mut view = simple_status(here, status);
     view["creator"] = simple_user(&status.creator, &here.web);
     view
 }
 
 /// The latest status of each context, and what they add up to.
-pub(crate) fn combined_status(here: &Repository, commit: gix::ObjectId) -> Value {
-    let mut latest: Vec<&Status> = Vec::new();
+pub(crate) fn combined_status(here: &ForgeRepository, commit: gix::ObjectId) -> Value {
+    let mut latest: Vec<&ForgeStatus> = Vec::new();
     for status in here.statuses.iter().rev().filter(|status| status.commit == commit) {
         if !latest.iter().any(|known| known.context == status.context) {
             latest.push(status);

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::repository::{app, simple_user};
 use crate::clock::rfc3339;
 use crate::state::{
-    Account, AccountKind, Comment, Issue, Label, Permission, Reaction, Repository, Review, State,
+    Account, AccountKind, Comment, ForgeIssue, ForgeRepository, Label, Permission, Reaction, Review, State,
 };
 use crate::url_encoding::encode;
 
-pub(crate) fn association(repository: &Repository, account: &Account) -> &'static str {
+pub(crate) fn association(repository: &ForgeRepository, account: &Account) -> &'static str {
     if repository.owner.login == account.login {
         return "OWNER";
     }
@@ -20,7 +20,7 @@ pub(crate) fn association(repository: &Repository, account: &Account) -> &'stati
     }
 }
 
-pub(crate) fn label(repository: &Repository, label: &Label) -> Value {
+pub(crate) fn label(repository: &ForgeRepository, label: &Label) -> Value {
     json!({
         "id": label.id,
         "node_id": format!("LA_{}", label.id),
@@ -50,7 +50,7 @@ pub(crate) fn reaction(reaction: &Reaction, web: &str) -> Value {
     })
 }
 
-pub(crate) fn issue(repository: &Repository, issue: &Issue) -> Value {
+pub(crate) fn issue(repository: &ForgeRepository, issue: &ForgeIssue) -> Value {
     let (api, html, web) = (repository.api(), repository.html(), &repository.web);
     let url = format!("{api}/issues/{}", issue.number);
     let segment = if issue.pull.is_some() { "pull" } else { "issues" };
@@ -100,7 +100,7 @@ pub(crate) fn issue(repository: &Repository, issue: &Issue) -> Value {
     view
 }
 
-pub(crate) fn comment(state: &State, repository: &Repository, comment: &Comment) -> Value {
+pub(crate) fn comment(state: &State, repository: &ForgeRepository, comment: &Comment) -> Value {
     let (api, html, web) = (repository.api(), repository.html(), &repository.web);
     let url = format!("{api}/issues/comments/{}", comment.id);
     let segment = match repository.issues.get(&comment.issue) {
@@ -123,7 +123,7 @@ pub(crate) fn comment(state: &State, repository: &Repository, comment: &Comment)
     })
 }
 
-pub(crate) fn review(repository: &Repository, number: u64, review: &Review) -> Value {
+pub(crate) fn review(repository: &ForgeRepository, number: u64, review: &Review) -> Value {
     let html = format!("{}/pull/{number}#pullrequestreview-{}", repository.html(), review.id);
     let url = format!("{}/pulls/{number}", repository.api());
     json!({

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::repository::simple_user;
 use crate::clock::rfc3339;
 use crate::signing;
-use crate::state::{Repository, State};
-use crate::store::{Commit, Entry, Signature, StoreError};
+use crate::state::{ForgeRepository, State};
+use crate::store::{Commit, Signature, StoreError, StoredTreeEntry};
 use crate::url_encoding::encode;
 
-pub(crate) fn git_ref(repository: &Repository, name: &str, id: ObjectId) -> Value {
+pub(crate) fn git_ref(repository: &ForgeRepository, name: &str, id: ObjectId) -> Value {
     let api = repository.api();
     let short = name.strip_prefix("refs/").unwrap_or(name);
     let path: Vec<String> = short.split('/').map(encode).collect();
@@ -22,7 +22,7 @@ pub(crate) fn git_ref(repository: &Repository, name: &str, id: ObjectId) -> Valu
     })
 }
 
-pub(crate) fn blob(repository: &Repository, id: ObjectId, data: &[u8]) -> Value {
+pub(crate) fn blob(repository: &ForgeRepository, id: ObjectId, data: &[u8]) -> Value {
     use base64::Engine as _;
     // GitHub breaks the text into lines as MIME does.
     let encoded = base64::engine::general_purpose::STANDARD.encode(data);
@@ -42,9 +42,9 @@ pub(crate) fn blob(repository: &Repository, id: ObjectId, data: &[u8]) -> Value 
 }
 
 pub(crate) fn git_tree<'a>(
-    repository: &Repository,
+    repository: &ForgeRepository,
     id: ObjectId,
-    entries: impl Iterator<Item = (&'a String, &'a Entry)>,
+    entries: impl Iterator<Item = (&'a String, &'a StoredTreeEntry)>,
 ) -> Result<Value, StoreError> {
     let api = repository.api();
     let mut tree = Vec::new();
@@ -89,7 +89,7 @@ fn verification(commit: &Commit) -> Value {
     })
 }
 
-fn parents(repository: &Repository, commit: &Commit, segment: &str) -> Value {
+fn parents(repository: &ForgeRepository, commit: &Commit, segment: &str) -> Value {
     let parent = |id: &ObjectId| {
         json!({
             "sha": id.to_string(),
@@ -100,7 +100,7 @@ fn parents(repository: &Repository, commit: &Commit, segment: &str) -> Value {
     commit.parents.iter().map(parent).collect()
 }
 
-pub(crate) fn git_commit(repository: &Repository, commit: &Commit) -> Value {
+pub(crate) fn git_commit(repository: &ForgeRepository, commit: &Commit) -> Value {
     let (api, id) = (repository.api(), commit.id);
     json!({
         "sha": id.to_string(),
@@ -126,7 +126,7 @@ fn account_of(state: &State, signature: &Signature) -> Value {
 }
 
 /// The commit as the commits API shows it, without its files.
-pub(crate) fn commit(state: &State, repository: &Repository, commit: &Commit) -> Value {
+pub(crate) fn commit(state: &State, repository: &ForgeRepository, commit: &Commit) -> Value {
     let (api, id) = (repository.api(), commit.id);
     json!({
         "sha": id.to_string(),
@@ -165,7 +165,7 @@ pub(crate) fn simple_commit(commit: &Commit) -> Value {
 /// A commit as `push` events list it, with the paths it touched.
 pub(crate) fn push_commit(
     state: &State,
-    repository: &Repository,
+    repository: &ForgeRepository,
     commit: &Commit,
 ) -> Result<Value, StoreError> {
     let store = &repository.store;

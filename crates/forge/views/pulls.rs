@@ -7,7 +7,7 @@ use super::conversation::label;
 use super::object::extend;
 use super::repository::{repository, simple_user};
 use crate::clock::rfc3339;
-use crate::state::{Account, Issue, Mergeability, Pull, Repository, State};
+use crate::state::{Account, ForgeIssue, ForgeRepository, Mergeability, Pull, State};
 use crate::store::FileChange;
 
 /// A team of an organization.
@@ -43,8 +43,8 @@ fn side(owner: &Account, branch: &str, sha: &str, view: Value, web: &str) -> Val
     })
 }
 
-/// What a pull request says of its stack; `null` where it stands in none.
-pub(crate) fn stack_of(here: &Repository, number: u64) -> Value {
+/// The stack of a pull request; `null` where it has none.
+pub(crate) fn stack_of(here: &ForgeRepository, number: u64) -> Value {
     let Some(stack) = here.stack_of(number) else { return Value::Null };
     json!({
         "id": stack.id,
@@ -56,7 +56,7 @@ pub(crate) fn stack_of(here: &Repository, number: u64) -> Value {
 }
 
 /// The pull request as lists carry it.
-pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+pub(crate) fn pull_simple(state: &State, here: &ForgeRepository, issue: &ForgeIssue, pull: &Pull) -> Value {
     let (api, html, web, number) = (here.api(), here.html(), &here.web, issue.number);
     let url = format!("{api}/pulls/{number}");
     let issue_url = format!("{api}/issues/{number}");
@@ -135,7 +135,7 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
 }
 
 /// The pull request in full.
-pub(crate) fn pull(state: &State, here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+pub(crate) fn pull(state: &State, here: &ForgeRepository, issue: &ForgeIssue, pull: &Pull) -> Value {
     let mergeable = match pull.mergeability {
         Mergeability::Unknown { .. } => Value::Null,
         Mergeability::Clean(_) => json!(true),
@@ -166,7 +166,7 @@ pub(crate) fn pull(state: &State, here: &Repository, issue: &Issue, pull: &Pull)
 }
 
 /// The pull request as check runs carry it.
-pub(crate) fn pull_minimal(here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+pub(crate) fn pull_minimal(here: &ForgeRepository, issue: &ForgeIssue, pull: &Pull) -> Value {
     let repo = json!({"id": here.id, "url": here.api(), "name": here.name});
     json!({
         "id": pull.id,
@@ -178,7 +178,12 @@ pub(crate) fn pull_minimal(here: &Repository, issue: &Issue, pull: &Pull) -> Val
 }
 
 /// A changed file; `patch` is what follows the file's headers in a unified diff.
-pub(crate) fn diff_entry(here: &Repository, head: &str, change: &FileChange, patch: Option<&str>) -> Value {
+pub(crate) fn diff_entry(
+    here: &ForgeRepository,
+    head: &str,
+    change: &FileChange,
+    patch: Option<&str>,
+) -> Value {
     let count =
         |sign: char| patch.map_or(0, |text| text.lines().filter(|line| line.starts_with(sign)).count());
     let (additions, deletions) = (count('+'), count('-'));

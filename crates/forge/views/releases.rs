@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::repository::simple_user;
 use crate::clock::rfc3339;
-use crate::state::{Asset, Release, Repository};
+use crate::state::{Asset, ForgeRelease, ForgeRepository};
 
-pub(crate) fn release(here: &Repository, release: &Release) -> Value {
-    let Release { id, tag, .. } = release;
+pub(crate) fn release(here: &ForgeRepository, release: &ForgeRelease) -> Value {
+    let ForgeRelease { id, tag, .. } = release;
     let url = format!("{}/releases/{id}", here.api());
     json!({
         "url": url,
@@ -31,7 +31,7 @@ pub(crate) fn release(here: &Repository, release: &Release) -> Value {
     })
 }
 
-pub(crate) fn release_asset(here: &Repository, release: &Release, asset: &Asset) -> Value {
+pub(crate) fn release_asset(here: &ForgeRepository, release: &ForgeRelease, asset: &Asset) -> Value {
     let Asset { id, name, content } = asset;
     json!({
         "url": format!("{}/releases/assets/{id}", here.api()),

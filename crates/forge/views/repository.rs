@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::object::{extend, urls};
 use crate::clock::rfc3339;
-use crate::state::{Account, AccountKind, App, Installation, MergeMethod, Permission, Repository, Selection};
+use crate::state::{
+    Account, AccountKind, App, AppInstallation, ForgeRepository, MergeMethod, Permission, Selection,
+};
 
 pub(crate) fn simple_user(account: &Account, web: &str) -> Value {
     let api = format!("{web}/users/{}", account.login.replace(['[', ']'], ""));
@@ -46,7 +48,7 @@ pub(crate) fn simple_user(account: &Account, web: &str) -> Value {
 }
 
 /// The repository as pull requests and installations carry it.
-pub(crate) fn repository(repository: &Repository) -> Value {
+pub(crate) fn repository(repository: &ForgeRepository) -> Value {
     let links = urls(
         &repository.api(),
         &[
@@ -139,7 +141,7 @@ pub(crate) fn repository(repository: &Repository) -> Value {
 }
 
 /// The repository as `GET /repos/{owner}/{repo}` shows it to somebody with a permission.
-pub(crate) fn full_repository(repository: &Repository, permission: Permission) -> Value {
+pub(crate) fn full_repository(repository: &ForgeRepository, permission: Permission) -> Value {
     let more = json!({
         "subscribers_count": 0,
         "network_count": 0,
@@ -159,7 +161,7 @@ pub(crate) fn full_repository(repository: &Repository, permission: Permission) -
 }
 
 /// The repository as `push` events carry it, where two times are numbers.
-pub(crate) fn push_repository(repository: &Repository) -> Value {
+pub(crate) fn push_repository(repository: &ForgeRepository) -> Value {
     let more = json!({
         "created_at": repository.created_at,
         "pushed_at": repository.pushed_at,
@@ -187,7 +189,7 @@ pub(crate) fn app(app: &App, web: &str) -> Value {
     })
 }
 
-pub(crate) fn installation(installation: &Installation, app: &App, web: &str) -> Value {
+pub(crate) fn installation(installation: &AppInstallation, app: &App, web: &str) -> Value {
     let id = installation.id;
     let target = match installation.account.kind {
         AccountKind::Organization => "Organization",
@@ -224,7 +226,7 @@ pub(crate) fn installation(installation: &Installation, app: &App, web: &str) ->
 }
 
 /// A repository as `installation` events list it.
-pub(crate) fn installation_repository(repository: &Repository) -> Value {
+pub(crate) fn installation_repository(repository: &ForgeRepository) -> Value {
     json!({
         "id": repository.id,
         "node_id": format!("R_{}", repository.id),

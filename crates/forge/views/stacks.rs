@@ -6,10 +6,10 @@ use super::object::extend;
 use super::pulls::pull_minimal;
 use super::repository::simple_user;
 use crate::clock::rfc3339;
-use crate::state::{Issue, Pull, Repository, Stack};
+use crate::state::{ForgeIssue, ForgeRepository, Pull, Stack};
 
 /// What lists say of a stack's pull request.
-fn member(issue: &Issue, pull: &Pull) -> Value {
+fn member(issue: &ForgeIssue, pull: &Pull) -> Value {
     json!({
         "number": issue.number,
         "state": if issue.open { "open" } else { "closed" },
@@ -20,7 +20,7 @@ fn member(issue: &Issue, pull: &Pull) -> Value {
 }
 
 /// What one stack alone says of it.
-fn whole_member(here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+fn whole_member(here: &ForgeRepository, issue: &ForgeIssue, pull: &Pull) -> Value {
     let more = json!({
         "node_id": format!("PR_{}", pull.id),
         "title": issue.title,
@@ -30,7 +30,7 @@ fn whole_member(here: &Repository, issue: &Issue, pull: &Pull) -> Value {
     extend(extend(member(issue, pull), more), pull_minimal(here, issue, pull))
 }
 
-fn with_members(here: &Repository, stack: &Stack, view: impl Fn(&Issue, &Pull) -> Value) -> Value {
+fn with_members(here: &ForgeRepository, stack: &Stack, view: impl Fn(&ForgeIssue, &Pull) -> Value) -> Value {
     let members = || stack.pulls.iter().filter_map(|number| here.pull(*number).ok());
     json!({
         "id": stack.id,
@@ -45,11 +45,11 @@ fn with_members(here: &Repository, stack: &Stack, view: impl Fn(&Issue, &Pull) -
 }
 
 /// A stack as lists carry it.
-pub(crate) fn stack_minimal(here: &Repository, stack: &Stack) -> Value {
+pub(crate) fn stack_minimal(here: &ForgeRepository, stack: &Stack) -> Value {
     with_members(here, stack, member)
 }
 
 /// A stack in full.
-pub(crate) fn stack(here: &Repository, stack: &Stack) -> Value {
+pub(crate) fn stack(here: &ForgeRepository, stack: &Stack) -> Value {
     with_members(here, stack, |issue, pull| whole_member(here, issue, pull))
 }

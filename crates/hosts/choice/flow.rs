@@ -14,7 +14,7 @@ struct Edge {
 }
 
 /// A network with what flows through it.
-pub(super) struct Network {
+pub(super) struct FlowNetwork {
     /// An edge at an even place, its reverse behind it.
     edges: Vec<Edge>,
     /// Edges that leave a node: roles first, then domains, then classes, then the end.
@@ -22,7 +22,7 @@ pub(super) struct Network {
     end: usize,
 }
 
-impl Network {
+impl FlowNetwork {
     /// `rooms[role][domain]` is how many more hosts of the role the domain takes.
     pub(super) fn new(rooms: &[Vec<usize>], classes: &[Class]) -> Self {
         let domains: usize = rooms.iter().map(Vec::len).sum();

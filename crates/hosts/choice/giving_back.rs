@@ -8,14 +8,14 @@ use crate::cluster::NotedHost;
 use crate::host::Host;
 
 /// A role's hosts from here on.
-pub(super) struct Settled {
+pub(super) struct SettledRole {
     pub(super) hosts: Vec<NotedHost>,
     pub(super) released: Vec<Released>,
     pub(super) cannot_go: Option<String>,
 }
 
 /// `new` are the hosts that come to the role.
-pub(super) fn settle(role: &RoleHosts<'_>, new: &[&Host]) -> Settled {
+pub(super) fn settle(role: &RoleHosts<'_>, new: &[&Host]) -> SettledRole {
     let wanted = role.wish.count.wanted();
     let mut stay: Vec<&Had<'_>> = role.steady.clone();
     let mut go: Vec<&Had<'_>> = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn settle(role: &RoleHosts<'_>, new: &[&Host]) -> Settled {
     go.extend(idle);
     let cannot_go = (too_many > 0).then(|| told(role, too_many, &stay));
     let released = go.into_iter().filter(|had| had.is_labelled).map(release).collect();
-    Settled { hosts: noted(role, &stay, new), released, cannot_go }
+    SettledRole { hosts: noted(role, &stay, new), released, cannot_go }
 }
 
 /// A host of a role that nobody wishes any more.

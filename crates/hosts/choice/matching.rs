@@ -1,10 +1,10 @@
 //! Which free hosts go to which role: exact, and the same for the same facts.
 //!
-//! How many hosts each role can have at most is a greatest flow ([`flow`](super::flow)): first what all roles need, in the
-//! order of their names, then standby. Which hosts those are is then picked one by one, the best first; a pick stands only
-//! where the flow shows that everybody else can still have what is theirs.
+//! The maximum number of hosts for each role is a maximum flow ([`flow`](super::flow)): first what all roles
+//! need, in the order of their names, then standby. The hosts themselves are then picked one by one, the best
+//! first; a pick is kept only if the flow shows that the others can still have theirs.
 
-use super::flow::{Class, Network};
+use super::flow::{Class, FlowNetwork};
 
 /// What a role wants of the free hosts.
 pub(super) struct Demand {
@@ -41,13 +41,13 @@ impl Matching {
 /// `candidates` are the free hosts, better ones first among equals: the domain of each for each role, `None` where the role
 /// cannot take it.
 pub(super) fn pick(demands: &[Demand], candidates: &[Vec<Option<usize>>]) -> Matching {
-    let mut state = State {
+    let mut state = MatchingState {
         has: demands.iter().map(|demand| demand.domains.clone()).collect(),
         demands,
         candidates,
         is_free: vec![true; candidates.len()],
     };
-    let mut network = Network::new(&state.rooms(), &state.classes());
+    let mut network = FlowNetwork::new(&state.rooms(), &state.classes());
     let active: Vec<usize> =
         demands.iter().enumerate().map(|(role, one)| network.send(role, one.active)).collect();
     let lacking: Vec<usize> = demands.iter().zip(&active).map(|(one, got)| one.active - got).collect();
@@ -73,7 +73,7 @@ pub(super) fn pick(demands: &[Demand], candidates: &[Vec<Option<usize>>]) -> Mat
     Matching { picks, active_lacking: lacking }
 }
 
-struct State<'a> {
+struct MatchingState<'a> {
     demands: &'a [Demand],
     candidates: &'a [Vec<Option<usize>>],
     is_free: Vec<bool>,
@@ -81,7 +81,7 @@ struct State<'a> {
     has: Vec<Vec<usize>>,
 }
 
-impl State<'_> {
+impl MatchingState<'_> {
     fn rooms(&self) -> Vec<Vec<usize>> {
         let room = |(has, demand): (&Vec<usize>, &Demand)| {
             has.iter().map(|has| demand.most_per_domain.saturating_sub(*has)).collect()
@@ -117,7 +117,7 @@ impl State<'_> {
             });
             let (_, host) = fitting.min()?;
             self.take(role, host);
-            let mut network = Network::new(&self.rooms(), &self.classes());
+            let mut network = FlowNetwork::new(&self.rooms(), &self.classes());
             let is_enough = left.iter().enumerate().all(|(role, left)| network.send(role, *left) == *left);
             self.give_back(role, host);
             if is_enough {

@@ -4,8 +4,9 @@
 //! where not, nothing new is chosen, and each role that lacks hosts says why, host by host. Roles never share a host. The
 //! same facts give the same choice, in whatever order they come. Nothing that somebody uses is given back.
 //!
-//! *Assumptions.* One SIPCluster at a time is decided upon, and a choice is noted in its status before anything else is
-//! done. What stands in a status counts as far as its SIPCluster could have had it by its spec ([`ownership`]).
+//! *Assumptions.* One SIPCluster at a time is decided, and a choice is recorded in its status before anything
+//! else is done. A status counts only as far as the SIPCluster could have had those hosts by its spec
+//! ([`ownership`]).
 //!
 //! | file | tells |
 //! |---|---|
@@ -33,16 +34,16 @@ use capstan_model::dns_name::is_label_value;
 use capstan_model::wording::quoted;
 
 use self::matching::Demand;
-use self::ownership::{Had, Survey};
+use self::ownership::{Had, HostSurvey};
 use self::words::Shortage;
-use crate::cluster::{Named, NotedHost, Role, SipCluster};
+use crate::cluster::{HostRole, NamespacedName, NotedHost, SipCluster};
 use crate::host::Host;
 use crate::selector::{HostDeployPolicy, Labels};
 
 /// The facts besides the SIPCluster itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Fleet<'a> {
-    /// The hosts of all namespaces that are looked at.
+pub struct HostFleet<'a> {
+    /// The hosts of all namespaces that are read.
     pub hosts: &'a [Host],
     /// Every SIPCluster, this one included or not.
     pub clusters: &'a [SipCluster],
@@ -52,7 +53,7 @@ pub struct Fleet<'a> {
     pub namespace_labels: &'a BTreeMap<String, Labels>,
 }
 
-impl Fleet<'_> {
+impl HostFleet<'_> {
     /// Whether a policy opens the hosts of a namespace to another.
     fn is_open(&self, hosts_of: &str, to: &str) -> bool {
         let none = Labels::new();
@@ -65,8 +66,8 @@ impl Fleet<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Released {
     /// Which.
-    pub host: Named,
-    /// As it was looked at.
+    pub host: NamespacedName,
+    /// As it was read.
     pub uid: String,
     /// What it was for.
     pub role: String,
@@ -89,12 +90,12 @@ pub struct Choice {
 
 /// Decides for one SIPCluster. One that is being deleted has no choice, but
 /// gives all back.
-pub fn choose(cluster: &SipCluster, fleet: &Fleet<'_>) -> Choice {
-    let survey = Survey::of(cluster, fleet);
+pub fn choose(cluster: &SipCluster, fleet: &HostFleet<'_>) -> Choice {
+    let survey = HostSurvey::of(cluster, fleet);
     let (roles, mut choice) = read_roles(cluster);
     let has: Vec<RoleHosts<'_>> =
         roles.iter().map(|(name, role)| RoleHosts::of(name, role, &survey)).collect();
-    let table = Table::of(&has, &survey);
+    let table = ChoiceTable::of(&has, &survey);
     let matching = matching::pick(&table.demands, &table.candidates);
     let is_enough = matching.is_enough() && choice.too_few.is_empty();
     for (at, role) in has.iter().enumerate() {
@@ -120,9 +121,9 @@ pub fn choose(cluster: &SipCluster, fleet: &Fleet<'_>) -> Choice {
 }
 
 /// Roles whose names can be labels; of the others, what to do.
-fn read_roles(cluster: &SipCluster) -> (Vec<(&str, &Role)>, Choice) {
+fn read_roles(cluster: &SipCluster) -> (Vec<(&str, &HostRole)>, Choice) {
     let mut choice = Choice::default();
-    let Named { namespace, name } = cluster.named();
+    let NamespacedName { namespace, name } = cluster.named();
     if !is_label_value(&name) {
         choice.too_few.push(format!(
             "{namespace}/{name}: the name is longer than a label's value may be (63), so no host can be labelled for it; make a SIPCluster with a shorter one"
@@ -150,7 +151,7 @@ fn has_names_for_labels(cluster: &SipCluster) -> bool {
 /// A role and the hosts that it has.
 struct RoleHosts<'a> {
     name: &'a str,
-    wish: &'a Role,
+    wish: &'a HostRole,
     /// Those that it can count on, or that somebody uses.
     steady: Vec<&'a Had<'a>>,
     /// Broken ones that nobody uses: they go once others come.
@@ -158,7 +159,7 @@ struct RoleHosts<'a> {
 }
 
 impl<'a> RoleHosts<'a> {
-    fn of(name: &'a str, wish: &'a Role, survey: &'a Survey<'a>) -> Self {
+    fn of(name: &'a str, wish: &'a HostRole, survey: &'a HostSurvey<'a>) -> Self {
         let of_role = survey.had.iter().filter(|had| had.role == name);
         let (steady, broken) = of_role.partition(|had| had.host.is_steady());
         Self { name, wish, steady, broken }
@@ -177,13 +178,13 @@ impl<'a> RoleHosts<'a> {
 }
 
 /// The question as numbers.
-struct Table {
+struct ChoiceTable {
     demands: Vec<Demand>,
     candidates: Vec<Vec<Option<usize>>>,
 }
 
-impl Table {
-    fn of(has: &[RoleHosts<'_>], survey: &Survey<'_>) -> Self {
+impl ChoiceTable {
+    fn of(has: &[RoleHosts<'_>], survey: &HostSurvey<'_>) -> Self {
         let mut candidates = vec![Vec::with_capacity(has.len()); survey.free.len()];
         let mut demands = Vec::with_capacity(has.len());
         for role in has {

@@ -1,13 +1,14 @@
 //! Whose a host is: labels first, then what is noted in the status of SIPClusters, as far as that is believed.
 //!
-//! A status may be written by others than Capstan. So a note counts for no more than the SIPCluster's own spec would have got
-//! it ([`believed`]): whoever writes a status by hand withholds no host from others, and gets none that it could not have.
+//! Others than Capstan can write a status. So a record counts for no more than the SIPCluster's own spec
+//! would have got ([`believed`]): a status that was edited by hand withholds no host from others, and gets
+//! none that it could not have.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Fleet, has_names_for_labels};
-use crate::cluster::{Named, NotedHost, Role, SipCluster};
+use super::{HostFleet, has_names_for_labels};
+use crate::cluster::{HostRole, NamespacedName, NotedHost, SipCluster};
 use crate::host::Host;
 
 /// A host that the SIPCluster has.
@@ -23,18 +24,18 @@ pub(super) struct Had<'a> {
 
 /// All hosts, seen by one SIPCluster, by namespace and name.
 #[derive(Debug, Default)]
-pub(super) struct Survey<'a> {
+pub(super) struct HostSurvey<'a> {
     pub(super) had: Vec<Had<'a>>,
     pub(super) free: Vec<&'a Host>,
     /// Hosts that it may look at and cannot have, each with why.
     pub(super) not_free: Vec<(&'a Host, String)>,
 }
 
-impl<'a> Survey<'a> {
-    pub(super) fn of(cluster: &'a SipCluster, fleet: &Fleet<'a>) -> Self {
+impl<'a> HostSurvey<'a> {
+    pub(super) fn of(cluster: &'a SipCluster, fleet: &HostFleet<'a>) -> Self {
         let me = cluster.named();
-        let known = Known::of(*fleet);
-        let mut noted: BTreeMap<&str, Named> = BTreeMap::new();
+        let known = OwnershipFacts::of(*fleet);
+        let mut noted: BTreeMap<&str, NamespacedName> = BTreeMap::new();
         for other in fleet.clusters.iter().filter(|other| other.named() != me) {
             for (host, _) in believed(other, &known) {
                 // Of two that noted one host the first by name has it.
@@ -43,7 +44,7 @@ impl<'a> Survey<'a> {
             }
         }
         let mut mine = believed(cluster, &known);
-        // A choice is made whole: without one of its hosts it is none.
+        // A choice is made whole: without one of its hosts it does not count.
         if mine.iter().any(|(host, _)| noted.get(host.metadata.uid.as_str()).is_some_and(|other| *other < me))
         {
             mine.clear();
@@ -89,7 +90,7 @@ impl<'a> Survey<'a> {
 ///
 /// They do for hosts and roles that it may have, and only all together: a choice is written down whole, so notes that are less
 /// than a choice, or more, are not Capstan's. One that is being deleted chooses nothing.
-fn believed<'a>(cluster: &'a SipCluster, known: &Known<'a>) -> Vec<(&'a Host, &'a NotedHost)> {
+fn believed<'a>(cluster: &'a SipCluster, known: &OwnershipFacts<'a>) -> Vec<(&'a Host, &'a NotedHost)> {
     if cluster.metadata.deletion_timestamp.is_some() || !has_names_for_labels(cluster) {
         return Vec::new();
     }
@@ -108,7 +109,7 @@ fn believed<'a>(cluster: &'a SipCluster, known: &Known<'a>) -> Vec<(&'a Host, &'
             has.push((note.role.as_str(), host));
             continue;
         }
-        let fits = |role: &Role| {
+        let fits = |role: &HostRole| {
             role.label_selector.matches(&host.metadata.labels)
                 && role.topology_key().is_none_or(|key| host.domain(key).is_some())
         };
@@ -119,7 +120,7 @@ fn believed<'a>(cluster: &'a SipCluster, known: &Known<'a>) -> Vec<(&'a Host, &'
             chosen.push((host, note));
         }
     }
-    let is_whole = |(name, role): (&String, &Role)| {
+    let is_whole = |(name, role): (&String, &HostRole)| {
         let chosen: Vec<&Host> =
             chosen.iter().filter(|(_, note)| note.role == *name).map(|(host, _)| *host).collect();
         let has: Vec<&Host> = has.iter().filter(|(of, _)| of == name).map(|(_, host)| *host).collect();
@@ -142,16 +143,16 @@ fn by_uid(cluster: &SipCluster) -> BTreeMap<&str, &NotedHost> {
 }
 
 /// What all notes are held against.
-struct Known<'a> {
-    fleet: Fleet<'a>,
+struct OwnershipFacts<'a> {
+    fleet: HostFleet<'a>,
     by_uid: HashMap<&'a str, &'a Host>,
-    labelled: BTreeMap<Named, Vec<&'a Host>>,
+    labelled: BTreeMap<NamespacedName, Vec<&'a Host>>,
     /// Whether hosts of a namespace are open to another, where that was asked.
     open: RefCell<BTreeMap<(String, String), bool>>,
 }
 
-impl<'a> Known<'a> {
-    fn of(fleet: Fleet<'a>) -> Self {
+impl<'a> OwnershipFacts<'a> {
+    fn of(fleet: HostFleet<'a>) -> Self {
         let mut known =
             Self { fleet, by_uid: HashMap::new(), labelled: BTreeMap::new(), open: RefCell::default() };
         for host in fleet.hosts {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Choice, Fleet, choose};
+use super::{Choice, HostFleet, choose};
 use crate::cluster::{NotedHost, SipCluster};
 use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use crate::selector::HostDeployPolicy;
@@ -35,7 +35,7 @@ pub(crate) fn had(host: Host, cluster: &str, role: &str) -> Host {
 
 /// The same, provisioned for a machine of this Cluster API cluster.
 pub(crate) fn used(host: Host, by: &str) -> Host {
-    let named = crate::cluster::Named::new("gauss", format!("{by}-0"));
+    let named = crate::cluster::NamespacedName::new("gauss", format!("{by}-0"));
     let mut host = with(host, "cluster.x-k8s.io/cluster-name", by);
     host.state = "provisioned".to_owned();
     host.consumer = Some(("Metal3Machine".to_owned(), named));
@@ -74,7 +74,7 @@ pub(crate) fn choice_beside(
     policies: &[HostDeployPolicy],
 ) -> Choice {
     let labels = BTreeMap::new();
-    choose(cluster, &Fleet { hosts, clusters, policies, namespace_labels: &labels })
+    choose(cluster, &HostFleet { hosts, clusters, policies, namespace_labels: &labels })
 }
 
 /// `Role: a, b (standby)`, for each role.

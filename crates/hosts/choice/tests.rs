@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::testing::{broken, choice, choice_beside, cluster, had, host, noted, told, used, with};
-use super::{Fleet, choose};
+use super::{HostFleet, choose};
 use crate::cluster::{NotedHost, SipCluster};
 use crate::host::Host;
 use crate::selector::{HostDeployPolicy, Labels};
@@ -16,7 +16,7 @@ fn spread(active: u32, standby: u32) -> serde_json::Value {
 fn one_host_a_rack_the_first_by_name() {
     let hosts = [host("b", "r1"), host("a", "r1"), host("d", "r2"), host("c", "r3"), host("e", "")];
     let chosen = choice(&cluster("t", spread(2, 1)), &hosts);
-    // Standby is as good as active until machines run: the first picked are active.
+    // Standby counts like active until machines run: the first picked are active.
     assert_eq!(told(&chosen), "ControlPlane: a, c, d (standby)");
     assert!(chosen.too_few.is_empty() && chosen.no_standby.is_empty() && chosen.released.is_empty());
 }
@@ -37,7 +37,7 @@ fn the_old_faults() {
     // 3: no label, not eligible.
     let chosen = choice(&cluster("t", spread(1, 0)), &[host("a", "")]);
     assert_eq!(chosen.too_few, ["ControlPlane: 1 wanted, 0 available in 0 racks; a: no label rack"]);
-    // 4: states are looked at.
+    // 4: states are compared.
     let hosts = [used(host("a", "r1"), "x"), broken(host("b", "r2"), "inspection error"), host("c", "r3")];
     assert_eq!(told(&choice(&cluster("t", spread(1, 0)), &hosts)), "ControlPlane: c");
     // 5: no count wishes nothing.
@@ -128,8 +128,8 @@ fn what_others_have_or_noted_is_not_free() {
     );
 }
 
-/// What a status notes counts for no more than its SIPCluster's spec could have got it: else whoever writes a status withholds
-/// hosts from everybody.
+/// A record in a status counts for no more than its SIPCluster's spec could have got: otherwise an edited
+/// status would withhold hosts from everybody.
 #[test]
 fn a_note_that_no_choice_would_have_made_withholds_nothing() {
     let big = |name: &str, rack: &str| with(host(name, rack), "flavor", "big");
@@ -229,7 +229,7 @@ fn a_policy_reads_the_labels_of_the_namespace_that_noted() {
     for (namespace, lacks) in [("far", true), ("gauss", false)] {
         let labels =
             BTreeMap::from([(namespace.to_owned(), Labels::from([("team".to_owned(), "blue".to_owned())]))]);
-        let fleet = Fleet {
+        let fleet = HostFleet {
             hosts: &hosts,
             clusters: std::slice::from_ref(&other),
             policies: std::slice::from_ref(&policy),
@@ -251,7 +251,7 @@ fn a_note_of_ones_own_that_no_choice_would_have_made_gets_nothing() {
     assert_eq!(told(&choice(&noted(cluster("t", nodes), &all), &hosts)), "Worker: c");
 }
 
-/// Of two that noted one host one has it, and the other chooses anew as a whole.
+/// Of two that recorded one host one has it, and the other chooses again as a whole.
 #[test]
 fn of_two_that_noted_one_host_the_first_by_name_has_it() {
     let hosts = [host("a", "r1"), host("b", "r2"), host("c", "r3")];
@@ -280,7 +280,7 @@ fn a_noted_choice_stays_though_a_better_host_comes() {
     assert_eq!(told(&choice(&with_note, &[host("a", "r1"), host("b", "r1")])), "ControlPlane: b");
 }
 
-/// What was noted and is not labelled yet neither stands in the way of an assignment nor is labelled without one.
+/// A recorded host that is not labelled yet neither prevents an assignment nor is labelled without one.
 #[test]
 fn notes_give_way_where_the_whole_cannot_be_had_with_them() {
     let nodes = json!({

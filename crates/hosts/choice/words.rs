@@ -4,7 +4,7 @@ use capstan_model::wording;
 
 use super::RoleHosts;
 use super::matching::Matching;
-use super::ownership::Survey;
+use super::ownership::HostSurvey;
 use crate::cluster::SipCluster;
 use crate::host::Host;
 
@@ -17,7 +17,7 @@ pub(super) struct Shortage<'a> {
     pub(super) role: &'a RoleHosts<'a>,
     /// The role's number.
     pub(super) at: usize,
-    pub(super) survey: &'a Survey<'a>,
+    pub(super) survey: &'a HostSurvey<'a>,
     pub(super) matching: &'a Matching,
     /// All roles.
     pub(super) has: &'a [RoleHosts<'a>],

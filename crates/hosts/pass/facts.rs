@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::choice::Fleet;
-use crate::cluster::Named;
+use crate::choice::HostFleet;
+use crate::cluster::NamespacedName;
 use crate::host::Host;
 use crate::services::address::{NoAddress, of_machine, of_network_data};
-use crate::services::issuer::Needs;
+use crate::services::issuer::IssuerNeeds;
 
 /// The facts besides the SIPCluster itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct HostFacts<'a> {
     /// Hosts, SIPClusters, policies.
-    pub fleet: Fleet<'a>,
+    pub fleet: HostFleet<'a>,
     /// The network data of hosts, by the hosts' names: the value of the Secret's key `networkData`.
-    pub network_data: &'a BTreeMap<Named, String>,
+    pub network_data: &'a BTreeMap<NamespacedName, String>,
     /// The Machines that have hosts, by the hosts' names.
-    pub machines: &'a BTreeMap<Named, Value>,
+    pub machines: &'a BTreeMap<NamespacedName, Value>,
     /// The tenant's CA in PEM: `tls.crt` of the Secret `<cluster>-ca`, once Cluster API made it.
     pub ca: Option<&'a str>,
     /// What its issuers need, by the names of their objects
     /// ([`issuer::name_of`](crate::services::issuer::name_of)).
-    pub issuers: &'a BTreeMap<String, Needs>,
+    pub issuers: &'a BTreeMap<String, IssuerNeeds>,
     /// The live objects of its services, found by their labels.
     pub services: &'a [Value],
     /// Where node ports of the management cluster are reached, where that is known.
@@ -32,21 +32,21 @@ pub struct Facts<'a> {
     /// Why Metal3 would not keep to the labelled hosts, where it would not ([`findings`](crate::findings)).
     pub selector_missing: Option<&'a str>,
     /// Which write was refused last, and in which words, where one was.
-    pub trouble: Option<(Trouble, &'a str)>,
+    pub trouble: Option<(RefusedWrites, &'a str)>,
     /// Now, in RFC 3339.
     pub now: &'a str,
 }
 
 /// Writes of what were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum RefusedWrites {
     /// Of a service's objects.
     Services,
     /// Of a host's labels.
     Labels,
 }
 
-impl Facts<'_> {
+impl HostFacts<'_> {
     /// At which address a host is reached: of this network, else of its Machine.
     pub(super) fn address(&self, host: &Host, network: &str) -> Result<IpAddr, NoAddress> {
         if self.is_of_controllers(&host.metadata.namespace, host.network_data.as_deref()) {
@@ -68,8 +68,8 @@ impl Facts<'_> {
         })
     }
 
-    /// Whether a Secret holds the credentials of a host's management controller. Such a one is neither read nor mounted,
-    /// whoever names it.
+    /// Whether a Secret has the credentials of a host's management controller. It is neither read nor
+    /// mounted, whatever names it.
     pub fn is_of_controllers(&self, namespace: &str, name: Option<&str>) -> bool {
         is_of_controllers(self.fleet.hosts, namespace, name)
     }

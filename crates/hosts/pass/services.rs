@@ -5,18 +5,18 @@ use core::net::SocketAddr;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::Facts;
-use super::step::Step;
+use super::HostFacts;
+use super::step::HostStep;
 use crate::choice::Choice;
-use crate::cluster::{Auth, CONTROL_PLANE, Endpoint, Exposure, Oidc, SipCluster, WORKER};
+use crate::cluster::{CONTROL_PLANE, Endpoint, Exposure, IssuerSpec, Oidc, SipCluster, WORKER};
 use crate::host::Host;
-use crate::services::balancer::{self, Before, Reached};
+use crate::services::balancer::{self, BalancerRole, HostAddress};
 use crate::services::dex::{self, ClientId};
-use crate::services::issuer::{self, Authority, Issued, Needs, NoLogin, Serving};
+use crate::services::issuer::{self, Authority, Issued, IssuerNeeds, NoLogin, Serving};
 use crate::services::jump_host::{self, FINGERPRINT, NoJumpHost};
 use crate::services::objects::{SERVICE, is_of_sort};
 
-/// A CA that ends sooner is told.
+/// A CA that ends sooner is reported.
 const ENDS_SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// All services of a SIPCluster.
@@ -33,7 +33,7 @@ pub(super) struct Services {
     /// Those with host keys that are still to be made.
     pub(super) host_keys_lacking: Vec<String>,
     /// How certificates are made that are lacking, or due.
-    pub(super) certificates_lacking: Vec<Step>,
+    pub(super) certificates_lacking: Vec<HostStep>,
     /// What is waited for, a sentence each.
     pub(super) waits: Vec<String>,
     /// What people should know.
@@ -51,12 +51,12 @@ enum NoIssuer {
 }
 
 impl Services {
-    pub(super) fn of(cluster: &SipCluster, choice: &Choice, facts: &Facts<'_>) -> Self {
+    pub(super) fn of(cluster: &SipCluster, choice: &Choice, facts: &HostFacts<'_>) -> Self {
         let mut services = Self::default();
         let wished = &cluster.spec.services;
         for (before, list, role) in [
-            (Before::ControlPlane, &wished.load_balancer_control_plane, CONTROL_PLANE),
-            (Before::Workers, &wished.load_balancer_worker, WORKER),
+            (BalancerRole::ControlPlane, &wished.load_balancer_control_plane, CONTROL_PLANE),
+            (BalancerRole::Workers, &wished.load_balancer_worker, WORKER),
         ] {
             for (number, wish) in list.iter().enumerate() {
                 let name = balancer::name_of(cluster, before, number, wish);
@@ -69,14 +69,15 @@ impl Services {
                     }
                     Err(why) => {
                         services.waits.push(format!("{name}: {why}"));
-                        // It stays as it was before hosts that it has still; whoever gets those that go is not reached.
+                        // It stays as it was in front of its remaining hosts; hosts that are given back are
+                        // no longer reached.
                         let has = choice.hosts.iter().any(|one| one.role == role);
                         if has && choice.released.iter().all(|one| one.role != role) {
                             services.names.push(name.clone());
                         }
                     }
                 }
-                if before == Before::ControlPlane && services.endpoint.is_none() {
+                if before == BalancerRole::ControlPlane && services.endpoint.is_none() {
                     services.endpoint =
                         endpoint(&name, facts).or_else(|| endpoint_before(cluster, &name, facts));
                 }
@@ -135,7 +136,7 @@ impl Services {
 
     /// A service is known by its port, so one whose port changes is another one. What ran stays until that is there: a port
     /// may be refused, and what else is wished of it may be wrong. Not where it holds a port of a node that another one wants.
-    fn keep_until_replaced(&mut self, cluster: &SipCluster, facts: &Facts<'_>) {
+    fn keep_until_replaced(&mut self, cluster: &SipCluster, facts: &HostFacts<'_>) {
         let mut kept = Vec::new();
         for live in facts.services.iter().filter(|live| live["kind"] == "Service") {
             let name = live["metadata"]["name"].as_str().unwrap_or_default();
@@ -167,7 +168,7 @@ impl Services {
     }
 
     /// Whether all of a service is there, and its pods were once.
-    fn is_there(&self, name: &str, facts: &Facts<'_>) -> bool {
+    fn is_there(&self, name: &str, facts: &HostFacts<'_>) -> bool {
         let live = |kind: &str| {
             facts.services.iter().find(|live| live["kind"] == kind && live["metadata"]["name"] == name)
         };
@@ -182,15 +183,16 @@ impl Services {
         has_run && live("Service").is_some()
     }
 
-    /// Hosts that have an address; the others are told. A host without one is not reached, whatever its other networks say.
+    /// Hosts with an address; the others are reported. A host without one is not reached, whatever its other
+    /// networks say.
     fn reached(
         &mut self,
         choice: &Choice,
-        facts: &Facts<'_>,
+        facts: &HostFacts<'_>,
         role: Option<&str>,
         network: &str,
         service: &str,
-    ) -> Vec<Reached> {
+    ) -> Vec<HostAddress> {
         let of_role = choice.hosts.iter().filter(|one| role.is_none_or(|role| one.role == role));
         let mut reached = Vec::new();
         for one in of_role {
@@ -209,7 +211,7 @@ impl Services {
     }
 
     /// An issuer of tokens. Its Service is there from the start: the cloud may give its address only then.
-    fn issue(&mut self, cluster: &SipCluster, number: usize, wish: &Auth, facts: &Facts<'_>) {
+    fn issue(&mut self, cluster: &SipCluster, number: usize, wish: &IssuerSpec, facts: &HostFacts<'_>) {
         let name = issuer::name_of(cluster, number, wish);
         self.wished.push((issuer::WORD, name.clone()));
         self.objects.push(issuer::service(cluster, &name, wish));
@@ -235,8 +237,8 @@ impl Services {
         &mut self,
         cluster: &SipCluster,
         name: &str,
-        wish: &Auth,
-        facts: &Facts<'_>,
+        wish: &IssuerSpec,
+        facts: &HostFacts<'_>,
     ) -> Result<Vec<Value>, NoIssuer> {
         let stays = |why: &str| NoIssuer::Stays(why.to_owned());
         let client =
@@ -244,7 +246,7 @@ impl Services {
         let host =
             issuer::host(wish, facts.nodes_at, service(name, facts)).ok_or_else(|| stays(no_host(wish)))?;
         let port = issuer::port(wish).ok_or_else(|| stays("it has no nodePort"))?;
-        let needs: &Needs =
+        let needs: &IssuerNeeds =
             facts.issuers.get(name).ok_or_else(|| stays("nothing is known of its Secrets"))?;
         let authority = needs.authority.as_ref().map_err(|why| stays(why))?;
         let connectors = needs.connectors.as_ref().map_err(|why| match why {
@@ -263,16 +265,16 @@ impl Services {
     fn served<'n>(
         &mut self,
         name: &str,
-        wish: &Auth,
+        wish: &IssuerSpec,
         host: &dex::Host,
         authority: &Authority,
-        needs: &'n Needs,
-        facts: &Facts<'_>,
+        needs: &'n IssuerNeeds,
+        facts: &HostFacts<'_>,
     ) -> Result<&'n Serving, NoIssuer> {
         let now: Timestamp = facts.now.parse().unwrap_or_default();
         let serving = needs.serving.as_ref().filter(|serving| serving.host == host.to_string());
         if serving.is_none_or(|serving| issuer::is_due(serving, authority, now)) {
-            self.certificates_lacking.push(Step::MakeCertificate {
+            self.certificates_lacking.push(HostStep::MakeCertificate {
                 secret: issuer::certificate_name(name),
                 host: host.clone(),
                 authority: wish.ca_secret.clone(),
@@ -289,7 +291,7 @@ impl Services {
         serving.ok_or_else(|| NoIssuer::Stays("its certificate is not made yet".to_owned()))
     }
 
-    fn wait_for_pods(&mut self, facts: &Facts<'_>) {
+    fn wait_for_pods(&mut self, facts: &HostFacts<'_>) {
         for wished in self.objects.iter().filter(|object| object["kind"] == "Deployment") {
             let live = facts.services.iter().find(|live| is_same(live, wished));
             let number =
@@ -315,7 +317,7 @@ impl Services {
     }
 
     /// Fingerprints of the host keys that are there.
-    pub(super) fn fingerprints(&self, facts: &Facts<'_>) -> Vec<String> {
+    pub(super) fn fingerprints(&self, facts: &HostFacts<'_>) -> Vec<String> {
         let of = |name: &String| {
             let secret = facts
                 .services
@@ -327,7 +329,7 @@ impl Services {
     }
 }
 
-fn no_host(wish: &Auth) -> &'static str {
+fn no_host(wish: &IssuerSpec) -> &'static str {
     match (wish.host.is_empty(), wish.exposure) {
         (false, _) => "its host is neither a name nor an address",
         (true, Exposure::NodePort) => {
@@ -349,14 +351,15 @@ fn told(service: &str, host: &Host, why: &str) -> String {
 }
 
 /// Where it was reached, while one runs that this one is to take the place of: what that one's Service says.
-fn endpoint_before(cluster: &SipCluster, name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
+fn endpoint_before(cluster: &SipCluster, name: &str, facts: &HostFacts<'_>) -> Option<Endpoint> {
     if service(name, facts).is_some() {
         return None;
     }
     let named = |live: &Value| live["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let all = cluster.spec.services.load_balancer_control_plane.iter().enumerate();
-    let wished: Vec<String> =
-        all.map(|(number, wish)| balancer::name_of(cluster, Before::ControlPlane, number, wish)).collect();
+    let wished: Vec<String> = all
+        .map(|(number, wish)| balancer::name_of(cluster, BalancerRole::ControlPlane, number, wish))
+        .collect();
     let running = facts.services.iter().filter(|live| balancer::is_before_api_servers(cluster, live));
     // One that goes was in this one's place; one that is wished besides reaches the same API servers.
     let mut running: Vec<(bool, String, &Value)> =
@@ -366,10 +369,10 @@ fn endpoint_before(cluster: &SipCluster, name: &str, facts: &Facts<'_>) -> Optio
 }
 
 /// Where a load balancer is reached.
-fn endpoint(name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
+fn endpoint(name: &str, facts: &HostFacts<'_>) -> Option<Endpoint> {
     balancer::endpoint(service(name, facts)?, facts.nodes_at)
 }
 
-fn service<'a>(name: &str, facts: &Facts<'a>) -> Option<&'a Value> {
+fn service<'a>(name: &str, facts: &HostFacts<'a>) -> Option<&'a Value> {
     facts.services.iter().find(|live| live["kind"] == "Service" && live["metadata"]["name"] == name)
 }

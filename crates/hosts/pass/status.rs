@@ -1,26 +1,26 @@
-//! How a SIPCluster stands, in conditions.
+//! The state of a SIPCluster, in conditions.
 
 use capstan_model::wording;
 
 use super::services::Services;
-use super::{Facts, Trouble, labelled};
+use super::{HostFacts, RefusedWrites, labelled};
 use crate::choice::Choice;
-use crate::cluster::{Condition, Endpoints, SipCluster, Status};
+use crate::cluster::{ClusterStatus, Endpoints, HostCondition, SipCluster};
 use crate::host::Host;
 
 /// What the status is made of.
-pub(super) struct Standing<'a> {
+pub(super) struct StatusInputs<'a> {
     pub(super) cluster: &'a SipCluster,
     pub(super) choice: &'a Choice,
     pub(super) services: &'a Services,
-    pub(super) facts: &'a Facts<'a>,
+    pub(super) facts: &'a HostFacts<'a>,
 }
 
 /// A condition's status, reason and message.
-type Verdict = (bool, &'static str, String);
+type ConditionVerdict = (bool, &'static str, String);
 
-impl Standing<'_> {
-    pub(super) fn status(&self) -> Status {
+impl StatusInputs<'_> {
+    pub(super) fn status(&self) -> ClusterStatus {
         let (choice, roles) = (self.choice, self.cluster.spec.nodes.values());
         let verdicts = [
             ("HostsChosen", self.chosen()),
@@ -43,7 +43,7 @@ impl Standing<'_> {
             |(_, verdict)| verdict.clone(),
         );
         let all = verdicts.iter().map(|(kind, verdict)| (*kind, verdict)).chain([("Ready", &ready)]);
-        Status {
+        ClusterStatus {
             conditions: all
                 .map(|(kind, verdict)| condition(self.cluster, kind, verdict, self.facts.now))
                 .collect(),
@@ -57,7 +57,7 @@ impl Standing<'_> {
         }
     }
 
-    fn chosen(&self) -> Verdict {
+    fn chosen(&self) -> ConditionVerdict {
         let Choice { too_few, no_standby, cannot_go, .. } = self.choice;
         if !too_few.is_empty() {
             return (false, "Unschedulable", lines(&[too_few, cannot_go]));
@@ -69,9 +69,9 @@ impl Standing<'_> {
         }
     }
 
-    fn services(&self) -> Verdict {
+    fn services(&self) -> ConditionVerdict {
         let Services { waits, warnings, .. } = self.services;
-        if let Some((Trouble::Services, told)) = self.facts.trouble {
+        if let Some((RefusedWrites::Services, told)) = self.facts.trouble {
             return (false, "InfraServiceFailure", lines(&[&[told.to_owned()], waits]));
         }
         if waits.is_empty() {
@@ -81,8 +81,8 @@ impl Standing<'_> {
         (false, "InfraServiceFailure", lines(&[waits, warnings]))
     }
 
-    fn labelled(&self) -> Verdict {
-        if let Some((Trouble::Labels, told)) = self.facts.trouble {
+    fn labelled(&self) -> ConditionVerdict {
+        if let Some((RefusedWrites::Labels, told)) = self.facts.trouble {
             return (false, "UnableToApplyLabels", told.to_owned());
         }
         let had: Vec<&Host> = labelled(self.cluster, self.facts).collect();
@@ -123,7 +123,7 @@ fn named(host: &Host) -> String {
 }
 
 /// Of a deleted one whose hosts somebody uses.
-pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &Facts<'_>) -> Status {
+pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &HostFacts<'_>) -> ClusterStatus {
     let mut names: Vec<String> = had.iter().filter(|host| host.is_used()).map(|host| named(host)).collect();
     names.sort_unstable();
     let told = format!(
@@ -138,12 +138,12 @@ pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &Facts<'_>) ->
 }
 
 /// Of a deleted one of which a write was refused.
-pub(super) fn of_going(cluster: &SipCluster, facts: &Facts<'_>) -> Status {
+pub(super) fn of_going(cluster: &SipCluster, facts: &HostFacts<'_>) -> ClusterStatus {
     let why = facts.trouble.map(|(_, told)| format!(": {told}")).unwrap_or_default();
     undecommissioned(cluster, format!("it is being deleted, but deletions are refused{why}"), facts)
 }
 
-fn undecommissioned(cluster: &SipCluster, told: String, facts: &Facts<'_>) -> Status {
+fn undecommissioned(cluster: &SipCluster, told: String, facts: &HostFacts<'_>) -> ClusterStatus {
     let ready = condition(cluster, "Ready", &(false, "UnableToDecommission", told), facts.now);
     let mut status = cluster.status.clone();
     match status.conditions.iter_mut().find(|held| held.kind == "Ready") {
@@ -162,11 +162,11 @@ fn lines(all: &[&[String]]) -> String {
 }
 
 /// A condition, since when it was already so.
-fn condition(cluster: &SipCluster, kind: &str, verdict: &Verdict, now: &str) -> Condition {
+fn condition(cluster: &SipCluster, kind: &str, verdict: &ConditionVerdict, now: &str) -> HostCondition {
     let (is_true, reason, message) = verdict;
     let status = if *is_true { "True" } else { "False" };
     let held = cluster.status.conditions.iter().find(|held| held.kind == kind && held.status == status);
-    Condition {
+    HostCondition {
         kind: kind.to_owned(),
         status: status.to_owned(),
         reason: (*reason).to_owned(),

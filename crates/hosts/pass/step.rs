@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::Trouble;
-use crate::cluster::{Named, SipCluster, Status};
+use super::RefusedWrites;
+use crate::cluster::{ClusterStatus, NamespacedName, SipCluster};
 use crate::host::{self, CLUSTER_NAME, CLUSTER_NAMESPACE, NODE_TYPE};
 use crate::services::dex::Host;
 
 /// One write.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum HostStep {
     /// The SIPCluster's finalizers become these, at the `resourceVersion` that was read.
     SetFinalizers(Vec<String>),
     /// Its status becomes this, at the `resourceVersion` that was read: two passes never note one host.
-    WriteStatus(Box<Status>),
+    WriteStatus(Box<ClusterStatus>),
     /// A host key is made, and kept in a Secret of this name, which is created and never replaced
     /// ([`host_keys`](crate::services::jump_host::host_keys)).
     MakeHostKeys(String),
@@ -29,30 +29,30 @@ pub enum Step {
     },
     /// An object of a service is applied.
     Apply(Value),
-    /// An object of a service is deleted, as it was looked at.
+    /// An object of a service is deleted, as it was read.
     Delete {
         /// `apiVersion` and kind.
         kind: (String, String),
         /// Which.
-        object: Named,
+        object: NamespacedName,
         /// A precondition.
         uid: String,
     },
     /// A host's labels become the SIPCluster's.
     Label {
         /// Which.
-        host: Named,
-        /// A precondition: without it, the API server makes a host anew that has gone.
+        host: NamespacedName,
+        /// A precondition: without it, the API server would create a host again that is gone.
         uid: String,
-        /// A precondition: a host that changed meanwhile is looked at again.
+        /// A precondition: a host that changed meanwhile is read again.
         resource_version: String,
         /// Whose it is.
-        owner: Owner,
+        owner: HostOwner,
     },
-    /// They are taken off, whoever put them there.
+    /// They are removed, from any writer.
     Unlabel {
         /// Which.
-        host: Named,
+        host: NamespacedName,
         /// A precondition.
         uid: String,
         /// A precondition.
@@ -64,7 +64,7 @@ pub enum Step {
 
 /// Whose a host is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct HostOwner {
     /// The SIPCluster's namespace.
     pub namespace: String,
     /// Its name.
@@ -75,7 +75,7 @@ pub struct Owner {
 
 /// How a step is sent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub enum StepRequest {
     /// A JSON Patch of the object.
     Patch(Value),
     /// A JSON Patch of its status.
@@ -88,15 +88,15 @@ pub enum Request {
     Delete(String),
 }
 
-impl Step {
+impl HostStep {
     pub(super) fn label(host: &host::Host, cluster: &SipCluster, role: &str) -> Self {
-        let Named { namespace, name } = cluster.named();
+        let NamespacedName { namespace, name } = cluster.named();
         let (uid, resource_version) = (host.metadata.uid.clone(), host.metadata.resource_version.clone());
         Self::Label {
             host: host.named(),
             uid,
             resource_version,
-            owner: Owner { namespace, name, role: role.to_owned() },
+            owner: HostOwner { namespace, name, role: role.to_owned() },
         }
     }
 
@@ -112,13 +112,13 @@ impl Step {
     }
 
     /// Of what it is a write; `None` for one of the SIPCluster itself.
-    pub const fn trouble(&self) -> Option<Trouble> {
+    pub const fn trouble(&self) -> Option<RefusedWrites> {
         match self {
             Self::SetFinalizers(_) | Self::WriteStatus(_) => None,
             Self::MakeHostKeys(_) | Self::MakeCertificate { .. } | Self::Apply(_) | Self::Delete { .. } => {
-                Some(Trouble::Services)
+                Some(RefusedWrites::Services)
             }
-            Self::Label { .. } | Self::Unlabel { .. } => Some(Trouble::Labels),
+            Self::Label { .. } | Self::Unlabel { .. } => Some(RefusedWrites::Labels),
         }
     }
 
@@ -126,27 +126,27 @@ impl Step {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         Self::Delete {
             kind: (text("/apiVersion"), text("/kind")),
-            object: Named::new(text("/metadata/namespace"), text("/metadata/name")),
+            object: NamespacedName::new(text("/metadata/namespace"), text("/metadata/name")),
             uid: text("/metadata/uid"),
         }
     }
 
     /// What is sent. `None` for keys and certificates that are still to be made.
-    pub fn request(&self, cluster: &SipCluster) -> Option<Request> {
+    pub fn request(&self, cluster: &SipCluster) -> Option<StepRequest> {
         match self {
-            Self::SetFinalizers(finalizers) => Some(Request::Patch(patch(
+            Self::SetFinalizers(finalizers) => Some(StepRequest::Patch(patch(
                 &cluster.metadata.uid,
                 &cluster.metadata.resource_version,
                 [json!({"op": "add", "path": "/metadata/finalizers", "value": finalizers})],
             ))),
-            Self::WriteStatus(status) => Some(Request::PatchStatus(patch(
+            Self::WriteStatus(status) => Some(StepRequest::PatchStatus(patch(
                 &cluster.metadata.uid,
                 &cluster.metadata.resource_version,
                 [json!({"op": "add", "path": "/status", "value": status})],
             ))),
-            Self::Apply(object) => Some(Request::Apply(object.clone())),
-            Self::Delete { uid, .. } => Some(Request::Delete(uid.clone())),
-            Self::Label { host, uid, resource_version, owner } => Some(Request::ApplyUnforced(json!({
+            Self::Apply(object) => Some(StepRequest::Apply(object.clone())),
+            Self::Delete { uid, .. } => Some(StepRequest::Delete(uid.clone())),
+            Self::Label { host, uid, resource_version, owner } => Some(StepRequest::ApplyUnforced(json!({
                 "apiVersion": format!("{}/{}", host::GROUP, host::VERSION),
                 "kind": host::KIND,
                 "metadata": {
@@ -163,7 +163,7 @@ impl Step {
             }))),
             Self::Unlabel { uid, resource_version, labels, .. } => {
                 let off = |key: &String| json!({"op": "remove", "path": format!("/metadata/labels/{}", key.replace('/', "~1"))});
-                Some(Request::Patch(patch(uid, resource_version, labels.iter().map(off))))
+                Some(StepRequest::Patch(patch(uid, resource_version, labels.iter().map(off))))
             }
             Self::MakeHostKeys(_) | Self::MakeCertificate { .. } => None,
         }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Facts, Request, Step, next};
-use crate::choice::Fleet;
+use super::{HostFacts, HostStep, StepRequest, next};
+use crate::choice::HostFleet;
 use crate::choice::testing::{broken, had, host, used};
-use crate::cluster::{FINALIZER, Named, OLD_FINALIZER, SipCluster};
+use crate::cluster::{FINALIZER, NamespacedName, OLD_FINALIZER, SipCluster};
 use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use crate::selector::Labels;
-use crate::services::issuer::Needs;
+use crate::services::issuer::IssuerNeeds;
 use crate::services::jump_host::FINGERPRINT;
 use crate::services::objects::SERVICE;
 
@@ -24,9 +24,9 @@ struct World {
     hosts: Vec<Host>,
     clusters: Vec<SipCluster>,
     services: Vec<Value>,
-    network_data: BTreeMap<Named, String>,
-    machines: BTreeMap<Named, Value>,
-    issuers: BTreeMap<String, Needs>,
+    network_data: BTreeMap<NamespacedName, String>,
+    machines: BTreeMap<NamespacedName, Value>,
+    issuers: BTreeMap<String, IssuerNeeds>,
     ca: Option<String>,
     versions: u64,
     /// What was written, in a word each.
@@ -58,23 +58,27 @@ impl World {
         self.services.iter().filter(of).cloned().collect()
     }
 
-    fn next(&self, name: &str) -> Option<Step> {
+    fn next(&self, name: &str) -> Option<HostStep> {
         self.steps(name).into_iter().next()
     }
 
-    fn steps(&self, name: &str) -> Vec<Step> {
+    fn steps(&self, name: &str) -> Vec<HostStep> {
         self.ask(name, next)
     }
 
-    fn ask(&self, name: &str, asked: fn(&SipCluster, &Facts<'_>) -> Vec<Step>) -> Vec<Step> {
+    fn ask(&self, name: &str, asked: fn(&SipCluster, &HostFacts<'_>) -> Vec<HostStep>) -> Vec<HostStep> {
         let Some(cluster) = self.clusters.iter().find(|cluster| cluster.metadata.name == name) else {
             return Vec::new();
         };
         let services = self.services_of(cluster);
         let labels = BTreeMap::new();
-        let fleet =
-            Fleet { hosts: &self.hosts, clusters: &self.clusters, policies: &[], namespace_labels: &labels };
-        let facts = Facts {
+        let fleet = HostFleet {
+            hosts: &self.hosts,
+            clusters: &self.clusters,
+            policies: &[],
+            namespace_labels: &labels,
+        };
+        let facts = HostFacts {
             fleet,
             network_data: &self.network_data,
             machines: &self.machines,
@@ -89,12 +93,12 @@ impl World {
         asked(cluster, &facts)
     }
 
-    fn perform(&mut self, name: &str, step: Step) {
+    fn perform(&mut self, name: &str, step: HostStep) {
         self.versions += 1;
         let version = self.versions.to_string();
         let at = self.clusters.iter().position(|cluster| cluster.metadata.name == name).unwrap();
         match step {
-            Step::SetFinalizers(finalizers) => {
+            HostStep::SetFinalizers(finalizers) => {
                 self.log.push(format!("{name}: finalizers {}", finalizers.len()));
                 let cluster = &mut self.clusters[at];
                 cluster.metadata.finalizers = finalizers;
@@ -103,23 +107,23 @@ impl World {
                     self.clusters.remove(at);
                 }
             }
-            Step::WriteStatus(status) => {
+            HostStep::WriteStatus(status) => {
                 self.log.push(format!("{name}: status {}", status.hosts.len()));
                 self.clusters[at].status = *status;
                 self.clusters[at].metadata.resource_version = version;
             }
-            Step::MakeHostKeys(secret) => {
+            HostStep::MakeHostKeys(secret) => {
                 self.log.push(format!("{name}: host key"));
                 self.services.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
                     "namespace": "gauss", "name": secret, "uid": version,
                     "labels": {CLUSTER_NAME: name, SERVICE: secret.trim_end_matches("-host-keys")},
                     "annotations": {FINGERPRINT: "SHA256:abc"}}}));
             }
-            Step::MakeCertificate { secret, host, .. } => {
+            HostStep::MakeCertificate { secret, host, .. } => {
                 self.log.push(format!("{name}: certificate for {host}"));
                 issuers::certify(self, name, &secret, &host.to_string());
             }
-            Step::Apply(mut object) => {
+            HostStep::Apply(mut object) => {
                 self.log.push(format!("{name}: apply {}", object["kind"].as_str().unwrap()));
                 self.services.retain(|live| !super::services::is_same(live, &object));
                 object["metadata"]["uid"] = version.into();
@@ -129,12 +133,12 @@ impl World {
                 }
                 self.services.push(object);
             }
-            Step::Delete { kind, object, uid } => {
+            HostStep::Delete { kind, object, uid } => {
                 self.log.push(format!("{name}: delete {}", kind.1));
                 self.services.retain(|live| live["metadata"]["uid"] != uid.as_str());
                 assert_eq!(object.namespace, "gauss");
             }
-            Step::Label { host, uid, resource_version, owner } => {
+            HostStep::Label { host, uid, resource_version, owner } => {
                 self.log.push(format!("{name}: label {}", host.name));
                 let labels = &mut self.host(&host, &uid, &resource_version, version).metadata.labels;
                 // Another's label is a conflict.
@@ -143,7 +147,7 @@ impl World {
                 labels.insert(CLUSTER_NAME.to_owned(), owner.name);
                 labels.insert(NODE_TYPE.to_owned(), owner.role);
             }
-            Step::Unlabel { host, uid, resource_version, labels } => {
+            HostStep::Unlabel { host, uid, resource_version, labels } => {
                 self.log.push(format!("{name}: unlabel {}", host.name));
                 let host = self.host(&host, &uid, &resource_version, version);
                 assert_eq!(host.label(CLUSTER_NAME), Some(name));
@@ -153,7 +157,7 @@ impl World {
     }
 
     /// The host that is written, as it was read.
-    fn host(&mut self, named: &Named, uid: &str, resource_version: &str, next: String) -> &mut Host {
+    fn host(&mut self, named: &NamespacedName, uid: &str, resource_version: &str, next: String) -> &mut Host {
         let host = self.hosts.iter_mut().find(|held| held.named() == *named).unwrap();
         assert_eq!(
             (host.metadata.uid.as_str(), host.metadata.resource_version.as_str()),
@@ -199,7 +203,7 @@ impl World {
     }
 
     /// What is there, whatever the versions.
-    fn end_state(&self) -> (Vec<(Named, Labels)>, Vec<String>, Vec<String>) {
+    fn end_state(&self) -> (Vec<(NamespacedName, Labels)>, Vec<String>, Vec<String>) {
         let hosts = self.hosts.iter().map(|host| (host.named(), host.metadata.labels.clone())).collect();
         let mut services: Vec<String> = self
             .services
@@ -275,7 +279,8 @@ fn choice_note_services_labels_done() {
     assert_eq!(world.next("a"), None);
 }
 
-/// A process that dies after any step, and another that goes on: from what is written alone, since a pass keeps nothing.
+/// A process that dies after any step, and another that continues: only from what is written, since a pass
+/// keeps nothing.
 #[test]
 fn killed_between_any_two_steps_it_ends_the_same() {
     let mut whole = two_tenants();
@@ -366,7 +371,7 @@ fn drift_is_repaired_and_a_changed_certificate_authority_rolls_the_pods() {
 #[test]
 fn a_host_without_an_address_is_named_and_is_no_backend() {
     let mut world = World::of(racks(), vec![tenant("a", 2, 0, 30000)]);
-    world.network_data.remove(&Named::new("gauss", "bm-1"));
+    world.network_data.remove(&NamespacedName::new("gauss", "bm-1"));
     world.run(&["a"], usize::MAX);
     let told = world.condition("a", "ServicesReady");
     assert!(
@@ -375,7 +380,7 @@ fn a_host_without_an_address_is_named_and_is_no_backend() {
     );
     // Its Machine gives one.
     let machine = json!({"status": {"addresses": [{"type": "InternalIP", "address": "10.0.1.1"}]}});
-    world.machines.insert(Named::new("gauss", "bm-1"), machine);
+    world.machines.insert(NamespacedName::new("gauss", "bm-1"), machine);
     world.run(&["a"], usize::MAX);
     assert_eq!(world.condition("a", "ServicesReady"), "True ServicesReady: services are ready");
     // A load balancer whose hosts lost all addresses stays as it was.
@@ -413,25 +418,25 @@ fn a_broken_host_is_no_backend_and_makes_room_for_another() {
 #[test]
 fn a_label_goes_to_the_host_that_was_read_and_to_no_other() {
     let mut world = World::of(racks(), vec![tenant("a", 1, 0, 30000)]);
-    while !matches!(world.next("a"), Some(Step::Label { .. })) {
+    while !matches!(world.next("a"), Some(HostStep::Label { .. })) {
         let step = world.next("a").unwrap();
         world.perform("a", step);
     }
     let cluster = world.cluster("a").clone();
     assert_eq!(
         world.next("a").unwrap().request(&cluster).unwrap(),
-        Request::ApplyUnforced(
+        StepRequest::ApplyUnforced(
             json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {
             "namespace": "gauss", "name": "bm-0", "uid": "uid-bm-0", "resourceVersion": "1", "labels": {
                 "sip.airshipit.org/cluster-namespace": "gauss", "sip.airshipit.org/cluster-name": "a",
                 "sip.airshipit.org/node-type": "ControlPlane"}}})
         )
     );
-    // It was made anew under the same name: another host, looked at again.
+    // It was created again under the same name: another host, read again.
     world.hosts[0].metadata.uid = "uid-new".to_owned();
     world.hosts[0].metadata.labels.insert("rack".to_owned(), "r9".to_owned());
     let step = world.next("a").unwrap();
-    assert!(matches!(step, Step::WriteStatus(_)), "{step:?}");
+    assert!(matches!(step, HostStep::WriteStatus(_)), "{step:?}");
 }
 
 /// Labels may be the old operator's, or somebody's hand's: an apply without them would leave those.
@@ -442,14 +447,14 @@ fn what_is_released_loses_the_labels_whoever_put_them_there() {
         vec![tenant("a", 1, 0, 30000)],
     );
     world.clusters[0].spec.nodes.remove("Worker");
-    while !matches!(world.next("a"), Some(Step::Unlabel { .. })) {
+    while !matches!(world.next("a"), Some(HostStep::Unlabel { .. })) {
         let step = world.next("a").unwrap();
         world.perform("a", step);
     }
     let cluster = world.cluster("a").clone();
     assert_eq!(
         world.next("a").unwrap().request(&cluster).unwrap(),
-        Request::Patch(json!([
+        StepRequest::Patch(json!([
             {"op": "test", "path": "/metadata/uid", "value": "uid-bm-1"},
             {"op": "replace", "path": "/metadata/resourceVersion", "value": "1"},
             {"op": "remove", "path": "/metadata/labels/sip.airshipit.org~1cluster-namespace"},

@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use capstan_yaml::YamlFile;
 use serde_json::Value;
 
-/// Why there is not an address. No value of the Secret is told.
+/// Why there is no address. No value of the Secret is shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoAddress {
     /// The Secret holds something else.
@@ -20,7 +20,7 @@ pub enum NoAddress {
     /// The network is there, the address is given elsewhere.
     #[error("network `{0}` of its network data has no address")]
     Given(String),
-    /// Something stands there that is not an address of a host.
+    /// The value is not an address of a host.
     #[error("the address of network `{0}` of its network data is not a host's address")]
     Malformed(String),
     /// It would have to be read from what must not be read.

@@ -10,11 +10,13 @@ use core::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::haproxy::{Check, Files, Frontend, LONGEST_END_SECONDS, Program, Server, Target, render};
+use super::haproxy::{
+    BackendServer, BalancedTarget, Frontend, HaproxyPaths, LONGEST_END_SECONDS, Program, ServerCheck, render,
+};
 use super::objects::{
     Port, container_security, deployment, everywhere, is_of_sort, metadata, name, sealed, service,
 };
-use crate::cluster::{Endpoint, LoadBalancer, Named, SipCluster};
+use crate::cluster::{Endpoint, LoadBalancer, NamespacedName, SipCluster};
 
 /// At a Service: at which name or address the nodes are reached, as the reconciler's setting said when it was applied.
 const NODES_AT: &str = "capstan.dev/nodes-at";
@@ -27,16 +29,16 @@ pub const MOST_PORTS: usize = 250;
 const CONFIGURATION: &str = "/etc/capstan/haproxy";
 const CA: &str = "/etc/capstan/ca";
 
-/// Before what it stands.
+/// The hosts behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
+pub enum BalancerRole {
     /// The API servers.
     ControlPlane,
     /// Ports of the workers.
     Workers,
 }
 
-impl Before {
+impl BalancerRole {
     /// What its services' names have before their port.
     pub const fn word(self) -> &'static str {
         match self {
@@ -61,7 +63,7 @@ pub enum NoBalancer {
 }
 
 /// A chosen host and where it is reached.
-pub type Reached = (Named, IpAddr);
+pub type HostAddress = (NamespacedName, IpAddr);
 
 /// Notes at the Service among a balancer's objects where nodes are reached, for [`says_endpoint`].
 pub fn note_nodes_at(objects: &mut [Value], nodes_at: Option<&str>) {
@@ -93,7 +95,7 @@ pub fn says_endpoint(cluster: &SipCluster, live: &Value, endpoint: &Endpoint) ->
 /// Whether a live object is the Service of a load balancer before the API servers of this cluster.
 pub fn is_before_api_servers(cluster: &SipCluster, live: &Value) -> bool {
     let name = live["metadata"]["name"].as_str().unwrap_or_default();
-    live["kind"] == "Service" && is_of_sort(cluster, name, Before::ControlPlane.word())
+    live["kind"] == "Service" && is_of_sort(cluster, name, BalancerRole::ControlPlane.word())
 }
 
 /// The objects of the `number`th load balancer before some hosts. `ca` is the tenant's CA in PEM, once it exists.
@@ -102,30 +104,35 @@ pub fn is_before_api_servers(cluster: &SipCluster, live: &Value) -> bool {
 /// Where there is nothing to balance.
 pub fn objects(
     cluster: &SipCluster,
-    before: Before,
+    before: BalancerRole,
     number: usize,
     wish: &LoadBalancer,
-    hosts: &[Reached],
+    hosts: &[HostAddress],
     ca: Option<&str>,
 ) -> Result<Vec<Value>, NoBalancer> {
     let ports = ports(before, wish)?;
     let name = name_of(cluster, before, number, wish);
-    let ca = ca.filter(|_| before == Before::ControlPlane);
+    let ca = ca.filter(|_| before == BalancerRole::ControlPlane);
     let mut frontends = Vec::new();
     for port in &ports {
-        let target =
-            if before == Before::ControlPlane { Target::ControlPlane } else { Target::Worker(port.target) };
-        let servers: Vec<Server> =
-            hosts.iter().filter_map(|(host, address)| Server::new(host, *address, port.target)).collect();
+        let target = if before == BalancerRole::ControlPlane {
+            BalancedTarget::ControlPlane
+        } else {
+            BalancedTarget::Worker(port.target)
+        };
+        let servers: Vec<BackendServer> = hosts
+            .iter()
+            .filter_map(|(host, address)| BackendServer::new(host, *address, port.target))
+            .collect();
         if servers.is_empty() {
             return Err(NoBalancer::NoServers);
         }
-        let check = if ca.is_some() { Check::Readyz } else { Check::Connect };
+        let check = if ca.is_some() { ServerCheck::Readyz } else { ServerCheck::Connect };
         let listen = everywhere(port.target, hosts.iter().map(|(_, address)| *address));
         frontends.push(Frontend { target, listen, servers, check });
     }
     let health = everywhere(HEALTH_PORT, hosts.iter().map(|(_, address)| *address));
-    let files = Files::new(&format!("{CA}/ca.crt"), &format!("{CONFIGURATION}/servers.state"));
+    let files = HaproxyPaths::new(&format!("{CA}/ca.crt"), &format!("{CONFIGURATION}/servers.state"));
     let Some(files) = files else { return Err(NoBalancer::NoServers) };
     let texts = render(&Program { frontends, health, files });
     let of_pods: Vec<&str> =
@@ -152,7 +159,7 @@ pub fn objects(
 }
 
 /// The name of its objects: by its port, so that an entry that goes does not change the others.
-pub fn name_of(cluster: &SipCluster, before: Before, number: usize, wish: &LoadBalancer) -> String {
+pub fn name_of(cluster: &SipCluster, before: BalancerRole, number: usize, wish: &LoadBalancer) -> String {
     let port = wish.node_port_range.map(|range| range.start).or(wish.node_port);
     name(
         cluster,
@@ -160,14 +167,14 @@ pub fn name_of(cluster: &SipCluster, before: Before, number: usize, wish: &LoadB
     )
 }
 
-fn ports(before: Before, wish: &LoadBalancer) -> Result<Vec<Port>, NoBalancer> {
+fn ports(before: BalancerRole, wish: &LoadBalancer) -> Result<Vec<Port>, NoBalancer> {
     let port = |port: u16, node_port: Option<u16>| Port {
         name: format!("port-{port}"),
         port,
         target: port,
         node_port,
     };
-    if before == Before::ControlPlane {
+    if before == BalancerRole::ControlPlane {
         return Ok(vec![Port { name: "https".to_owned(), ..port(API_PORT, wish.node_port) }]);
     }
     let range = match (wish.node_port_range, wish.node_port) {
@@ -220,8 +227,8 @@ mod tests {
     use crate::choice::testing::cluster;
     use crate::cluster::{Exposure, PortRange};
 
-    fn hosts() -> Vec<Reached> {
-        vec![(Named::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())]
+    fn hosts() -> Vec<HostAddress> {
+        vec![(NamespacedName::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())]
     }
 
     fn kinds(objects: &[Value]) -> Vec<&str> {
@@ -236,7 +243,7 @@ mod tests {
             node_port: Some(30000),
             ..LoadBalancer::default()
         };
-        let made = objects(&cluster, Before::ControlPlane, 0, &wish, &hosts(), Some("PEM")).unwrap();
+        let made = objects(&cluster, BalancerRole::ControlPlane, 0, &wish, &hosts(), Some("PEM")).unwrap();
         assert_eq!(kinds(&made), ["Secret", "ConfigMap", "Deployment", "Service"]);
         for object in &made {
             assert_eq!(object["metadata"]["name"], "gauss-control-plane-30000");
@@ -249,16 +256,16 @@ mod tests {
         assert_eq!(pod["containers"][0]["securityContext"]["capabilities"]["drop"][0], "ALL");
         assert_eq!(service["spec"]["ports"][0]["nodePort"], 30000);
         assert_eq!(service["spec"]["ports"][0]["targetPort"], 6443);
-        // The certificate authority is no secret; until it exists, nothing is said of it.
-        let before = objects(&cluster, Before::ControlPlane, 0, &wish, &hosts(), None).unwrap();
+        // The certificate authority is not secret; until it exists, it is not mentioned.
+        let before = objects(&cluster, BalancerRole::ControlPlane, 0, &wish, &hosts(), None).unwrap();
         assert_eq!(kinds(&before), ["Secret", "Deployment", "Service"]);
         // A changed text changes the pods.
         let template = "/spec/template/metadata/annotations";
         assert_ne!(before[1].pointer(template), deployment.pointer(template));
-        let other = [(Named::new("gauss", "bm-1"), "10.0.0.2".parse().unwrap())];
-        let moved = objects(&cluster, Before::ControlPlane, 0, &wish, &other, Some("PEM")).unwrap();
+        let other = [(NamespacedName::new("gauss", "bm-1"), "10.0.0.2".parse().unwrap())];
+        let moved = objects(&cluster, BalancerRole::ControlPlane, 0, &wish, &other, Some("PEM")).unwrap();
         assert_ne!(moved[2].pointer(template), deployment.pointer(template));
-        let again = objects(&cluster, Before::ControlPlane, 0, &wish, &hosts(), Some("PEM")).unwrap();
+        let again = objects(&cluster, BalancerRole::ControlPlane, 0, &wish, &hosts(), Some("PEM")).unwrap();
         assert_eq!(again, made);
     }
 
@@ -272,7 +279,7 @@ mod tests {
             ..LoadBalancer::default()
         };
         let made =
-            objects(&cluster, Before::Workers, 0, &range(30011, 30013), &hosts(), Some("PEM")).unwrap();
+            objects(&cluster, BalancerRole::Workers, 0, &range(30011, 30013), &hosts(), Some("PEM")).unwrap();
         assert_eq!(kinds(&made), ["Secret", "Deployment", "Service"]);
         let ports: Vec<_> = made[2]["spec"]["ports"]
             .as_array()
@@ -282,14 +289,14 @@ mod tests {
             .collect();
         assert_eq!(ports, [30011, 30012, 30013]);
         assert_eq!(made[2]["spec"]["type"], "LoadBalancer");
-        let refused = |wish: &LoadBalancer, hosts: &[Reached]| {
-            objects(&cluster, Before::Workers, 0, wish, hosts, None).unwrap_err()
+        let refused = |wish: &LoadBalancer, hosts: &[HostAddress]| {
+            objects(&cluster, BalancerRole::Workers, 0, wish, hosts, None).unwrap_err()
         };
         assert_eq!(refused(&range(1, 1000), &hosts()), NoBalancer::TooManyPorts(1, 1000));
         assert_eq!(refused(&range(5, 4), &hosts()), NoBalancer::NoPorts);
         assert_eq!(refused(&LoadBalancer::default(), &hosts()), NoBalancer::NoPorts);
         assert_eq!(refused(&range(5, 6), &[]), NoBalancer::NoServers);
-        let evil = [(Named::new("gauss", "x\n  server evil 10.0.0.1"), "10.0.0.1".parse().unwrap())];
+        let evil = [(NamespacedName::new("gauss", "x\n  server evil 10.0.0.1"), "10.0.0.1".parse().unwrap())];
         assert_eq!(refused(&range(5, 6), &evil), NoBalancer::NoServers);
     }
 }

@@ -1,4 +1,4 @@
-//! A configuration of Dex: who issues, for whom, and which connectors vouch for people.
+//! A configuration of Dex: the issuer, the audience, and the connectors that authenticate people.
 //!
 //! Dex reads YAML, and JSON is YAML: the whole is made of parsed values and written as JSON, so that no value is anything else
 //! there. Dex would replace `$NAME` in connectors by variables of its environment; [`ENVIRONMENT`] forbids that, and fields
@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 /// What its environment says.
 pub const ENVIRONMENT: [(&str, &str); 2] =
     [("DEX_EXPAND_ENV", "false"), ("DEX_CONFIG_DISALLOW_UNKNOWN_FIELDS", "true")];
-/// More connectors than these are no list that people log in from.
+/// A list with more connectors is refused.
 const MOST_CONNECTORS: usize = 32;
-/// A longer text is none of connectors.
+/// A longer text is refused.
 const LONGEST_TEXT: usize = 256 * 1024;
-/// For whom tokens are where nothing is said.
+/// The default audience of tokens.
 const CLIENT: &str = "kubernetes";
 const LONGEST_CLIENT: usize = 64;
 /// The port of https, which a URL leaves out.
@@ -65,12 +65,12 @@ impl std::fmt::Display for Host {
     }
 }
 
-/// For whom tokens are.
+/// The audience of tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientId(String);
 
 impl ClientId {
-    /// Reads one; the default of nothing, `None` of what is none.
+    /// Reads one; the default for an empty text, `None` for an invalid one.
     pub fn read(text: &str) -> Option<Self> {
         if text.is_empty() {
             return Some(Self(CLIENT.to_owned()));
@@ -95,7 +95,7 @@ impl std::fmt::Debug for Connectors {
     }
 }
 
-/// Why a text is no list of connectors. No value of it is repeated: it is a Secret's.
+/// Why a text is not a list of connectors. It repeats no value, because the text is from a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoConnectors {
     /// It is something else.
@@ -116,7 +116,7 @@ impl Connectors {
     /// Reads what the Secret holds.
     ///
     /// # Errors
-    /// What is no list of connectors, and connectors that let everybody in.
+    /// The text is not a list of connectors, or a connector lets everybody in.
     pub fn read(text: &str) -> Result<Self, NoConnectors> {
         if text.len() > LONGEST_TEXT {
             return Err(NoConnectors::TooMany);
@@ -159,7 +159,7 @@ fn check(one: &Value, ids: &mut Vec<String>) -> Result<(), &'static str> {
     if !is_plain(text("type")) {
         return Err("its type is not a connector type of Dex");
     }
-    // The one accepts anybody, the other whoever says so in a header.
+    // The one accepts anybody, the other trusts a header.
     if text("type").starts_with("mock") || text("type") == "authproxy" {
         return Err("a connector of this type lets in everybody who reaches it");
     }
@@ -182,7 +182,7 @@ fn check(one: &Value, ids: &mut Vec<String>) -> Result<(), &'static str> {
 
 /// Where the program finds its files and listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct DexPaths<'a> {
     /// The port at which it listens, at every address.
     pub port: u16,
     /// Path of the certificate that it serves.
@@ -192,12 +192,17 @@ pub struct Place<'a> {
 }
 
 /// The configuration. It holds what the connectors do: it is a secret.
-pub fn configuration(place: &Place<'_>, issuer: &str, client: &ClientId, connectors: &Connectors) -> String {
+pub fn configuration(
+    place: &DexPaths<'_>,
+    issuer: &str,
+    client: &ClientId,
+    connectors: &Connectors,
+) -> String {
     let connectors: Vec<Value> = connectors.0.iter().map(with_config).collect();
     let whole = json!({
         "issuer": issuer,
-        // Its own kinds of Kubernetes would want rights that a tenant has not: who was logged in does so again once it
-        // starts anew.
+        // Its own kinds of Kubernetes would need rights that a tenant does not have: after a restart people
+        // log in again.
         "storage": {"type": "memory"},
         "web": {"https": format!(":{}", place.port), "tlsCert": place.certificate, "tlsKey": place.key},
         "oauth2": {"responseTypes": ["code"], "skipApprovalScreen": true},
@@ -226,7 +231,7 @@ mod tests {
     #[test]
     fn values_are_values_and_nothing_else() {
         let connectors = Connectors::read(ONE).unwrap();
-        let place = Place { port: 5556, certificate: "/a", key: "/b" };
+        let place = DexPaths { port: 5556, certificate: "/a", key: "/b" };
         let client = ClientId::read("").unwrap();
         let text = configuration(&place, "https://dex.example.com:30556", &client, &connectors);
         let read: Value = serde_json::from_str(&text).unwrap();

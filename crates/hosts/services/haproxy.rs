@@ -9,22 +9,22 @@ use std::fmt::Write as _;
 
 use capstan_model::dns_name::{is_label, is_subdomain};
 
-use crate::cluster::Named;
+use crate::cluster::NamespacedName;
 
-/// How long connections may last once the program is told to end, in seconds.
+/// How long connections may last after the program got its signal to end, in seconds.
 pub const LONGEST_END_SECONDS: u32 = 290;
 
 /// One server behind a load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Server {
+pub struct BackendServer {
     name: String,
     address: IpAddr,
     port: u16,
 }
 
-impl Server {
-    /// A host at an address; `None` where its name is none of an object of Kubernetes.
-    pub fn new(host: &Named, address: IpAddr, port: u16) -> Option<Self> {
+impl BackendServer {
+    /// A host at an address; `None` where its name cannot be that of a Kubernetes object.
+    pub fn new(host: &NamespacedName, address: IpAddr, port: u16) -> Option<Self> {
         let is_name = is_label(&host.namespace) && is_subdomain(&host.name) && port != 0;
         is_name.then(|| Self { name: format!("{}:{}", host.namespace, host.name), address, port })
     }
@@ -36,14 +36,14 @@ impl Server {
 
 /// What is balanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum BalancedTarget {
     /// The API servers.
     ControlPlane,
     /// This port of the workers.
     Worker(u16),
 }
 
-impl std::fmt::Display for Target {
+impl std::fmt::Display for BalancedTarget {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::ControlPlane => formatter.write_str("control-plane"),
@@ -54,8 +54,8 @@ impl std::fmt::Display for Target {
 
 /// How servers are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
-    /// By `GET /readyz`, against the CA of [`Files`].
+pub enum ServerCheck {
+    /// By `GET /readyz`, against the CA of [`HaproxyPaths`].
     Readyz,
     /// By connecting.
     Connect,
@@ -65,23 +65,23 @@ pub enum Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frontend {
     /// What it is for.
-    pub target: Target,
+    pub target: BalancedTarget,
     /// Where it listens.
     pub listen: Vec<SocketAddr>,
     /// Where it goes.
-    pub servers: Vec<Server>,
+    pub servers: Vec<BackendServer>,
     /// How those are checked.
-    pub check: Check,
+    pub check: ServerCheck,
 }
 
 /// Where the program finds its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
+pub struct HaproxyPaths {
     ca: String,
     state: String,
 }
 
-impl Files {
+impl HaproxyPaths {
     /// The tenant's CA, and the server state; `None` where a path could mean something else in a configuration.
     pub fn new(ca: &str, state: &str) -> Option<Self> {
         let is_plain = |path: &str| {
@@ -100,20 +100,20 @@ pub struct Program {
     /// Where it says that it is alive, at `/healthz`.
     pub health: Vec<SocketAddr>,
     /// Its files.
-    pub files: Files,
+    pub files: HaproxyPaths,
 }
 
 /// The texts of its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Texts {
+pub struct HaproxyTexts {
     /// `haproxy.cfg`.
     pub configuration: String,
     /// The server state: all down, until checked.
     pub state: String,
 }
 
-/// The texts of its files. Servers stand in the order of their names.
-pub fn render(program: &Program) -> Texts {
+/// The texts of its files. Servers are in the order of their names.
+pub fn render(program: &Program) -> HaproxyTexts {
     let mut configuration = format!(
         "# Written by Capstan.\n\
          global\n    log stdout format raw local0 notice\n    hard-stop-after {LONGEST_END_SECONDS}s\n    server-state-file {}\n\n\
@@ -131,11 +131,11 @@ pub fn render(program: &Program) -> Texts {
         bind(&mut configuration, listen);
         let _ = write!(configuration, "\nbackend {target}-hosts\n    balance leastconn\n");
         configuration.push_str(&checks(*check, &program.files));
-        let mut servers: Vec<&Server> = frontend.servers.iter().collect();
+        let mut servers: Vec<&BackendServer> = frontend.servers.iter().collect();
         servers.sort();
         for (number, server) in servers.iter().enumerate() {
             let _ = writeln!(configuration, "    server {} {}", server.name, server.at());
-            let Server { name, address, port } = server;
+            let BackendServer { name, address, port } = server;
             // Down, and no result of a check yet. Backends and servers are found by their names.
             let _ = writeln!(
                 state,
@@ -144,7 +144,7 @@ pub fn render(program: &Program) -> Texts {
             );
         }
     }
-    Texts { configuration, state }
+    HaproxyTexts { configuration, state }
 }
 
 /// <https://docs.haproxy.org/2.6/management.html>, `show servers state`.
@@ -161,11 +161,11 @@ fn bind(configuration: &mut String, listen: &[SocketAddr]) {
     }
 }
 
-fn checks(check: Check, files: &Files) -> String {
+fn checks(check: ServerCheck, files: &HaproxyPaths) -> String {
     let often = "inter 2s fall 2 rise 1 on-marked-down shutdown-sessions";
     match check {
-        Check::Connect => format!("    default-server check {often}\n"),
-        Check::Readyz => format!(
+        ServerCheck::Connect => format!("    default-server check {often}\n"),
+        ServerCheck::Readyz => format!(
             "    option httpchk\n    \
              http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host kubernetes\n    \
              http-check expect status 200\n    \
@@ -192,36 +192,36 @@ mod tests {
             ("g/", "a", false),
         ] {
             assert_eq!(
-                Server::new(&Named::new(namespace, name), address, 6443).is_some(),
+                BackendServer::new(&NamespacedName::new(namespace, name), address, 6443).is_some(),
                 is_server,
                 "{name}"
             );
         }
-        assert_eq!(Server::new(&Named::new("a", "b"), address, 0), None);
+        assert_eq!(BackendServer::new(&NamespacedName::new("a", "b"), address, 0), None);
     }
 
     #[test]
     fn a_path_that_could_mean_more_is_none() {
-        assert!(Files::new("/etc/capstan/ca.crt", "/etc/capstan/servers.state").is_some());
+        assert!(HaproxyPaths::new("/etc/capstan/ca.crt", "/etc/capstan/servers.state").is_some());
         for path in ["", "ca.crt", "/a b", "/a\n", "/a\"", "/a$HOME"] {
-            assert_eq!(Files::new(path, "/b"), None, "{path:?}");
+            assert_eq!(HaproxyPaths::new(path, "/b"), None, "{path:?}");
         }
     }
 
     #[test]
     fn a_configuration_reads_as_written() {
         let server = |name: &str, address: &str| {
-            Server::new(&Named::new("gauss", name), address.parse().unwrap(), 6443).unwrap()
+            BackendServer::new(&NamespacedName::new("gauss", name), address.parse().unwrap(), 6443).unwrap()
         };
         let program = Program {
             frontends: vec![Frontend {
-                target: Target::ControlPlane,
+                target: BalancedTarget::ControlPlane,
                 listen: vec!["0.0.0.0:6443".parse().unwrap(), "[::]:6443".parse().unwrap()],
                 servers: vec![server("b", "2001:db8::2"), server("a", "10.0.0.1")],
-                check: Check::Readyz,
+                check: ServerCheck::Readyz,
             }],
             health: vec!["0.0.0.0:8404".parse().unwrap()],
-            files: Files::new("/ca/ca.crt", "/config/servers.state").unwrap(),
+            files: HaproxyPaths::new("/ca/ca.crt", "/config/servers.state").unwrap(),
         };
         let texts = render(&program);
         assert!(

@@ -11,20 +11,20 @@ use super::ssh::PublicKey;
 const KIND: &str = "ssh-ed25519";
 
 /// The halves of an Ed25519 key (RFC 8032).
-pub struct Pair<'a> {
+pub struct KeyPairHalves<'a> {
     /// The private half: the seed.
     pub seed: &'a [u8; 32],
     /// The public half.
     pub public: &'a [u8; 32],
 }
 
-impl Pair<'_> {
+impl KeyPairHalves<'_> {
     /// The public half, as a line of `authorized_keys` names it.
     pub fn public_line(&self) -> String {
         format!("{KIND} {}", STANDARD.encode(self.public_blob()))
     }
 
-    /// The public half; `None` where these bytes are no key.
+    /// The public half; `None` where these bytes are not a key.
     pub fn public_key(&self) -> Option<PublicKey> {
         PublicKey::read(&self.public_line()).ok()
     }

@@ -1,9 +1,10 @@
-//! An issuer of tokens of a SIPCluster: Service, Secret with Dex's configuration, Deployment; and the Secret with the
-//! certificate that it serves, which is made by whoever can sign with the CA ([`certificate`]).
+//! An issuer of tokens of a SIPCluster: Service, Secret with Dex's configuration, Deployment; and the Secret
+//! with its serving certificate, which a signer with the CA makes ([`certificate`]).
 //!
-//! *Expected flow.* The Service comes first, since the cloud may give its address only then. Once the CA, the connectors and
-//! the address are known, the certificate is made; then the configuration and the pods, whose template changes with either.
-//! At two thirds of its time a certificate is made anew ([`is_due`]), and the pods are replaced.
+//! *Expected flow.* The Service comes first, since the cloud may give its address only then. Once the CA, the
+//! connectors and the address are known, the certificate is made; then the configuration and the pods, whose
+//! template changes with either. At two thirds of its time a certificate is renewed ([`is_due`]), and the
+//! pods are replaced.
 //!
 //! *Caveats.* The image must have `dex` in its search path, as `dexidp/dex` has, and run as any user. What Dex remembers of
 //! people is lost with its pod: they log in again.
@@ -13,15 +14,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::balancer::encoded;
-use super::dex::{ClientId, Connectors, ENVIRONMENT, Host, Place, configuration};
+use super::dex::{ClientId, Connectors, DexPaths, ENVIRONMENT, Host, configuration};
 use super::objects::{
     Port, container_security, deployment, is_of_sort, labels, metadata, name, sealed, service as service_of,
 };
-use crate::cluster::{Auth, Exposure, Oidc, SipCluster};
+use crate::cluster::{Exposure, IssuerSpec, Oidc, SipCluster};
 
 /// What its name has before its port.
 pub const WORD: &str = "auth";
-/// At a Deployment: a digest of the issuer, for whom tokens are, and the CA, as it was applied.
+/// At a Deployment: a digest of the issuer, the audience of tokens and the CA, as it was applied.
 const OIDC: &str = "capstan.dev/oidc";
 /// Where it listens in its pod.
 const PORT: u16 = 5556;
@@ -54,9 +55,9 @@ pub struct Serving {
     pub not_after: Timestamp,
 }
 
-/// What is known of what an issuer needs. What is lacking is told in the words of a condition, without a value of a Secret.
+/// What is known of an issuer's needs. A condition says what is missing, without a value of a Secret.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Needs {
+pub struct IssuerNeeds {
     /// The CA of `caSecret`.
     pub authority: Result<Authority, String>,
     /// The connectors of `connectorsSecret`.
@@ -74,7 +75,7 @@ pub enum NoLogin {
     Unknown(String),
 }
 
-/// Whether a certificate is to be made anew: at two thirds of its time, where the new one would last longer.
+/// Whether a certificate has to be renewed: at two thirds of its time, if the new one would last longer.
 pub fn is_due(serving: &Serving, authority: &Authority, now: Timestamp) -> bool {
     let (begins, ends) = (serving.not_before.as_second(), serving.not_after.as_second());
     let two_thirds = begins.saturating_add(ends.saturating_sub(begins) / 3 * 2);
@@ -82,7 +83,7 @@ pub fn is_due(serving: &Serving, authority: &Authority, now: Timestamp) -> bool 
 }
 
 /// The name of its objects.
-pub fn name_of(cluster: &SipCluster, number: usize, wish: &Auth) -> String {
+pub fn name_of(cluster: &SipCluster, number: usize, wish: &IssuerSpec) -> String {
     let port = wish.node_port.map_or_else(|| number.to_string(), |port| port.to_string());
     name(cluster, &format!("{WORD}-{port}"))
 }
@@ -93,25 +94,25 @@ pub fn certificate_name(name: &str) -> String {
 }
 
 /// The Service before it.
-pub fn service(cluster: &SipCluster, name: &str, wish: &Auth) -> Value {
+pub fn service(cluster: &SipCluster, name: &str, wish: &IssuerSpec) -> Value {
     let port = Port { name: "https".to_owned(), port: SERVICE_PORT, target: PORT, node_port: wish.node_port };
     service_of(cluster, name, wish.exposure, &[port])
 }
 
 /// The port at which others reach it; `None` where it has none.
-pub fn port(wish: &Auth) -> Option<u16> {
+pub fn port(wish: &IssuerSpec) -> Option<u16> {
     match wish.exposure {
         Exposure::NodePort => wish.node_port,
         Exposure::LoadBalancer => Some(SERVICE_PORT),
     }
 }
 
-/// What is issued, and by whom.
+/// What is issued, and its issuer.
 #[derive(Debug, Clone, Copy)]
 pub struct Issued<'a> {
     /// The issuer as an API server has to know it.
     pub oidc: &'a Oidc,
-    /// For whom tokens are.
+    /// The audience of tokens.
     pub client: &'a ClientId,
     /// Who vouches for people.
     pub connectors: &'a Connectors,
@@ -120,9 +121,9 @@ pub struct Issued<'a> {
 }
 
 /// The Secret with its configuration, and its Deployment.
-pub fn objects(cluster: &SipCluster, name: &str, wish: &Auth, issued: &Issued<'_>) -> Vec<Value> {
+pub fn objects(cluster: &SipCluster, name: &str, wish: &IssuerSpec, issued: &Issued<'_>) -> Vec<Value> {
     let (certificate, key) = (format!("{CERTIFICATE}/tls.crt"), format!("{CERTIFICATE}/tls.key"));
-    let place = Place { port: PORT, certificate: &certificate, key: &key };
+    let place = DexPaths { port: PORT, certificate: &certificate, key: &key };
     let text = configuration(&place, &issued.oidc.issuer, issued.client, issued.connectors);
     let secret = json!({
         "apiVersion": "v1",
@@ -165,7 +166,7 @@ pub fn certificate(cluster: &SipCluster, secret: &str, chain: &str, key: &str) -
 }
 
 /// Where an address is found that others reach it at: of the wish, of the nodes, or what the cloud gave its Service.
-pub fn host(wish: &Auth, nodes_at: Option<&str>, live: Option<&Value>) -> Option<Host> {
+pub fn host(wish: &IssuerSpec, nodes_at: Option<&str>, live: Option<&Value>) -> Option<Host> {
     if !wish.host.is_empty() {
         return Host::read(&wish.host);
     }
@@ -178,7 +179,7 @@ pub fn host(wish: &Auth, nodes_at: Option<&str>, live: Option<&Value>) -> Option
     }
 }
 
-fn pod(wish: &Auth, name: &str) -> Value {
+fn pod(wish: &IssuerSpec, name: &str) -> Value {
     let health =
         json!({"httpGet": {"path": "/healthz", "port": PORT, "scheme": "HTTPS"}, "periodSeconds": 10});
     let environment: Vec<Value> =
@@ -214,8 +215,8 @@ mod tests {
     const CONNECTORS: &str =
         "[{\"type\": \"ldap\", \"id\": \"a\", \"name\": \"A\", \"config\": {\"bindPW\": \"hidden\"}}]";
 
-    fn wish() -> Auth {
-        Auth { image: "dex:2".to_owned(), node_port: Some(30556), ..Auth::default() }
+    fn wish() -> IssuerSpec {
+        IssuerSpec { image: "dex:2".to_owned(), node_port: Some(30556), ..IssuerSpec::default() }
     }
 
     fn made(connectors: &str, certificate: &str) -> Vec<Value> {
@@ -272,19 +273,19 @@ mod tests {
 
     #[test]
     fn it_is_reached_where_it_is_said_or_where_its_service_is() {
-        let of = |wish: &Auth, live: Option<&Value>| {
+        let of = |wish: &IssuerSpec, live: Option<&Value>| {
             host(wish, Some("192.0.2.1"), live).map(|host| host.to_string())
         };
         let live = json!({"status": {"loadBalancer": {"ingress": [{"hostname": "lb.example.com"}]}}});
-        let balanced = Auth { exposure: Exposure::LoadBalancer, ..wish() };
-        let named = Auth { host: "dex.example.com".to_owned(), ..wish() };
+        let balanced = IssuerSpec { exposure: Exposure::LoadBalancer, ..wish() };
+        let named = IssuerSpec { host: "dex.example.com".to_owned(), ..wish() };
         assert_eq!(of(&wish(), None).unwrap(), "192.0.2.1");
         assert_eq!(
             (of(&balanced, None), of(&balanced, Some(&live)).unwrap()),
             (None, "lb.example.com".to_owned())
         );
         assert_eq!(of(&named, Some(&live)).unwrap(), "dex.example.com");
-        assert_eq!(of(&Auth { host: "https://evil".to_owned(), ..wish() }, None), None);
+        assert_eq!(of(&IssuerSpec { host: "https://evil".to_owned(), ..wish() }, None), None);
         assert_eq!((port(&wish()), port(&balanced)), (Some(30556), Some(443)));
     }
 }

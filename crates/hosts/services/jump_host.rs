@@ -1,18 +1,19 @@
-//! A jump host of a SIPCluster: ConfigMap with what sshd reads, Deployment, Service; and the Secret with its host keys,
-//! which is made once, by whoever can make keys ([`host_keys`]), and kept.
+//! A jump host of a SIPCluster: ConfigMap with what sshd reads, Deployment, Service; and the Secret with its
+//! host keys, which a key generator makes once ([`host_keys`]), and which is kept.
 //!
-//! People log in as `jump`, whom the pod's own `passwd` names: sshd runs as that user, without any right besides. No private
-//! key of a host, kubeconfig or password of a management controller is there; private keys alone with `shell`.
+//! People log in as `jump`, a user of the pod's own `passwd`: sshd runs as that user, without any further
+//! right. It has no private key of a host, no kubeconfig and no password of a management controller; private
+//! keys only with `shell`.
 
 use core::net::{IpAddr, SocketAddr};
 
 use serde_json::{Value, json};
 
-use super::balancer::{Reached, encoded};
+use super::balancer::{HostAddress, encoded};
 use super::objects::{
     Port, USER, container_security, deployment, everywhere, labels, metadata, name, sealed, service,
 };
-use super::ssh::{Access, Place, PublicKey, authorized_keys, server_configuration};
+use super::ssh::{PublicKey, SshAccess, SshPaths, authorized_keys, server_configuration};
 use crate::cluster::{JumpHost, SipCluster};
 
 /// What its name has before its port.
@@ -42,7 +43,7 @@ pub enum NoJumpHost {
 
 /// What comes of a wish.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Made {
+pub struct JumpHostObjects {
     /// Its objects, besides the Secret with host keys.
     pub objects: Vec<Value>,
     /// The name of that Secret.
@@ -55,14 +56,14 @@ pub struct Made {
 /// an address.
 ///
 /// # Errors
-/// Where nobody could come, or a line is no key.
+/// Nobody could log in, or a line is not a key.
 pub fn objects(
     cluster: &SipCluster,
     number: usize,
     wish: &JumpHost,
-    hosts: &[Reached],
+    hosts: &[HostAddress],
     api: Option<SocketAddr>,
-) -> Result<Made, NoJumpHost> {
+) -> Result<JumpHostObjects, NoJumpHost> {
     let keys = wish.ssh_authorized_keys.iter().enumerate();
     let keys = keys.map(|(at, line)| PublicKey::read(line).map_err(|why| NoJumpHost::Key(at, why)));
     let keys = keys.collect::<Result<Vec<_>, _>>()?;
@@ -72,12 +73,12 @@ pub fn objects(
     if hosts.is_empty() {
         return Err(NoJumpHost::NoHosts);
     }
-    let access = if wish.shell { Access::Shell } else { Access::ForwardOnly };
+    let access = if wish.shell { SshAccess::Shell } else { SshAccess::ForwardOnly };
     let addresses: Vec<IpAddr> = hosts.iter().map(|(_, address)| *address).collect();
     let mut destinations: Vec<SocketAddr> =
         addresses.iter().map(|address| SocketAddr::new(*address, SSH_PORT)).collect();
     destinations.extend(api);
-    let place = Place {
+    let place = SshPaths {
         listen: everywhere(PORT, addresses),
         host_keys: vec![format!("{HOST_KEYS}/{HOST_KEY}")],
         authorized_keys: format!("{CONFIGURATION}/authorized_keys"),
@@ -103,7 +104,7 @@ pub fn objects(
         deployment(cluster, &name, 1, &of_pods, pod(wish, &name, &host_keys)),
         service(cluster, &name, wish.exposure, &[port]),
     ];
-    Ok(Made { objects, host_keys, warning: warning(wish) })
+    Ok(JumpHostObjects { objects, host_keys, warning: warning(wish) })
 }
 
 /// The name of its objects.
@@ -179,13 +180,13 @@ fn pod(wish: &JumpHost, name: &str, host_keys: &str) -> Value {
 mod tests {
     use super::*;
     use crate::choice::testing::cluster;
-    use crate::cluster::Named;
+    use crate::cluster::NamespacedName;
     use crate::services::balancer::API_PORT;
 
     const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
 
-    fn hosts() -> Vec<Reached> {
-        vec![(Named::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())]
+    fn hosts() -> Vec<HostAddress> {
+        vec![(NamespacedName::new("gauss", "bm-1"), "10.0.0.1".parse().unwrap())]
     }
 
     fn wish() -> JumpHost {

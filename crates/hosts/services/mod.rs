@@ -1,4 +1,5 @@
-//! What stands before the hosts: load balancers, jump hosts and issuers of tokens, as configurations and as objects.
+//! The services in front of the hosts: load balancers, jump hosts and issuers of tokens, as configurations
+//! and as objects.
 //!
 //! Every value that a stranger could have written (names, addresses, ports, keys) is a type that only holds what is
 //! harmless where it goes: nothing is escaped, everything is parsed.

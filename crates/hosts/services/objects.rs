@@ -14,7 +14,8 @@ pub const DIGEST: &str = "capstan.dev/content";
 /// Tells the objects of one service from those of another of the same SIPCluster.
 pub const SERVICE: &str = "app.kubernetes.io/instance";
 
-/// The name of a service's objects: `<cluster>-<what>`, shortened with a digest where that is no name of a Service.
+/// The name of a service's objects: `<cluster>-<what>`, shortened with a digest where that is not a valid
+/// name of a Service.
 pub fn name(cluster: &SipCluster, what: &str) -> String {
     let whole = format!("{}-{what}", cluster.metadata.name);
     // A Service's name begins with a letter.
@@ -156,7 +157,7 @@ pub(super) fn deployment(
     }))
 }
 
-/// Whom containers run as: nobody of an image.
+/// The user of containers: not a user of the image.
 pub(super) const USER: u32 = 65_532;
 
 /// A port at every address of a pod. Where a tenant's hosts have addresses of IPv6, so have the pods that reach them.

@@ -25,13 +25,13 @@ pub struct PublicKey {
     blob: String,
 }
 
-/// Why a line is no public key. The line itself is not repeated.
+/// Why a line is not a public key. The line itself is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoKey {
     /// It begins with something else, options say.
     #[error("it does not begin with an accepted kind of key ({}). Options such as `command=` are refused", KINDS.join(", "))]
     Kind,
-    /// What follows is no key, or another's.
+    /// The rest is not a key, or one of another type.
     #[error("the text after its kind is not a key of this kind in base64")]
     Blob,
     /// It has several lines.
@@ -71,7 +71,7 @@ impl PublicKey {
 
 /// What those who come may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum SshAccess {
     /// Reach the destinations.
     ForwardOnly,
     /// That, and work in a shell.
@@ -80,7 +80,7 @@ pub enum Access {
 
 /// Where the program finds its files and listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SshPaths {
     /// Where it listens.
     pub listen: Vec<SocketAddr>,
     /// Paths of private host keys.
@@ -90,7 +90,7 @@ pub struct Place {
 }
 
 /// `sshd_config`, for a server that runs as the user that people log in as.
-pub fn server_configuration(place: &Place, destinations: &[SocketAddr], access: Access) -> String {
+pub fn server_configuration(place: &SshPaths, destinations: &[SocketAddr], access: SshAccess) -> String {
     let mut text = String::from("# Written by Capstan.\n");
     for address in &place.listen {
         let _ = writeln!(text, "ListenAddress {address}");
@@ -110,20 +110,20 @@ pub fn server_configuration(place: &Place, destinations: &[SocketAddr], access: 
     let open = if open.is_empty() { "none".to_owned() } else { open.join(" ") };
     let _ = writeln!(text, "PermitOpen {open}");
     text.push_str(match access {
-        Access::ForwardOnly => "PermitTTY no\nForceCommand /bin/false\n",
-        Access::Shell => "PermitTTY yes\n",
+        SshAccess::ForwardOnly => "PermitTTY no\nForceCommand /bin/false\n",
+        SshAccess::Shell => "PermitTTY yes\n",
     });
     text
 }
 
 /// `authorized_keys`: each key with what it may do.
-pub fn authorized_keys(keys: &[PublicKey], destinations: &[SocketAddr], access: Access) -> String {
+pub fn authorized_keys(keys: &[PublicKey], destinations: &[SocketAddr], access: SshAccess) -> String {
     let mut options = String::from("restrict");
     // Without a destination nothing is forwarded: `port-forwarding` alone would allow all.
     for (at, open) in sorted(destinations).iter().enumerate() {
         let _ = write!(options, "{},permitopen=\"{open}\"", if at == 0 { ",port-forwarding" } else { "" });
     }
-    if access == Access::Shell {
+    if access == SshAccess::Shell {
         options.push_str(",pty");
     }
     let mut keys: Vec<&PublicKey> = keys.iter().collect();
@@ -182,12 +182,12 @@ mod tests {
     #[test]
     fn without_destinations_nothing_is_forwarded() {
         let key = [PublicKey::read(KEY).unwrap()];
-        assert_eq!(authorized_keys(&key, &[], Access::ForwardOnly), format!("restrict {KEY}\n"));
-        let place = Place { listen: vec![], host_keys: vec![], authorized_keys: "/a".to_owned() };
-        assert!(server_configuration(&place, &[], Access::ForwardOnly).contains("\nPermitOpen none\n"));
+        assert_eq!(authorized_keys(&key, &[], SshAccess::ForwardOnly), format!("restrict {KEY}\n"));
+        let place = SshPaths { listen: vec![], host_keys: vec![], authorized_keys: "/a".to_owned() };
+        assert!(server_configuration(&place, &[], SshAccess::ForwardOnly).contains("\nPermitOpen none\n"));
         let open = ["[2001:db8::1]:22".parse().unwrap(), "10.0.0.1:22".parse().unwrap()];
         assert_eq!(
-            authorized_keys(&key, &open, Access::ForwardOnly),
+            authorized_keys(&key, &open, SshAccess::ForwardOnly),
             format!(
                 "restrict,port-forwarding,permitopen=\"10.0.0.1:22\",permitopen=\"[2001:db8::1]:22\" {KEY}\n"
             )

@@ -1,18 +1,18 @@
-//! Filters and tests that compare whole values, or part a text: the engine charges for how often they compare, and here
-//! they pay for all that stands in what is compared, before it is.
+//! Filters and tests that compare whole values, or split a text: the engine charges for the number of
+//! comparisons, and here they pay for the size of the compared values in advance.
 
 use std::sync::Arc;
 
 use minijinja::value::Kwargs;
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters, tests};
 
-use super::count::{self, Given};
+use super::count::{self, RenderValue};
 
 type Sorts = fn(&State<'_, '_>, Value, Kwargs) -> Result<Value, Error>;
 type Compares = fn(&Value, &Value) -> bool;
 
 /// Puts them in the place of the engine's own.
-pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
+pub(super) fn add(environment: &mut Environment<'static>, given: RenderValue) {
     let sorts: [(&str, Sorts); 4] =
         [("sort", filters::sort), ("unique", filters::unique), ("min", filters::min), ("max", filters::max)];
     for (name, filter) in sorts {
@@ -71,7 +71,7 @@ pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
 
 /// Sorting and grouping look at all that an item holds as often as the logarithm of their number, which is at most that of
 /// all values: not every list says how long it is.
-fn pay_for_sorting(state: &State<'_, '_>, given: Given, value: &Value) -> Result<(), Error> {
+fn pay_for_sorting(state: &State<'_, '_>, given: RenderValue, value: &Value) -> Result<(), Error> {
     count::charge_times(state, given, value, |values| u64::from(values.max(1).ilog2()) + 1)
 }
 

@@ -15,12 +15,12 @@ const DEPTH: usize = 200;
 
 /// How much a value may still hold, and how deep it is already.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct ValueRoom {
     left: usize,
     depth: usize,
 }
 
-impl Room {
+impl ValueRoom {
     /// Makes room for so many values or bytes.
     ///
     /// # Errors
@@ -52,17 +52,17 @@ impl Room {
 }
 
 /// Says a value that is not the engine's own; `None` of one that is.
-type Raw<'r> = &'r dyn Fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>;
+type Raw<'r> = &'r dyn Fn(&minijinja::Value, &mut ValueRoom) -> Option<Result<Value, Error>>;
 
 /// A value of the engine as JSON. `raw` is asked first: it knows the values that are not the engine's own.
 ///
 /// # Errors
 /// It is undefined or an error itself, holds something that JSON has no word for, or is too large.
 pub(crate) fn to_json(value: &minijinja::Value, raw: Raw<'_>) -> Result<Value, Error> {
-    converted(value, raw, &mut Room { left: MOST, depth: 0 })
+    converted(value, raw, &mut ValueRoom { left: MOST, depth: 0 })
 }
 
-fn converted(value: &minijinja::Value, raw: Raw<'_>, room: &mut Room) -> Result<Value, Error> {
+fn converted(value: &minijinja::Value, raw: Raw<'_>, room: &mut ValueRoom) -> Result<Value, Error> {
     room.pay(1)?;
     if let Some(known) = raw(value, room) {
         return known;

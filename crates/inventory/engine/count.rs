@@ -1,10 +1,10 @@
-//! How much a value holds, in all that stands in it: what is there twice counts twice.
+//! The size of a value with everything inside: a part that occurs twice counts twice.
 
 use capstan_yaml::Value;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State};
 
-use super::convert::Room;
+use super::convert::ValueRoom;
 
 /// The function that counts its argument and gives it back. No value has such a name.
 pub(crate) const WEIGH: &str = "capstan__counted";
@@ -20,15 +20,15 @@ const DEEPEST: usize = 100;
 
 /// Values that were there before the render: they are bounded, and reading them is noted, so they are not looked into.
 #[derive(Clone, Copy)]
-pub(crate) struct Given {
+pub(crate) struct RenderValue {
     /// How many values one of them holds, itself included, long texts as several; `None` for any other.
     pub(crate) weight: fn(&minijinja::Value) -> Option<usize>,
     /// It as JSON; `None` for any other.
-    pub(crate) json: fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>,
+    pub(crate) json: fn(&minijinja::Value, &mut ValueRoom) -> Option<Result<Value, Error>>,
 }
 
 /// Adds the functions to an environment.
-pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
+pub(super) fn add(environment: &mut Environment<'static>, given: RenderValue) {
     let count = move |state: &State<'_, '_>, value: minijinja::Value| -> Result<minijinja::Value, Error> {
         let mut counter = Counter { given, counts_given: false, left: MOST, bytes: 0 };
         counter.through(&value, 0)?;
@@ -47,22 +47,26 @@ pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
 ///
 /// # Errors
 /// The fuel is not enough.
-pub(super) fn charge(state: &State<'_, '_>, given: Given, value: &minijinja::Value) -> Result<(), Error> {
+pub(super) fn charge(
+    state: &State<'_, '_>,
+    given: RenderValue,
+    value: &minijinja::Value,
+) -> Result<(), Error> {
     charge_times(state, given, value, |_| 1)
 }
 
-/// The same, for what is looked at several times: as often as the number of values in it says.
+/// The same, for a value that is read several times: once for each value in it.
 ///
 /// # Errors
 /// The fuel is not enough.
 pub(super) fn charge_times(
     state: &State<'_, '_>,
-    given: Given,
+    given: RenderValue,
     value: &minijinja::Value,
     times: fn(u64) -> u64,
 ) -> Result<(), Error> {
     let mut counter = Counter { given, counts_given: true, left: usize::MAX, bytes: 0 };
-    // No more is looked at than can be paid for.
+    // The walk stops where the budget does.
     let left = state.fuel_levels().map_or(u64::MAX, |(_, left)| left);
     counter.left = usize::try_from(left.saturating_mul(VALUES_A_STEP)).unwrap_or(usize::MAX);
     let all = counter.left;
@@ -71,11 +75,11 @@ pub(super) fn charge_times(
     state.consume_fuel((values / VALUES_A_STEP + counter.bytes / 64).saturating_mul(times(values)))
 }
 
-/// How many values are looked at for one step.
+/// Values read for one step.
 pub(super) const VALUES_A_STEP: u64 = 4;
 
 struct Counter {
-    given: Given,
+    given: RenderValue,
     /// Whether what was there before the render counts as what it holds, or as one.
     counts_given: bool,
     left: usize,

@@ -4,11 +4,11 @@ use minijinja::value::{Kwargs, Rest, from_args};
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::convert::{to_json, weight};
-use super::count::Given;
+use super::count::RenderValue;
 use super::structured::{Format, Structured};
 
 /// Adds the filters to an environment.
-pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
+pub(super) fn add(environment: &mut Environment<'static>, given: RenderValue) {
     let yaml = move |state: &State<'_, '_>, value: &minijinja::Value, _: Rest<minijinja::Value>| {
         structured(state, given, value, Format::Yaml)
     };
@@ -35,7 +35,7 @@ pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
 
 fn structured(
     state: &State<'_, '_>,
-    given: Given,
+    given: RenderValue,
     value: &minijinja::Value,
     format: Format,
 ) -> Result<minijinja::Value, Error> {

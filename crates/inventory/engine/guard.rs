@@ -1,10 +1,11 @@
 //! Counting what is bound to a name or compared.
 //!
-//! The engine's fuel pays for what an operator makes, and not for what it walks through: lists that hold one another
-//! more than once are small, and endless for whoever compares them or makes text of them. Such lists grow by being bound
-//! to a name and named again. So a template is compiled with a call round everything that is bound (`set`, `with`,
-//! `for`, arguments of macros), and round both sides of each comparison, which would walk through all of both for one
-//! step. The call pays for all that its value holds. Places are told in the template as it was written.
+//! The engine's fuel pays for the results of operators, and not for walks through values: lists that contain
+//! one another more than once are small, and endless when they are compared or turned into text. Such lists
+//! grow when they are bound to a name and used again. So a template is compiled with a call round everything
+//! that is bound (`set`, `with`, `for`, arguments of macros), and round both sides of each comparison, which
+//! would walk through both for one step. The call pays for everything in its value. Places refer to the
+//! template as it was written.
 
 use minijinja::machinery::{Token, tokenize};
 
@@ -36,14 +37,14 @@ impl Guarded {
 }
 
 /// A token: what it is to this room, and its bytes.
-struct Piece<'t> {
-    kind: Kind<'t>,
+struct TokenPiece<'t> {
+    kind: TokenKind<'t>,
     start: usize,
     end: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind<'t> {
+enum TokenKind<'t> {
     BlockStart,
     BlockEnd,
     VariableStart,
@@ -59,7 +60,7 @@ enum Kind<'t> {
     Other,
 }
 
-/// Puts the calls in. A text that is no template stays as it is.
+/// Inserts the calls. A text that is not a template stays as it is.
 pub(crate) fn guard(text: &str) -> Guarded {
     let Some(pieces) = pieces(text, false) else {
         return Guarded { text: text.to_owned(), inserted: Vec::new() };
@@ -68,8 +69,8 @@ pub(crate) fn guard(text: &str) -> Guarded {
     let mut at = 0;
     while let Some(piece) = pieces.get(at) {
         let ends = match piece.kind {
-            Kind::BlockStart => Kind::BlockEnd,
-            Kind::VariableStart => Kind::VariableEnd,
+            TokenKind::BlockStart => TokenKind::BlockEnd,
+            TokenKind::VariableStart => TokenKind::VariableEnd,
             _ => {
                 at += 1;
                 continue;
@@ -78,7 +79,7 @@ pub(crate) fn guard(text: &str) -> Guarded {
         let length = pieces[at..].iter().position(|piece| piece.kind == ends);
         let Some(end) = length.map(|length| at + length) else { break };
         let inner = &pieces[at + 1..=end];
-        if ends == Kind::BlockEnd {
+        if ends == TokenKind::BlockEnd {
             statement(text, inner, &mut put);
             compared(computed(inner), &mut put);
         } else {
@@ -98,7 +99,7 @@ pub(crate) fn guard_expression(text: &str) -> String {
     with_calls(text, put).text
 }
 
-fn pieces(text: &str, in_expression: bool) -> Option<Vec<Piece<'_>>> {
+fn pieces(text: &str, in_expression: bool) -> Option<Vec<TokenPiece<'_>>> {
     let tokens = tokenize(text, in_expression, syntax().ok()?);
     tokens.map(|token| token.map(piece)).collect::<Result<_, _>>().ok()
 }
@@ -120,11 +121,14 @@ fn with_calls(text: &str, mut put: Vec<(usize, String)>) -> Guarded {
 }
 
 /// The part of a statement that holds expressions; nothing of those that bind no value.
-fn computed<'p, 't>(pieces: &'p [Piece<'t>]) -> &'p [Piece<'t>] {
+fn computed<'p, 't>(pieces: &'p [TokenPiece<'t>]) -> &'p [TokenPiece<'t>] {
     match pieces.split_first().map(|(first, rest)| (first.kind, rest)) {
-        Some((Kind::Word("if" | "elif" | "set" | "with" | "do" | "macro" | "call" | "filter"), rest)) => rest,
-        Some((Kind::Word("for"), rest)) => {
-            let from = rest.iter().position(|piece| piece.kind == Kind::Word("in"));
+        Some((
+            TokenKind::Word("if" | "elif" | "set" | "with" | "do" | "macro" | "call" | "filter"),
+            rest,
+        )) => rest,
+        Some((TokenKind::Word("for"), rest)) => {
+            let from = rest.iter().position(|piece| piece.kind == TokenKind::Word("in"));
             from.map_or(&[], |from| &rest[from + 1..])
         }
         _ => &[],
@@ -132,28 +136,30 @@ fn computed<'p, 't>(pieces: &'p [Piece<'t>]) -> &'p [Piece<'t>] {
 }
 
 /// A call round both sides of every comparison. What binds weaker than a comparison parts its sides from the rest.
-fn compared(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
+fn compared(pieces: &[TokenPiece<'_>], put: &mut Vec<(usize, String)>) {
     let mut side = 0;
     let mut is_right = false;
     let mut at = 0;
     while at <= pieces.len() {
-        let kind = pieces.get(at).map_or(Kind::BlockEnd, |piece| piece.kind);
+        let kind = pieces.get(at).map_or(TokenKind::BlockEnd, |piece| piece.kind);
         let before = |back: usize| Some(pieces.get(at.checked_sub(back)?)?.kind);
-        let of_test = before(1) == Some(Kind::Word("is"))
-            || before(1) == Some(Kind::Word("not")) && before(2) == Some(Kind::Word("is"));
+        let of_test = before(1) == Some(TokenKind::Word("is"))
+            || before(1) == Some(TokenKind::Word("not")) && before(2) == Some(TokenKind::Word("is"));
         let (ends, compares, length) = match kind {
-            Kind::Compares => (true, true, 1),
-            Kind::Word("in" | "not") if of_test => (false, false, 1),
-            Kind::Word("in") => (true, true, 1),
-            Kind::Word("not") if pieces.get(at + 1).is_some_and(|next| next.kind == Kind::Word("in")) => {
+            TokenKind::Compares => (true, true, 1),
+            TokenKind::Word("in" | "not") if of_test => (false, false, 1),
+            TokenKind::Word("in") => (true, true, 1),
+            TokenKind::Word("not")
+                if pieces.get(at + 1).is_some_and(|next| next.kind == TokenKind::Word("in")) =>
+            {
                 (true, true, 2)
             }
-            Kind::Word("and" | "or" | "not" | "if" | "else" | "recursive")
-            | Kind::Comma
-            | Kind::Colon
-            | Kind::Assign
-            | Kind::BlockEnd
-            | Kind::VariableEnd => (true, false, 1),
+            TokenKind::Word("and" | "or" | "not" | "if" | "else" | "recursive")
+            | TokenKind::Comma
+            | TokenKind::Colon
+            | TokenKind::Assign
+            | TokenKind::BlockEnd
+            | TokenKind::VariableEnd => (true, false, 1),
             _ => (false, false, 1),
         };
         if ends {
@@ -163,10 +169,10 @@ fn compared(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
             }
             (side, is_right) = (at + length, compares);
         }
-        if kind == Kind::Open {
-            let close = outside(&pieces[at + 1..], |piece| piece.kind == Kind::Close);
+        if kind == TokenKind::Open {
+            let close = outside(&pieces[at + 1..], |piece| piece.kind == TokenKind::Close);
             let end = close.map_or(pieces.len(), |close| at + 1 + close);
-            // What stands in brackets is put where it stands, also inside of a side.
+            // Calls within brackets are inserted there, also inside of a side.
             compared(&pieces[at + 1..end], put);
             at = end;
         }
@@ -175,8 +181,8 @@ fn compared(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
 }
 
 /// A call round pieces; a literal alone needs none.
-fn around(pieces: &[Piece<'_>], call: &str, put: &mut Vec<(usize, String)>) {
-    if matches!(pieces, [Piece { kind: Kind::Literal, .. }]) {
+fn around(pieces: &[TokenPiece<'_>], call: &str, put: &mut Vec<(usize, String)>) {
+    if matches!(pieces, [TokenPiece { kind: TokenKind::Literal, .. }]) {
         return;
     }
     if let (Some(first), Some(last)) = (pieces.first(), pieces.last()) {
@@ -185,43 +191,47 @@ fn around(pieces: &[Piece<'_>], call: &str, put: &mut Vec<(usize, String)>) {
     }
 }
 
-fn piece<'t>((token, span): (Token<'t>, minijinja::machinery::Span)) -> Piece<'t> {
+fn piece<'t>((token, span): (Token<'t>, minijinja::machinery::Span)) -> TokenPiece<'t> {
     let kind = match token {
-        Token::BlockStart => Kind::BlockStart,
-        Token::BlockEnd => Kind::BlockEnd,
-        Token::VariableStart => Kind::VariableStart,
-        Token::VariableEnd => Kind::VariableEnd,
-        Token::Eq | Token::Ne | Token::Lt | Token::Lte | Token::Gt | Token::Gte => Kind::Compares,
-        Token::Colon => Kind::Colon,
+        Token::BlockStart => TokenKind::BlockStart,
+        Token::BlockEnd => TokenKind::BlockEnd,
+        Token::VariableStart => TokenKind::VariableStart,
+        Token::VariableEnd => TokenKind::VariableEnd,
+        Token::Eq | Token::Ne | Token::Lt | Token::Lte | Token::Gt | Token::Gte => TokenKind::Compares,
+        Token::Colon => TokenKind::Colon,
         Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_) => {
-            Kind::Literal
+            TokenKind::Literal
         }
-        Token::Ident(word) => Kind::Word(word),
-        Token::Assign => Kind::Assign,
-        Token::Comma => Kind::Comma,
-        Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => Kind::Open,
-        Token::ParenClose | Token::BracketClose | Token::BraceClose => Kind::Close,
-        _ => Kind::Other,
+        Token::Ident(word) => TokenKind::Word(word),
+        Token::Assign => TokenKind::Assign,
+        Token::Comma => TokenKind::Comma,
+        Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => TokenKind::Open,
+        Token::ParenClose | Token::BracketClose | Token::BraceClose => TokenKind::Close,
+        _ => TokenKind::Other,
     };
-    Piece { kind, start: span.start_offset as usize, end: span.end_offset as usize }
+    TokenPiece { kind, start: span.start_offset as usize, end: span.end_offset as usize }
 }
 
 /// One statement, from the word behind `{%` to its `%}`.
-fn statement(text: &str, pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
-    let Some((Kind::Word(word), rest)) = pieces.split_first().map(|(first, rest)| (first.kind, rest)) else {
+fn statement(text: &str, pieces: &[TokenPiece<'_>], put: &mut Vec<(usize, String)>) {
+    let Some((TokenKind::Word(word), rest)) = pieces.split_first().map(|(first, rest)| (first.kind, rest))
+    else {
         return;
     };
     match word {
         "set" => {
-            if let Some(assign) = outside(rest, |piece| piece.kind == Kind::Assign) {
+            if let Some(assign) = outside(rest, |piece| piece.kind == TokenKind::Assign) {
                 wrap(&rest[assign..rest.len() - 1], put);
             }
         }
         "with" => assignments(&rest[..rest.len() - 1], put),
         "for" => {
-            let Some(from) = rest.iter().position(|piece| piece.kind == Kind::Word("in")) else { return };
-            let ends =
-                |piece: &Piece<'_>| matches!(piece.kind, Kind::Word("if" | "recursive") | Kind::BlockEnd);
+            let Some(from) = rest.iter().position(|piece| piece.kind == TokenKind::Word("in")) else {
+                return;
+            };
+            let ends = |piece: &TokenPiece<'_>| {
+                matches!(piece.kind, TokenKind::Word("if" | "recursive") | TokenKind::BlockEnd)
+            };
             let end = outside(&rest[from..], ends).map(|length| from + length);
             if let Some(end) = end {
                 wrap(&rest[from..end], put);
@@ -231,14 +241,14 @@ fn statement(text: &str, pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
             let Some(last) = rest.last() else { return };
             // As much blank is stripped as the statement itself says.
             let end = text.get(last.start..last.end).unwrap_or("%}");
-            let open = rest.iter().position(|piece| piece.kind == Kind::Open);
+            let open = rest.iter().position(|piece| piece.kind == TokenKind::Open);
             let is_list = |open: &usize| word == "macro" || *open == 0;
             let Some(open) = open.filter(is_list) else { return };
             let mut sets = String::new();
-            let close = outside(&rest[open + 1..], |piece| piece.kind == Kind::Close);
+            let close = outside(&rest[open + 1..], |piece| piece.kind == TokenKind::Close);
             let inner = close.map_or(&[][..], |close| &rest[open + 1..open + 1 + close]);
             for argument in split(inner) {
-                if let Some(Piece { kind: Kind::Word(name), .. }) = argument.first() {
+                if let Some(TokenPiece { kind: TokenKind::Word(name), .. }) = argument.first() {
                     sets.push_str(&format!("{{% set {name} = {WEIGH}({name}) {end}"));
                 }
             }
@@ -251,29 +261,29 @@ fn statement(text: &str, pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
 }
 
 /// `a = x, b = y`
-fn assignments(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
+fn assignments(pieces: &[TokenPiece<'_>], put: &mut Vec<(usize, String)>) {
     for one in split(pieces) {
-        if let Some(assign) = one.iter().position(|piece| piece.kind == Kind::Assign) {
+        if let Some(assign) = one.iter().position(|piece| piece.kind == TokenKind::Assign) {
             wrap(&one[assign..], put);
         }
     }
 }
 
 /// A call round everything behind the first piece.
-fn wrap(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
+fn wrap(pieces: &[TokenPiece<'_>], put: &mut Vec<(usize, String)>) {
     around(pieces.get(1..).unwrap_or_default(), WEIGH, put);
 }
 
 /// The first piece outside of brackets that is meant.
-fn outside(pieces: &[Piece<'_>], meant: impl Fn(&Piece<'_>) -> bool) -> Option<usize> {
+fn outside(pieces: &[TokenPiece<'_>], meant: impl Fn(&TokenPiece<'_>) -> bool) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, piece) in pieces.iter().enumerate() {
         if depth == 0 && meant(piece) {
             return Some(at);
         }
         match piece.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
@@ -281,10 +291,10 @@ fn outside(pieces: &[Piece<'_>], meant: impl Fn(&Piece<'_>) -> bool) -> Option<u
 }
 
 /// Parts between commas outside of brackets.
-fn split<'p, 't>(pieces: &'p [Piece<'t>]) -> Vec<&'p [Piece<'t>]> {
+fn split<'p, 't>(pieces: &'p [TokenPiece<'t>]) -> Vec<&'p [TokenPiece<'t>]> {
     let mut parts = Vec::new();
     let mut rest = pieces;
-    while let Some(comma) = outside(rest, |piece| piece.kind == Kind::Comma) {
+    while let Some(comma) = outside(rest, |piece| piece.kind == TokenKind::Comma) {
         parts.push(&rest[..comma]);
         rest = &rest[comma + 1..];
     }

@@ -17,8 +17,8 @@ mod structured;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior};
 
-pub(crate) use convert::{Room, height, to_json, weight};
-pub(crate) use count::Given;
+pub(crate) use convert::{ValueRoom, height, to_json, weight};
+pub(crate) use count::RenderValue;
 use count::{COMPARE, WEIGH};
 pub(crate) use guard::{Guarded, guard, guard_expression};
 pub(crate) use rows::{ROW, too_long};
@@ -69,7 +69,7 @@ pub(crate) fn syntax() -> Result<SyntaxConfig, Error> {
 ///
 /// # Errors
 /// Never, see [`syntax`].
-pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static>, Error> {
+pub(crate) fn environment(fuel: u64, given: RenderValue) -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_syntax(syntax()?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -85,7 +85,7 @@ pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static
         }
         minijinja_contrib::pycompat::unknown_method_callback(state, value, method, arguments)
     });
-    // What is captured comes back marked, so that it is told from values.
+    // Captured text is marked, so that it differs from values.
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::Custom("yaml".into()));
     environment.remove_global("debug");
     for (name, _) in REFUSED_FILTERS {
@@ -101,7 +101,7 @@ pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static
 ///
 /// # Errors
 /// Never, see [`syntax`].
-pub(crate) fn engines(given: Given) -> Result<Engines, Error> {
+pub(crate) fn engines(given: RenderValue) -> Result<Engines, Error> {
     EXPRESSION_FUELS.iter().map(|fuel| Ok((*fuel, environment(*fuel, given)?))).collect()
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn engines(given: Given) -> Result<Engines, Error> {
 /// that is stripped of characters, each of them at each of its own; and of one that is parted, a part a byte.
 fn charge_method(
     state: &State<'_, '_>,
-    given: Given,
+    given: RenderValue,
     value: &minijinja::Value,
     method: &str,
     arguments: &[minijinja::Value],

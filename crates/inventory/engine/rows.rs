@@ -1,6 +1,6 @@
-//! How many operators follow one another in a template: the engine's parser bounds what stands in brackets, and not what
-//! stands in a row (`a.b.c`, `1 + 1 + 1`, `elif … elif`). Its syntax tree is as deep as the row is long, and whoever
-//! walks through it recurses as deep.
+//! The length of operator chains in a template: the engine's parser bounds nesting in brackets, and not
+//! chains (`a.b.c`, `1 + 1 + 1`, `elif … elif`). Its syntax tree is as deep as the chain is long, and a walk
+//! through it recurses as deep.
 
 use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
@@ -8,7 +8,7 @@ use minijinja::syntax::SyntaxConfig;
 /// How many operators one expression may have in a row, those around it included.
 pub(crate) const ROW: usize = 250;
 
-/// Looks for a row that is too long; its byte. A text that is no template has none.
+/// Looks for a chain that is too long; returns its byte. A text that is not a template has none.
 pub(crate) fn too_long(text: &str, syntax: SyntaxConfig) -> Option<usize> {
     // Of every bracket that is open, and of the statement itself, the row so far.
     let mut rows: Vec<usize> = vec![0];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capstan_yaml::{Node, Value, write};
 use minijinja::value::{Object, ObjectRepr};
 
-/// How a structure is written where it stands as text.
+/// The format of a structure within a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// `to_yaml`, `to_nice_yaml`
@@ -17,8 +17,8 @@ pub(crate) enum Format {
     IndentedJson(usize),
 }
 
-/// A mapping or list on its way into a scalar: it is placed as it is where it stands alone, and written where it
-/// stands as text.
+/// A mapping or list on its way into a scalar: it is placed as it is if it is the whole scalar, and written
+/// as text otherwise.
 #[derive(Debug)]
 pub(crate) struct Structured {
     /// The value.
@@ -28,7 +28,7 @@ pub(crate) struct Structured {
 }
 
 impl Structured {
-    /// How many bytes it comes to as text, about: what stands deep is indented far.
+    /// Its approximate size as text in bytes: deep parts have long indentation.
     pub(crate) fn written(&self) -> u64 {
         let columns = match self.format {
             Format::Yaml => 2,

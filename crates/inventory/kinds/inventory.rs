@@ -11,9 +11,9 @@ use capstan_yaml::{Entry, Node, YamlFile};
 
 use super::super::fields::Fields;
 use super::super::folder::FolderPattern;
-use super::super::origin::{Level, LevelKind};
+use super::super::origin::{InventoryLevel, LevelKind};
 use super::metadata::read_metadata;
-use super::object::{Object, Placed};
+use super::object::{Object, PlacedWord};
 use super::{API_VERSION, SETTINGS, all};
 
 /// A file below `inventory.path`: its path, and its bytes or why they cannot be had.
@@ -42,7 +42,7 @@ impl Default for InventorySettings {
 
 /// An inventory as its files tell it.
 #[derive(Debug, Default)]
-pub struct Inventory {
+pub struct InventoryFiles {
     /// Order of levels, folders.
     pub settings: InventorySettings,
     /// Everything that says values, by kind and name.
@@ -54,7 +54,7 @@ pub struct Inventory {
     pub unreadable: Option<Place>,
 }
 
-impl Inventory {
+impl InventoryFiles {
     /// The files of the inventory in a folder and below it.
     pub fn files<'t>(tree: &'t dyn Tree, folder: &RepoPath) -> impl Iterator<Item = &'t TreeEntry> {
         let is_one = |entry: &&TreeEntry| {
@@ -145,7 +145,8 @@ impl Inventory {
             *settings = Some(place(root));
             return self.read_settings(source, file, root, name);
         };
-        let level = Level { kind, name: name.to_owned(), path: source.path.clone(), file: file.clone() };
+        let level =
+            InventoryLevel { kind, name: name.to_owned(), path: source.path.clone(), file: file.clone() };
         let (object, findings) = Object::read(Arc::new(level), root);
         self.findings.extend(findings);
         match self.objects.entry((kind, name.to_owned())) {
@@ -167,7 +168,7 @@ impl Inventory {
 
     fn read_settings(&mut self, source: &SourceText, file: &YamlFile, root: &Node, name: &str) {
         // Its places are those of a level's file; what kind it would be says nobody.
-        let level = Arc::new(Level {
+        let level = Arc::new(InventoryLevel {
             kind: LevelKind::Default,
             name: name.to_owned(),
             path: source.path.clone(),
@@ -267,9 +268,9 @@ fn unknown_kind(api: Option<&str>, kind: Option<&str>) -> String {
     }
 }
 
-impl<T> Placed<T> {
-    /// Where it stands in a level's file.
-    pub fn place(&self, level: &Level) -> Place {
+impl<T> PlacedWord<T> {
+    /// Its place in a level's file.
+    pub fn place(&self, level: &InventoryLevel) -> Place {
         level.place(self.offset)
     }
 }

@@ -1,14 +1,14 @@
 //! The kinds of an inventory, `capstan.dev/v1alpha1`, read strictly from the files below `inventory.path`.
 //!
-//! What is wrong is a finding with its place. An object with an error stays, and whoever names it is refused: of
-//! one wrong file only the clusters that it concerns are lost.
+//! An error is a finding with its place. An object with an error stays, and an object that names it is
+//! refused: a wrong file only affects the clusters that it concerns.
 
 mod inventory;
 mod metadata;
 mod object;
 
-pub use inventory::{Inventory, InventorySettings, SourceText};
-pub use object::{Object, Placed};
+pub use inventory::{InventoryFiles, InventorySettings, SourceText};
+pub use object::{Object, PlacedWord};
 
 use super::origin::LevelKind;
 

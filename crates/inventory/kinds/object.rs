@@ -11,12 +11,12 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::{Entry, Node};
 
 use super::super::fields::{Fields, noun};
-use super::super::origin::{Level, LevelKind};
+use super::super::origin::{InventoryLevel, LevelKind};
 use super::metadata::read_metadata;
 
-/// A word of an object and the byte of its file at which it stands.
+/// A word of an object and its byte in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed<T> {
+pub struct PlacedWord<T> {
     /// The word.
     pub value: T,
     /// Where it begins.
@@ -27,32 +27,32 @@ pub struct Placed<T> {
 #[derive(Debug)]
 pub struct Object {
     /// Who it is, and its file.
-    pub level: Arc<Level>,
+    pub level: Arc<InventoryLevel>,
     /// Where its document begins.
     pub offset: usize,
-    /// What it, or whoever names it, belongs to.
-    pub membership: Vec<Placed<(LevelKind, String)>>,
+    /// The levels that it, or an object that names it, belongs to.
+    pub membership: Vec<PlacedWord<(LevelKind, String)>>,
     /// The release that it asks for.
-    pub release: Option<Placed<ReleaseId>>,
+    pub release: Option<PlacedWord<ReleaseId>>,
     /// How far newer releases are followed.
-    pub track: Option<Placed<Track>>,
+    pub track: Option<PlacedWord<Track>>,
     /// Kustomize components, paths from the repository's root.
-    pub components: Vec<Placed<RepoPath>>,
+    pub components: Vec<PlacedWord<RepoPath>>,
     /// The values, a mapping; `None` where it says none.
     pub values: Option<Node>,
     /// Pointers that lower levels may not set to something else.
-    pub finals: Vec<Placed<FieldPath>>,
+    pub finals: Vec<PlacedWord<FieldPath>>,
     /// The folder that a cluster's definition names.
-    pub folder: Option<Placed<RepoPath>>,
+    pub folder: Option<PlacedWord<RepoPath>>,
     /// Where a cluster's definition says `retire: true`.
     pub retire: Option<usize>,
-    /// Where something is wrong in it: whoever names it is refused.
+    /// The place of an error in it: an object that names it is refused.
     pub broken: Option<Place>,
 }
 
 impl Object {
     /// Reads a document of that kind, whose name is known.
-    pub(super) fn read(level: Arc<Level>, root: &Node) -> (Self, Vec<Finding>) {
+    pub(super) fn read(level: Arc<InventoryLevel>, root: &Node) -> (Self, Vec<Finding>) {
         let mut object = Self {
             level: Arc::clone(&level),
             offset: root.span.start,
@@ -95,7 +95,7 @@ impl Object {
                     let Some(text) = fields.text(value, "spec.release") else { continue };
                     let id = ReleaseId::from_path(text);
                     if id.version().is_some() && RepoPath::parse(text).is_ok() {
-                        self.release = Some(Placed { value: id, offset: at });
+                        self.release = Some(PlacedWord { value: id, offset: at });
                     } else {
                         let message = format!(
                             "`spec.release` must be a release's path, like `openstack/v1.4.0`, found `{text}`"
@@ -106,7 +106,7 @@ impl Object {
                 "track" => {
                     let Some(text) = fields.text(value, "spec.track") else { continue };
                     match Track::ALL.into_iter().find(|track| track.to_string() == text) {
-                        Some(track) => self.track = Some(Placed { value: track, offset: at }),
+                        Some(track) => self.track = Some(PlacedWord { value: track, offset: at }),
                         None => {
                             let known = ["any", "minor", "patch", "none"];
                             let message = format!("`spec.track` has no word `{text}`{}", hint(text, &known));
@@ -118,7 +118,7 @@ impl Object {
                     for (text, offset) in fields.texts(value, "spec.components") {
                         match RepoPath::parse(text) {
                             Ok(value) if !value.is_root() => {
-                                self.components.push(Placed { value, offset });
+                                self.components.push(PlacedWord { value, offset });
                             }
                             Ok(_) => fields.wrong(
                                 rules::INVENTORY_TYPE,
@@ -133,7 +133,7 @@ impl Object {
                 "final" => {
                     for (text, offset) in fields.texts(value, "spec.final") {
                         match FieldPath::parse(text).filter(|path| !path.is_root()) {
-                            Some(value) => self.finals.push(Placed { value, offset }),
+                            Some(value) => self.finals.push(PlacedWord { value, offset }),
                             None => {
                                 let message = format!(
                                     "`{text}` is not a JSON Pointer to a value: write it like `/network/external`"
@@ -147,7 +147,7 @@ impl Object {
                     let Some(text) = fields.text(value, "spec.folder") else { continue };
                     match RepoPath::parse(text) {
                         Ok(path) if !path.is_root() => {
-                            self.folder = Some(Placed { value: path, offset: at });
+                            self.folder = Some(PlacedWord { value: path, offset: at });
                         }
                         Ok(_) => fields.wrong(
                             rules::INVENTORY_TYPE,
@@ -175,7 +175,7 @@ impl Object {
         for Entry { key, value, .. } in said {
             let Some(level) = LevelKind::of_word(key) else { continue };
             let Some(name) = fields.text(value, &format!("spec.in.{key}")) else { continue };
-            self.membership.push(Placed { value: (level, name.to_owned()), offset: value.span.start });
+            self.membership.push(PlacedWord { value: (level, name.to_owned()), offset: value.span.start });
         }
     }
 

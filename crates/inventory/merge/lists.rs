@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Entry, Node, Value};
 
-use super::{DELETE, Kind, Merged, Merger, PATCH, REPLACE, anything};
+use super::{DELETE, MergedKind, MergedValue, Merger, PATCH, REPLACE, anything};
 use crate::fields::noun;
 use crate::schema::{ListKind, ValueSchema};
 
@@ -13,11 +13,11 @@ impl Merger<'_> {
     /// A list over what upper levels say, which is a list, absent or nothing.
     pub(super) fn list(
         &mut self,
-        upper: Option<Merged>,
+        upper: Option<MergedValue>,
         node: &Node,
         items: &[Node],
         schema: &ValueSchema,
-    ) -> Merged {
+    ) -> MergedValue {
         let below = schema.items.as_deref().unwrap_or_else(|| anything());
         if let Some(item) = items.iter().find(|item| item.is_null()) {
             let message = format!("an item of `{}` is null, which is not a value: remove it", self.path);
@@ -27,14 +27,20 @@ impl Merger<'_> {
             ListKind::Atomic => {
                 let fresh = items.iter().enumerate().map(|(at, item)| self.item(at, None, item, below));
                 let fresh = fresh.collect();
-                Merged::new(Kind::List(fresh), self.origin(node)).over(upper)
+                MergedValue::new(MergedKind::List(fresh), self.origin(node)).over(upper)
             }
             ListKind::Set => self.set(upper, node, items, below),
             ListKind::Map(keys) => self.keyed(upper, node, items, below, keys),
         }
     }
 
-    fn item(&mut self, at: usize, upper: Option<Merged>, node: &Node, schema: &ValueSchema) -> Merged {
+    fn item(
+        &mut self,
+        at: usize,
+        upper: Option<MergedValue>,
+        node: &Node,
+        schema: &ValueSchema,
+    ) -> MergedValue {
         let whole = self.enter(at);
         let merged = self.node(upper, node, schema);
         self.path = whole;
@@ -46,10 +52,17 @@ impl Merger<'_> {
         std::mem::replace(&mut self.path, path)
     }
 
-    fn set(&mut self, upper: Option<Merged>, node: &Node, items: &[Node], schema: &ValueSchema) -> Merged {
+    fn set(
+        &mut self,
+        upper: Option<MergedValue>,
+        node: &Node,
+        items: &[Node],
+        schema: &ValueSchema,
+    ) -> MergedValue {
         let mut merged = self.list_above(upper, node);
-        let Kind::List(united) = &mut merged.kind else { return merged };
-        let mut known: BTreeSet<String> = united.iter().filter_map(Merged::value).map(identity).collect();
+        let MergedKind::List(united) = &mut merged.kind else { return merged };
+        let mut known: BTreeSet<String> =
+            united.iter().filter_map(MergedValue::value).map(identity).collect();
         let mut seen: BTreeMap<String, &Node> = BTreeMap::new();
         for item in items {
             let value = identity(item.value());
@@ -71,31 +84,31 @@ impl Merger<'_> {
         merged
     }
 
-    /// The upper list, or an empty one that stands here.
-    fn list_above(&self, upper: Option<Merged>, node: &Node) -> Merged {
+    /// The upper list, or an empty one at this place.
+    fn list_above(&self, upper: Option<MergedValue>, node: &Node) -> MergedValue {
         match upper {
-            Some(upper) if matches!(upper.kind, Kind::List(_)) => upper,
-            upper => Merged::new(Kind::List(Vec::new()), self.origin(node)).over(upper),
+            Some(upper) if matches!(upper.kind, MergedKind::List(_)) => upper,
+            upper => MergedValue::new(MergedKind::List(Vec::new()), self.origin(node)).over(upper),
         }
     }
 
     fn keyed(
         &mut self,
-        upper: Option<Merged>,
+        upper: Option<MergedValue>,
         node: &Node,
         items: &[Node],
         schema: &ValueSchema,
         keys: &[String],
-    ) -> Merged {
+    ) -> MergedValue {
         let drops =
             |item: &Node| matches!(item.as_mapping(), Some([only]) if directive(only) == Some(REPLACE));
         let mut merged = if items.iter().any(drops) {
-            Merged::new(Kind::List(Vec::new()), self.origin(node)).over(upper)
+            MergedValue::new(MergedKind::List(Vec::new()), self.origin(node)).over(upper)
         } else {
             self.list_above(upper, node)
         };
-        let Kind::List(values) = &mut merged.kind else { return merged };
-        // Where the item of each key stands; those that are deleted leave a hole until the end.
+        let MergedKind::List(values) = &mut merged.kind else { return merged };
+        // The index of each key's item; a deleted item leaves a hole until the end.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (at, value) in values.iter().enumerate() {
             if let Some(key) = merged_key(value, schema, keys) {
@@ -127,7 +140,7 @@ impl Merger<'_> {
                 }
                 None if deletes => {}
                 Some(known) => {
-                    let hole = Merged::new(Kind::Absent, self.origin(item));
+                    let hole = MergedValue::new(MergedKind::Absent, self.origin(item));
                     let old = std::mem::replace(&mut values[known], hole);
                     let index = known - holes.range(..known).count();
                     values[known] = self.item(index, Some(old), item, schema);
@@ -189,8 +202,8 @@ fn default_key(schema: &ValueSchema, key: &str) -> Option<Value> {
     schema.property(key)?.default.as_ref().map(Node::value)
 }
 
-fn merged_key(value: &Merged, schema: &ValueSchema, keys: &[String]) -> Option<Vec<Value>> {
-    let Kind::Map(entries) = &value.kind else { return None };
+fn merged_key(value: &MergedValue, schema: &ValueSchema, keys: &[String]) -> Option<Vec<Value>> {
+    let MergedKind::Map(entries) = &value.kind else { return None };
     let of = |key: &String| {
         let said = entries.iter().find(|(name, _)| name == key);
         said.map_or_else(|| default_key(schema, key), |(_, value)| value.value())

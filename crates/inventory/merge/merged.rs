@@ -1,45 +1,45 @@
-//! A value after merging: what it is, who says it, and whom that overrides.
+//! A value after merging: the value, the object that sets it, and those that it overrides.
 
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind, Scalar, Value};
 use serde_json::Map;
 
-use crate::origin::Origin;
+use crate::origin::InventoryOrigin;
 
 /// A value with its history.
 #[derive(Debug, Clone)]
-pub struct Merged {
+pub struct MergedValue {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MergedKind,
     /// Who says it; of a mapping or list that several say, who said it first.
-    pub origin: Origin,
+    pub origin: InventoryOrigin,
     /// What that overrides, the last one first.
     pub overrides: Vec<Overridden>,
 }
 
 /// What a value is.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum MergedKind {
     /// Somebody says `null`: it is not there, whatever upper levels and the default say.
     Absent,
     /// A scalar.
     Scalar(Scalar),
     /// A mapping.
-    Map(Vec<(String, Merged)>),
+    Map(Vec<(String, MergedValue)>),
     /// A list.
-    List(Vec<Merged>),
+    List(Vec<MergedValue>),
 }
 
 /// A value that a lower level overrides.
 #[derive(Debug, Clone)]
 pub struct Overridden {
     /// Who said it.
-    pub origin: Origin,
+    pub origin: InventoryOrigin,
     /// What it was; null where it was made absent.
     pub value: Value,
 }
 
-impl Kind {
+impl MergedKind {
     /// `a mapping`, `a list`, `a scalar`, `nothing`
     pub const fn noun(&self) -> &'static str {
         match self {
@@ -51,44 +51,44 @@ impl Kind {
     }
 }
 
-impl Merged {
+impl MergedValue {
     /// A value that overrides nothing.
-    pub const fn new(kind: Kind, origin: Origin) -> Self {
+    pub const fn new(kind: MergedKind, origin: InventoryOrigin) -> Self {
         Self { kind, origin, overrides: Vec::new() }
     }
 
-    /// A node as it stands: each value in it at its own place.
-    pub fn of_node(node: &Node, origin: &Origin) -> Self {
-        let at = |node: &Node| Origin::new(origin.level.clone(), node.span.start);
+    /// A node with each value at its own place.
+    pub fn of_node(node: &Node, origin: &InventoryOrigin) -> Self {
+        let at = |node: &Node| InventoryOrigin::new(origin.level.clone(), node.span.start);
         let kind = match &node.kind {
-            NodeKind::Scalar(_) if node.is_null() => Kind::Absent,
-            NodeKind::Scalar(scalar) => Kind::Scalar(scalar.clone()),
-            NodeKind::Mapping(entries) => Kind::Map(
+            NodeKind::Scalar(_) if node.is_null() => MergedKind::Absent,
+            NodeKind::Scalar(scalar) => MergedKind::Scalar(scalar.clone()),
+            NodeKind::Mapping(entries) => MergedKind::Map(
                 entries
                     .iter()
                     .map(|entry| (entry.key.clone(), Self::of_node(&entry.value, origin)))
                     .collect(),
             ),
             NodeKind::Sequence(items) => {
-                Kind::List(items.iter().map(|item| Self::of_node(item, origin)).collect())
+                MergedKind::List(items.iter().map(|item| Self::of_node(item, origin)).collect())
             }
         };
         Self::new(kind, at(node))
     }
 
-    /// What an expression made: everything in it is said where the expression stands.
-    pub fn of_value(value: &Value, origin: &Origin) -> Self {
+    /// The value of an expression: everything in it has the expression's place.
+    pub fn of_value(value: &Value, origin: &InventoryOrigin) -> Self {
         let mut merged = Self::of_node(&Node::from_value(value), origin);
         merged.stand_at(origin);
         merged
     }
 
-    fn stand_at(&mut self, origin: &Origin) {
+    fn stand_at(&mut self, origin: &InventoryOrigin) {
         self.origin = origin.clone();
         match &mut self.kind {
-            Kind::Absent | Kind::Scalar(_) => {}
-            Kind::Map(entries) => entries.iter_mut().for_each(|(_, value)| value.stand_at(origin)),
-            Kind::List(items) => items.iter_mut().for_each(|item| item.stand_at(origin)),
+            MergedKind::Absent | MergedKind::Scalar(_) => {}
+            MergedKind::Map(entries) => entries.iter_mut().for_each(|(_, value)| value.stand_at(origin)),
+            MergedKind::List(items) => items.iter_mut().for_each(|item| item.stand_at(origin)),
         }
     }
 
@@ -106,15 +106,15 @@ impl Merged {
     /// The value as JSON, what is absent left out; `None` where it is itself.
     pub fn value(&self) -> Option<Value> {
         Some(match &self.kind {
-            Kind::Absent => return None,
-            Kind::Scalar(scalar) => scalar.value(),
-            Kind::Map(entries) => Value::Object(
+            MergedKind::Absent => return None,
+            MergedKind::Scalar(scalar) => scalar.value(),
+            MergedKind::Map(entries) => Value::Object(
                 entries
                     .iter()
                     .filter_map(|(key, value)| Some((key.clone(), value.value()?)))
                     .collect::<Map<_, _>>(),
             ),
-            Kind::List(items) => Value::Array(items.iter().filter_map(Self::value).collect()),
+            MergedKind::List(items) => Value::Array(items.iter().filter_map(Self::value).collect()),
         })
     }
 
@@ -123,11 +123,13 @@ impl Merged {
         let named =
             |entries: &'_ [(String, Self)], key: &str| entries.iter().position(|(name, _)| name == key);
         match (&self.kind, step) {
-            (Kind::Map(entries), Step::Key(key)) => entries.get(named(entries, key)?).map(|(_, value)| value),
-            (Kind::Map(entries), Step::Index(index)) => {
+            (MergedKind::Map(entries), Step::Key(key)) => {
+                entries.get(named(entries, key)?).map(|(_, value)| value)
+            }
+            (MergedKind::Map(entries), Step::Index(index)) => {
                 entries.get(named(entries, &index.to_string())?).map(|(_, value)| value)
             }
-            (Kind::List(items), Step::Index(index)) => items.get(*index),
+            (MergedKind::List(items), Step::Index(index)) => items.get(*index),
             _ => None,
         }
     }
@@ -140,12 +142,12 @@ impl Merged {
     /// Calls `visit` with every scalar and every mapping or list that is empty, and its path.
     pub fn leaves<'m>(&'m self, path: &FieldPath, visit: &mut impl FnMut(&FieldPath, &'m Self)) {
         match &self.kind {
-            Kind::Map(entries) if !entries.is_empty() => {
+            MergedKind::Map(entries) if !entries.is_empty() => {
                 for (key, value) in entries {
                     value.leaves(&path.key(key), visit);
                 }
             }
-            Kind::List(items) if !items.is_empty() => {
+            MergedKind::List(items) if !items.is_empty() => {
                 for (at, item) in items.iter().enumerate() {
                     item.leaves(&path.index(at), visit);
                 }
@@ -157,12 +159,12 @@ impl Merged {
     /// The same, each to be changed: what `visit` makes of a leaf is not visited.
     pub fn leaves_mut(&mut self, path: &FieldPath, visit: &mut impl FnMut(&FieldPath, &mut Self)) {
         match &mut self.kind {
-            Kind::Map(entries) if !entries.is_empty() => {
+            MergedKind::Map(entries) if !entries.is_empty() => {
                 for (key, value) in entries {
                     value.leaves_mut(&path.key(key), visit);
                 }
             }
-            Kind::List(items) if !items.is_empty() => {
+            MergedKind::List(items) if !items.is_empty() => {
                 for (at, item) in items.iter_mut().enumerate() {
                     item.leaves_mut(&path.index(at), visit);
                 }

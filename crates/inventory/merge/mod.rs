@@ -5,7 +5,7 @@
 //! # I2
 //! Mappings merge key by key; scalars are replaced.
 //! # I3
-//! Lists are replaced whole, unless the schema says by what their items are told apart, or that they are sets.
+//! Lists are replaced whole, unless the schema names the key of their items, or says that they are sets.
 //! # I4
 //! `null` makes a value absent, against upper levels and the default.
 //! # I5
@@ -29,40 +29,49 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Entry, Node, NodeKind};
 
-pub use merged::{Kind, Merged, Overridden};
+pub use merged::{MergedKind, MergedValue, Overridden};
 
 use super::fields::noun;
-use super::kinds::Placed;
-use super::origin::{Level, Origin};
+use super::kinds::PlacedWord;
+use super::origin::{InventoryLevel, InventoryOrigin};
 use super::schema::{ReleaseSchema, ValueSchema};
 
 /// What one level says.
 #[derive(Debug, Clone, Copy)]
 pub struct Layer<'l> {
     /// Who.
-    pub level: &'l Arc<Level>,
+    pub level: &'l Arc<InventoryLevel>,
     /// Its values, a mapping.
     pub values: Option<&'l Node>,
     /// What it calls final.
-    pub finals: &'l [Placed<FieldPath>],
+    pub finals: &'l [PlacedWord<FieldPath>],
 }
 
 /// Merges what the levels say, upper ones first, and the cluster's own. The findings say what is wrong; what was
 /// merged holds where there are none.
-pub fn merge(levels: &[Layer<'_>], own: Layer<'_>, schema: Option<&ReleaseSchema>) -> (Merged, Vec<Finding>) {
+pub fn merge(
+    levels: &[Layer<'_>],
+    own: Layer<'_>,
+    schema: Option<&ReleaseSchema>,
+) -> (MergedValue, Vec<Finding>) {
     let mut findings = Vec::new();
     let root = schema.map_or(anything(), |schema| &schema.root);
     let defaults = schema.map(|schema| &schema.level);
     let mut merged = defaults.map(|level| {
-        let nothing = || Merged::new(Kind::Map(Vec::new()), Origin::new(Arc::clone(level), root.offset));
+        let nothing = || {
+            MergedValue::new(
+                MergedKind::Map(Vec::new()),
+                InventoryOrigin::new(Arc::clone(level), root.offset),
+            )
+        };
         let mut merged = default_of(root, level).unwrap_or_else(nothing);
         fill(&mut merged, root, level);
         merged
     });
-    let mut finals: Vec<(&FieldPath, Origin)> = Vec::new();
+    let mut finals: Vec<(&FieldPath, InventoryOrigin)> = Vec::new();
     for layer in levels.iter().chain([&own]) {
         if let Some(values) = layer.values {
-            let before: Vec<Option<Merged>> = finals
+            let before: Vec<Option<MergedValue>> = finals
                 .iter()
                 .map(|(path, _)| merged.as_ref().and_then(|merged| merged.at(path)).cloned())
                 .collect();
@@ -75,13 +84,18 @@ pub fn merge(levels: &[Layer<'_>], own: Layer<'_>, schema: Option<&ReleaseSchema
             }
         }
         finals.extend(
-            layer.finals.iter().map(|said| (&said.value, Origin::new(layer.level.clone(), said.offset))),
+            layer
+                .finals
+                .iter()
+                .map(|said| (&said.value, InventoryOrigin::new(layer.level.clone(), said.offset))),
         );
     }
-    let nothing = || Merged::new(Kind::Map(Vec::new()), Origin::new(Arc::clone(own.level), 0));
+    let nothing =
+        || MergedValue::new(MergedKind::Map(Vec::new()), InventoryOrigin::new(Arc::clone(own.level), 0));
     let mut merged = merged.unwrap_or_else(nothing);
     // All of it is the cluster's.
-    merged.origin = Origin::new(Arc::clone(own.level), own.values.map_or(0, |values| values.span.start));
+    merged.origin =
+        InventoryOrigin::new(Arc::clone(own.level), own.values.map_or(0, |values| values.span.start));
     if let Some(level) = defaults {
         fill(&mut merged, root, level);
     }
@@ -98,18 +112,18 @@ pub(super) fn anything() -> &'static ValueSchema {
 fn broken_final(
     layer: &Layer<'_>,
     path: &FieldPath,
-    said: &Origin,
-    before: Option<&Merged>,
-    after: Option<&Merged>,
+    said: &InventoryOrigin,
+    before: Option<&MergedValue>,
+    after: Option<&MergedValue>,
 ) -> Option<Finding> {
-    let value = |merged: Option<&Merged>| merged.and_then(Merged::value);
+    let value = |merged: Option<&MergedValue>| merged.and_then(MergedValue::value);
     if value(before) == value(after) {
         return None;
     }
     let deepest = path.steps().iter().try_fold(layer.values?, |node, step| node.step(step).ok_or(node));
     let (Ok(node) | Err(node)) = deepest;
     // Inside of what is final, the first value that differs.
-    let mut at = Origin::new(layer.level.clone(), node.span.start);
+    let mut at = InventoryOrigin::new(layer.level.clone(), node.span.start);
     if let Some(after) = after {
         let mut found = false;
         after.leaves(path, &mut |_, leaf| {
@@ -130,15 +144,15 @@ fn broken_final(
 
 /// Merges one level into those above it.
 struct Merger<'m> {
-    level: &'m Arc<Level>,
-    defaults: Option<&'m Arc<Level>>,
+    level: &'m Arc<InventoryLevel>,
+    defaults: Option<&'m Arc<InventoryLevel>>,
     path: FieldPath,
     findings: &'m mut Vec<Finding>,
 }
 
 impl Merger<'_> {
-    fn origin(&self, node: &Node) -> Origin {
-        Origin::new(Arc::clone(self.level), node.span.start)
+    fn origin(&self, node: &Node) -> InventoryOrigin {
+        InventoryOrigin::new(Arc::clone(self.level), node.span.start)
     }
 
     fn wrong(&mut self, offset: usize, message: String) {
@@ -147,7 +161,7 @@ impl Merger<'_> {
     }
 
     /// I7, with both places; the upper value stays.
-    fn mismatch(&mut self, upper: Merged, node: &Node) -> Merged {
+    fn mismatch(&mut self, upper: MergedValue, node: &Node) -> MergedValue {
         let message = format!(
             "`{}` is {} here and {} in {}: a lower level may change a value, not what kind of value it is{}",
             self.path,
@@ -155,7 +169,7 @@ impl Merger<'_> {
             upper.kind.noun(),
             upper.origin,
             match upper.kind {
-                Kind::Map(_) | Kind::List(_) => "; `null` removes what upper levels say",
+                MergedKind::Map(_) | MergedKind::List(_) => "; `null` removes what upper levels say",
                 _ => "",
             }
         );
@@ -164,29 +178,29 @@ impl Merger<'_> {
     }
 
     /// A value of this level over what upper ones say.
-    fn node(&mut self, upper: Option<Merged>, node: &Node, schema: &ValueSchema) -> Merged {
+    fn node(&mut self, upper: Option<MergedValue>, node: &Node, schema: &ValueSchema) -> MergedValue {
         self.judge_level(node, schema);
         let origin = self.origin(node);
         match &node.kind {
-            NodeKind::Scalar(_) if node.is_null() => Merged::new(Kind::Absent, origin).over(upper),
+            NodeKind::Scalar(_) if node.is_null() => MergedValue::new(MergedKind::Absent, origin).over(upper),
             NodeKind::Scalar(scalar) => match upper {
                 // What an expression is, is known when it has a value.
                 Some(upper)
-                    if matches!(upper.kind, Kind::Map(_) | Kind::List(_))
+                    if matches!(upper.kind, MergedKind::Map(_) | MergedKind::List(_))
                         && !super::braces::stands_alone(&scalar.text) =>
                 {
                     self.mismatch(upper, node)
                 }
-                upper => Merged::new(Kind::Scalar(scalar.clone()), origin).over(upper),
+                upper => MergedValue::new(MergedKind::Scalar(scalar.clone()), origin).over(upper),
             },
             NodeKind::Mapping(entries) => match upper {
-                Some(upper) if matches!(upper.kind, Kind::Scalar(_) | Kind::List(_)) => {
+                Some(upper) if matches!(upper.kind, MergedKind::Scalar(_) | MergedKind::List(_)) => {
                     self.mismatch(upper, node)
                 }
                 upper => self.mapping(upper, node, entries, schema),
             },
             NodeKind::Sequence(items) => match upper {
-                Some(upper) if matches!(upper.kind, Kind::Scalar(_) | Kind::Map(_)) => {
+                Some(upper) if matches!(upper.kind, MergedKind::Scalar(_) | MergedKind::Map(_)) => {
                     self.mismatch(upper, node)
                 }
                 upper => self.list(upper, node, items, schema),
@@ -215,16 +229,16 @@ impl Merger<'_> {
 
     fn mapping(
         &mut self,
-        upper: Option<Merged>,
+        upper: Option<MergedValue>,
         node: &Node,
         entries: &[Entry],
         schema: &ValueSchema,
-    ) -> Merged {
+    ) -> MergedValue {
         let mut merged = match (upper, self.patch(entries)) {
-            (Some(upper), None) if matches!(upper.kind, Kind::Map(_)) => upper,
-            (upper, _) => Merged::new(Kind::Map(Vec::new()), self.origin(node)).over(upper),
+            (Some(upper), None) if matches!(upper.kind, MergedKind::Map(_)) => upper,
+            (upper, _) => MergedValue::new(MergedKind::Map(Vec::new()), self.origin(node)).over(upper),
         };
-        let Kind::Map(values) = &mut merged.kind else { return merged };
+        let MergedKind::Map(values) = &mut merged.kind else { return merged };
         // What upper levels say, by name: no key of this level is here twice.
         let mut by_name: Vec<usize> = (0..values.len()).collect();
         by_name.sort_by(|a, b| values[*a].0.cmp(&values[*b].0));
@@ -238,7 +252,8 @@ impl Merger<'_> {
                 Ok(found) => {
                     let at = by_name[found];
                     let origin = self.origin(&entry.value);
-                    let old = std::mem::replace(&mut values[at].1, Merged::new(Kind::Absent, origin));
+                    let old =
+                        std::mem::replace(&mut values[at].1, MergedValue::new(MergedKind::Absent, origin));
                     values[at].1 = self.node(Some(old), &entry.value, below);
                 }
                 Err(_) => {
@@ -252,7 +267,7 @@ impl Merger<'_> {
     }
 
     /// What holds before anybody says anything.
-    fn default(&self, schema: &ValueSchema) -> Option<Merged> {
+    fn default(&self, schema: &ValueSchema) -> Option<MergedValue> {
         default_of(schema, self.defaults?)
     }
 
@@ -284,21 +299,21 @@ const DELETE: &str = "delete";
 /// Drops what upper levels say.
 const REPLACE: &str = "replace";
 
-fn default_of(schema: &ValueSchema, level: &Arc<Level>) -> Option<Merged> {
+fn default_of(schema: &ValueSchema, level: &Arc<InventoryLevel>) -> Option<MergedValue> {
     let default = schema.default.as_ref()?;
-    Some(Merged::of_node(default, &Origin::new(Arc::clone(level), default.span.start)))
+    Some(MergedValue::of_node(default, &InventoryOrigin::new(Arc::clone(level), default.span.start)))
 }
 
 /// Adds the defaults of what nobody mentioned, in everything that is there.
-fn fill(merged: &mut Merged, schema: &ValueSchema, level: &Arc<Level>) {
+fn fill(merged: &mut MergedValue, schema: &ValueSchema, level: &Arc<InventoryLevel>) {
     match &mut merged.kind {
-        Kind::Absent | Kind::Scalar(_) => {}
-        Kind::Map(values) => {
+        MergedKind::Absent | MergedKind::Scalar(_) => {}
+        MergedKind::Map(values) => {
             let known: BTreeSet<&str> = values.iter().map(|(key, _)| key.as_str()).collect();
             let missing = schema.properties.iter().filter(|(name, _)| !known.contains(name.as_str()));
             let missing =
                 missing.filter_map(|(name, property)| Some((name.clone(), default_of(property, level)?)));
-            let missing: Vec<(String, Merged)> = missing.collect();
+            let missing: Vec<(String, MergedValue)> = missing.collect();
             values.extend(missing);
             for (key, value) in values {
                 if let Some(schema) = schema.value(key) {
@@ -306,7 +321,7 @@ fn fill(merged: &mut Merged, schema: &ValueSchema, level: &Arc<Level>) {
                 }
             }
         }
-        Kind::List(items) => {
+        MergedKind::List(items) => {
             if let Some(schema) = schema.items.as_deref() {
                 items.iter_mut().for_each(|item| fill(item, schema, level));
             }

@@ -5,11 +5,11 @@ use regex::Regex;
 
 /// Bounds; `None` where there is none.
 #[derive(Debug, Clone, Default)]
-pub struct Limits {
+pub struct ValueBounds {
     /// `minimum`, and whether the value must be above it.
-    pub minimum: Option<(f64, Bound)>,
+    pub minimum: Option<(f64, BoundInclusion)>,
     /// `maximum`, and whether the value must be below it.
-    pub maximum: Option<(f64, Bound)>,
+    pub maximum: Option<(f64, BoundInclusion)>,
     /// `minLength`, `minItems` or `minProperties`.
     pub fewest: Option<u64>,
     /// `maxLength`, `maxItems` or `maxProperties`.
@@ -20,14 +20,14 @@ pub struct Limits {
 
 /// Whether a bound itself is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum BoundInclusion {
     /// It is.
     Inclusive,
     /// It is not.
     Exclusive,
 }
 
-impl Limits {
+impl ValueBounds {
     /// What a value breaks, as the end of a sentence that begins with the value's name; of lists and mappings
     /// their number of entries alone.
     pub fn broken_by(&self, value: &Value) -> Option<String> {
@@ -49,16 +49,16 @@ impl Limits {
     fn number(&self, number: f64) -> Option<String> {
         let (low, high) = (self.minimum, self.maximum);
         let below = low.is_some_and(|(least, bound)| match bound {
-            Bound::Inclusive => number < least,
-            Bound::Exclusive => number <= least,
+            BoundInclusion::Inclusive => number < least,
+            BoundInclusion::Exclusive => number <= least,
         });
         let above = high.is_some_and(|(most, bound)| match bound {
-            Bound::Inclusive => number > most,
-            Bound::Exclusive => number >= most,
+            BoundInclusion::Inclusive => number > most,
+            BoundInclusion::Exclusive => number >= most,
         });
-        let word = |(value, bound): (f64, Bound), or: &str, than: &str| match bound {
-            Bound::Inclusive => format!("must be {value} or {or}, and is {number}"),
-            Bound::Exclusive => format!("must be {than} than {value}, and is {number}"),
+        let word = |(value, bound): (f64, BoundInclusion), or: &str, than: &str| match bound {
+            BoundInclusion::Inclusive => format!("must be {value} or {or}, and is {number}"),
+            BoundInclusion::Exclusive => format!("must be {than} than {value}, and is {number}"),
         };
         match (below, above) {
             (true, _) => low.map(|low| word(low, "more", "more")),

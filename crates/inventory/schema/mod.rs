@@ -9,14 +9,14 @@ mod read;
 
 use std::sync::Arc;
 
-use capstan_kustomize::schema::Type;
+use capstan_kustomize::schema::SchemaType;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, Value, YamlFile};
 
-pub use limits::Limits;
+pub use limits::ValueBounds;
 
-use super::origin::{Level, LevelKind};
+use super::origin::{InventoryLevel, LevelKind};
 
 /// Name of the file in a release's folder.
 pub const FILE: &str = "schema.yaml";
@@ -25,7 +25,7 @@ pub const FILE: &str = "schema.yaml";
 #[derive(Debug, Clone, Default)]
 pub struct ValueSchema {
     /// Its type.
-    pub kind: Type,
+    pub kind: SchemaType,
     /// Whether `null` is a value of its own; here it is always absence, so this is only read.
     pub nullable: bool,
     /// What it means.
@@ -49,7 +49,7 @@ pub struct ValueSchema {
     /// The values allowed; empty where any is.
     pub choices: Vec<Value>,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: ValueBounds,
     /// Who may set it; `None` where everybody may.
     pub levels: Option<Vec<LevelKind>>,
     /// Whether only a reference to a store may stand there.
@@ -76,7 +76,7 @@ impl ValueSchema {
         Self { open: true, ..Self::default() }
     }
 
-    /// The schema of a value of a mapping, listed or not; `None` where nobody knows it.
+    /// The schema of a value of a mapping, listed or not; `None` where it is unknown.
     pub fn value(&self, key: &str) -> Option<&Self> {
         self.property(key).or(self.others.as_deref())
     }
@@ -97,11 +97,11 @@ impl ValueSchema {
     }
 }
 
-/// The schema of a release and the file that it stands in.
+/// The schema of a release and its file.
 #[derive(Debug)]
 pub struct ReleaseSchema {
     /// The release's id and the file: the level of defaults.
-    pub level: Arc<Level>,
+    pub level: Arc<InventoryLevel>,
     /// The values.
     pub root: ValueSchema,
 }
@@ -116,7 +116,7 @@ impl ReleaseSchema {
                 return (None, vec![Finding::new(rules::INVALID_YAML, error.message).place(place)]);
             }
         };
-        let level = Level {
+        let level = InventoryLevel {
             kind: LevelKind::Default,
             name: release.to_owned(),
             path: path.clone(),

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use capstan_kustomize::schema::Type;
+use capstan_kustomize::schema::SchemaType;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::spelling::hint;
 use capstan_yaml::{DuplicateKey, Entry, Node, Value};
 use regex::RegexBuilder;
 
-use super::limits::Bound;
+use super::limits::BoundInclusion;
 use super::{ListKind, ValueSchema};
 use crate::fields::noun;
-use crate::origin::{Level, LevelKind};
+use crate::origin::{InventoryLevel, LevelKind};
 
 /// How many values a schema may describe.
 const SCHEMAS: usize = 10_000;
@@ -60,11 +60,11 @@ const KEYS: &[&str] = &[
 
 /// Reads the schema of all values of a release.
 pub(super) fn read(
-    level: &Arc<Level>,
+    level: &Arc<InventoryLevel>,
     root: &Node,
     duplicate: Option<&DuplicateKey>,
 ) -> (ValueSchema, Vec<Finding>) {
-    let mut reader = Reader { level, findings: Vec::new(), left: SCHEMAS };
+    let mut reader = SchemaFileReader { level, findings: Vec::new(), left: SCHEMAS };
     if let Some(twice) = duplicate {
         reader.wrong(twice.offset, format!("the key `{}` is there twice", twice.key));
     }
@@ -82,13 +82,13 @@ pub(super) fn read(
     (schema, reader.findings)
 }
 
-struct Reader<'r> {
-    level: &'r Arc<Level>,
+struct SchemaFileReader<'r> {
+    level: &'r Arc<InventoryLevel>,
     findings: Vec<Finding>,
     left: usize,
 }
 
-impl Reader<'_> {
+impl SchemaFileReader<'_> {
     /// A wrong schema would let through what it should not: an error.
     fn wrong(&mut self, offset: usize, message: String) {
         let finding = Finding::new(rules::INVALID_DEFINITION, message).blocking();
@@ -129,7 +129,7 @@ impl Reader<'_> {
         schema.open = keeps
             || schema.secret
             || self.flag(node, "x-kubernetes-preserve-unknown-fields")
-            || schema.kind == Type::Any && schema.properties.is_empty();
+            || schema.kind == SchemaType::Any && schema.properties.is_empty();
         schema.items = node.get("items").map(|items| Box::new(self.schema(items, depth + 1)));
         schema.list = self.list(node);
         schema.required = self.required(node, &schema);
@@ -139,7 +139,7 @@ impl Reader<'_> {
         schema
     }
 
-    fn kind(&mut self, node: &Node) -> Type {
+    fn kind(&mut self, node: &Node) -> SchemaType {
         let either = self.flag(node, "x-kubernetes-int-or-string");
         if node.get("anyOf").is_some() && !either {
             let message = "`anyOf` is supported only with `x-kubernetes-int-or-string: true`".to_owned();
@@ -147,22 +147,22 @@ impl Reader<'_> {
         }
         let Some(word) = node.get("type") else {
             return match () {
-                () if either => Type::IntOrString,
-                () if self.flag(node, "x-kubernetes-preserve-unknown-fields") => Type::Any,
+                () if either => SchemaType::IntOrString,
+                () if self.flag(node, "x-kubernetes-preserve-unknown-fields") => SchemaType::Any,
                 () => {
                     self.wrong(node.span.start, "a schema needs its `type`".to_owned());
-                    Type::Any
+                    SchemaType::Any
                 }
             };
         };
         match word.as_str() {
-            _ if either => Type::IntOrString,
-            Some("object") => Type::Object,
-            Some("array") => Type::Array,
-            Some("string") => Type::String,
-            Some("integer") => Type::Integer,
-            Some("number") => Type::Number,
-            Some("boolean") => Type::Boolean,
+            _ if either => SchemaType::IntOrString,
+            Some("object") => SchemaType::Object,
+            Some("array") => SchemaType::Array,
+            Some("string") => SchemaType::String,
+            Some("integer") => SchemaType::Integer,
+            Some("number") => SchemaType::Number,
+            Some("boolean") => SchemaType::Boolean,
             other => {
                 let known = ["object", "array", "string", "integer", "number", "boolean"];
                 let message = format!(
@@ -171,7 +171,7 @@ impl Reader<'_> {
                     other.map(|word| hint(word, &known)).unwrap_or_default()
                 );
                 self.wrong(word.span.start, message);
-                Type::Any
+                SchemaType::Any
             }
         }
     }
@@ -295,7 +295,8 @@ impl Reader<'_> {
         let (low, high) = (self.number(node, "minimum"), self.number(node, "maximum"));
         schema.limits.fewest = self.size(node, ["minLength", "minItems", "minProperties"]);
         schema.limits.most = self.size(node, ["maxLength", "maxItems", "maxProperties"]);
-        let bound = |exclusive: bool| if exclusive { Bound::Exclusive } else { Bound::Inclusive };
+        let bound =
+            |exclusive: bool| if exclusive { BoundInclusion::Exclusive } else { BoundInclusion::Inclusive };
         let (above, below) = (self.flag(node, "exclusiveMinimum"), self.flag(node, "exclusiveMaximum"));
         schema.limits.minimum = low.map(|number| (number, bound(above)));
         schema.limits.maximum = high.map(|number| (number, bound(below)));

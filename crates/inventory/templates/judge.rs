@@ -24,7 +24,7 @@ pub(super) struct Emission {
 
 /// A template that another one names.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct TemplateReference {
     pub(super) name: String,
     pub(super) offset: usize,
     /// `ignore missing`
@@ -33,20 +33,20 @@ pub(super) struct Named {
 
 /// What was found in a template.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
+pub(super) struct TemplateFindings {
     pub(super) findings: Vec<(usize, String)>,
     pub(super) emissions: Vec<Emission>,
-    pub(super) names: Vec<Named>,
+    pub(super) names: Vec<TemplateReference>,
 }
 
-/// How often a template is read to know which names hold captured text: each time, it may be handed on to a name that
-/// stands before.
+/// How often a template is read to find the names with captured text: each pass, it may reach a name that
+/// comes before.
 const PASSES: usize = 50;
 
 /// Judges a template that the engine could read.
-pub(super) fn judge(name: &str, text: &str) -> Judged {
+pub(super) fn judge(name: &str, text: &str) -> TemplateFindings {
     let parsed = syntax().and_then(|syntax| parse(text, name, syntax));
-    let Ok(ast::Stmt::Template(template)) = parsed else { return Judged::default() };
+    let Ok(ast::Stmt::Template(template)) = parsed else { return TemplateFindings::default() };
     let mut walker = Walker::default();
     // What is bound to captured text may be bound to another name before that in the text: until nothing is added.
     for pass in 0.. {
@@ -78,7 +78,7 @@ struct Walker<'t> {
     callables: BTreeSet<&'t str>,
     /// Names that modules of macros go by.
     modules: BTreeSet<&'t str>,
-    judged: Judged,
+    judged: TemplateFindings,
 }
 
 fn start(span: Span) -> usize {
@@ -327,7 +327,7 @@ impl<'t> Walker<'t> {
         let offset = begin(expression);
         let literal = expression.as_const();
         match literal.as_ref().and_then(minijinja::Value::as_str) {
-            Some(name) => self.judged.names.push(Named { name: name.to_owned(), offset, may_miss }),
+            Some(name) => self.judged.names.push(TemplateReference { name: name.to_owned(), offset, may_miss }),
             None => self.wrong(
                 offset,
                 format!("`{{% {tag} %}}` must name its template in quotes, so that the files of a release are known"),
@@ -404,7 +404,7 @@ impl<'t> Walker<'t> {
     }
 }
 
-/// Where an expression begins; its own span begins at a filter's name, or at what stands before a condition.
+/// The beginning of an expression; its own span begins at a filter's name, or before a condition.
 fn begin(expression: &ast::Expr<'_>) -> usize {
     match expression {
         ast::Expr::Filter(filter) => filter.expr.as_ref().map_or(start(filter.span()), begin),
@@ -420,7 +420,7 @@ fn is_literal_of_values(expression: &ast::Expr<'_>) -> bool {
     matches!(expression, ast::Expr::List(_) | ast::Expr::Tuple(_) | ast::Expr::Map(_))
 }
 
-/// A product of something that is no number for certain.
+/// A product of a value that is certainly not a number.
 fn holds_product(expression: &ast::Expr<'_>) -> bool {
     match expression {
         ast::Expr::BinOp(operation) => {
@@ -438,7 +438,7 @@ fn holds_product(expression: &ast::Expr<'_>) -> bool {
     }
 }
 
-/// A literal among what an expression may come to that means something where it stands without quotes.
+/// A literal among an expression's possible values that has a meaning in YAML without quotes.
 fn structural_literal(expression: &ast::Expr<'_>) -> Option<String> {
     if let ast::Expr::IfExpr(either) = expression {
         let other = || structural_literal(either.false_expr.as_ref()?);

@@ -1,10 +1,10 @@
-//! How a placed value is written where it stands: in block style as far as the place allows, else on one line.
+//! The layout of a placed value: in block style as far as the place allows, else on one line.
 
 use capstan_yaml::{Node, NodeKind, Span, flow_text, write};
 
 /// Where a value hangs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum TemplateSlot {
     /// It is the document.
     Root,
     /// Behind a key, whose bytes these are.
@@ -15,7 +15,7 @@ pub(super) enum Slot {
     Flow,
 }
 
-/// Bytes of the text and what stands there instead.
+/// Bytes of the text and their replacement.
 #[derive(Debug, Clone)]
 pub(super) struct Splice {
     pub(super) at: Span,
@@ -23,17 +23,17 @@ pub(super) struct Splice {
 }
 
 /// A value written in the stead of the scalar at `span`.
-pub(super) fn written(node: &Node, slot: &Slot, text: &str, span: &Span) -> Splice {
+pub(super) fn written(node: &Node, slot: &TemplateSlot, text: &str, span: &Span) -> Splice {
     // A block scalar's bytes may end with its last line feed.
     let end = if text[span.clone()].ends_with('\n') { "\n" } else { "" };
     let one_line = || Splice { at: span.clone(), text: format!("{}{end}", flow_text(node)) };
-    if matches!(slot, Slot::Flow) {
+    if matches!(slot, TemplateSlot::Flow) {
         return one_line();
     }
     let is_collection = !matches!(node.kind, NodeKind::Scalar(_)) && !node.is_empty_collection();
     if !is_collection {
         return match slot {
-            Slot::Key(key) => {
+            TemplateSlot::Key(key) => {
                 let column = column(text, key.start);
                 let block = write(&Node::mapping([("k", node.clone())]));
                 match block.strip_prefix("k: ") {
@@ -41,7 +41,7 @@ pub(super) fn written(node: &Node, slot: &Slot, text: &str, span: &Span) -> Spli
                     None => one_line(),
                 }
             }
-            Slot::Item => {
+            TemplateSlot::Item => {
                 let block = write(&Node::sequence([node.clone()]));
                 let column = dash_before(text, span.start).map(|dash| column(text, dash));
                 match (block.strip_prefix("- "), column) {
@@ -51,7 +51,7 @@ pub(super) fn written(node: &Node, slot: &Slot, text: &str, span: &Span) -> Spli
                     _ => one_line(),
                 }
             }
-            Slot::Root | Slot::Flow => one_line(),
+            TemplateSlot::Root | TemplateSlot::Flow => one_line(),
         };
     }
     let block = write(node);
@@ -64,7 +64,7 @@ pub(super) fn written(node: &Node, slot: &Slot, text: &str, span: &Span) -> Spli
         return Splice { at: span.clone(), text: format!("{}{end}", deeper(block, before.len())) };
     }
     match slot {
-        Slot::Key(key) => {
+        TemplateSlot::Key(key) => {
             let between = text.get(key.end..span.start).unwrap_or_default();
             let Some(blanks) = between.trim_start().strip_prefix(':').filter(|rest| rest.trim().is_empty())
             else {
@@ -78,7 +78,7 @@ pub(super) fn written(node: &Node, slot: &Slot, text: &str, span: &Span) -> Spli
                 text: format!("\n{pad}{}{end}", deeper(block, column)),
             }
         }
-        Slot::Item if before.trim_end().ends_with('-') => {
+        TemplateSlot::Item if before.trim_end().ends_with('-') => {
             Splice { at: span.clone(), text: format!("{}{end}", deeper(block, column(text, span.start))) }
         }
         _ => one_line(),
@@ -124,7 +124,7 @@ fn column(text: &str, offset: usize) -> usize {
     text[start..offset].trim_start_matches('\u{feff}').chars().count()
 }
 
-/// The dash that an item hangs on.
+/// The dash of an item.
 fn dash_before(text: &str, offset: usize) -> Option<usize> {
     let before = text[..offset].trim_end();
     before.ends_with('-').then(|| before.len() - 1)

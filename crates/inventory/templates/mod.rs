@@ -1,9 +1,9 @@
 //! A release's templates: read once, rendered for each cluster (T1 to T8).
 //!
 //! # T3
-//! An expression's value never becomes text of the template. It is put aside, a mark is written in its stead, and
-//! when all of it was read as YAML, the value is placed in the scalar that holds the mark. So no value can change
-//! what stands around it.
+//! An expression's value never becomes text of the template. It is stored, a mark is written in its place,
+//! and after the result was read as YAML, the value is placed in the scalar with the mark. So no value can
+//! change the YAML around it.
 //!
 //! Deliberately absent: what becomes of the objects.
 
@@ -24,7 +24,7 @@ use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::tree::RepoPath;
 use minijinja::Environment;
 
-pub use render::{Cluster, Placement, Rendered, RenderedFile, RenderedObject, Subordinate};
+pub use render::{Cluster, Placement, RenderedFile, RenderedObject, RenderedTemplates, Subordinate};
 
 use super::context::GIVEN;
 use super::engine::{Guarded, ROW, environment, guard, is_limit, reason, syntax, too_long};

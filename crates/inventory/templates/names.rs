@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capstan_model::finding::{Finding, Position, rules};
 use capstan_model::spelling::hint;
 
-use super::judge::Named;
+use super::judge::TemplateReference;
 use super::{INCLUDES, TemplateFile};
 
 /// Where the lines of a text begin.
@@ -26,7 +26,7 @@ pub(super) fn position_in(text: &str, lines: &[usize], offset: usize) -> Positio
 }
 
 /// What is wrong with the names that templates name.
-pub(super) fn judge(files: &BTreeMap<String, (TemplateFile, Vec<Named>)>) -> Vec<Finding> {
+pub(super) fn judge(files: &BTreeMap<String, (TemplateFile, Vec<TemplateReference>)>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, named) in files.values() {
         for one in named.iter().filter(|one| !one.may_miss && !files.contains_key(&one.name)) {
@@ -53,7 +53,7 @@ pub(super) fn judge(files: &BTreeMap<String, (TemplateFile, Vec<Named>)>) -> Vec
 
 /// How deep the templates below the last one of the way go. Each is followed once: `deep` knows those that were.
 fn follow<'f>(
-    files: &'f BTreeMap<String, (TemplateFile, Vec<Named>)>,
+    files: &'f BTreeMap<String, (TemplateFile, Vec<TemplateReference>)>,
     way: &mut Vec<&'f str>,
     deep: &mut BTreeMap<&'f str, usize>,
 ) -> Result<usize, Box<Finding>> {

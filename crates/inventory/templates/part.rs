@@ -1,10 +1,10 @@
-//! A part of what templates come to: some of its objects, each with its text as it stands.
+//! A part of the result of templates: some of its objects, each with its text.
 
 use capstan_yaml::YamlFile;
 
-use super::render::{Rendered, RenderedFile, RenderedObject};
+use super::render::{RenderedFile, RenderedObject, RenderedTemplates};
 
-impl Rendered {
+impl RenderedTemplates {
     /// The objects that are `wanted`, in files of the same names. A file of which nothing is wanted stays behind empty.
     #[must_use]
     pub fn only(mut self, wanted: impl Fn(&RenderedObject) -> bool) -> Self {

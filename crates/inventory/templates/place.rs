@@ -5,7 +5,7 @@ use capstan_yaml::{
     Document, Entry, Node, NodeKind, Scalar, ScalarStyle, Span, Value, YamlFile, same_meaning,
 };
 
-use super::layout::{Slot, Splice, written};
+use super::layout::{Splice, TemplateSlot, written};
 use super::{CLOSE, OPEN, TEXT_BYTES};
 use crate::context::text_of;
 use crate::engine::weight;
@@ -22,7 +22,7 @@ pub(super) struct Mark {
 }
 
 /// What is known of the template's side.
-pub(super) trait Source {
+pub(super) trait TemplateSource {
     /// The width of the `indent` that was applied last to what came out at this byte.
     fn indent_at(&self, offset: usize) -> Option<usize>;
     /// A literal of the expression there that would mean something in YAML.
@@ -31,7 +31,7 @@ pub(super) trait Source {
 
 /// What came out, with values in it.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedOutput {
     pub(super) text: String,
     pub(super) documents: Vec<PlacedDocument>,
 }
@@ -67,7 +67,7 @@ impl Wrong {
 }
 
 /// Places values in a text that holds their marks.
-pub(super) fn place(text: &str, marks: &[Mark], source: &dyn Source) -> Result<Placed, Wrong> {
+pub(super) fn place(text: &str, marks: &[Mark], source: &dyn TemplateSource) -> Result<PlacedOutput, Wrong> {
     let file = YamlFile::read(text).map_err(|error| {
         let offset = offset_of(text, error.position.line as usize, error.position.column as usize);
         Wrong::new(offset, format!("the output is not YAML: {}", without_marks(&error.message)))
@@ -87,13 +87,13 @@ pub(super) fn place(text: &str, marks: &[Mark], source: &dyn Source) -> Result<P
         Placer { text, marks, source, splices: Vec::new(), placed: Vec::new(), left: TEXT_BYTES };
     let mut documents = Vec::new();
     for document in file.documents() {
-        let node = placer.node(&document.root, Slot::Root, &FieldPath::root())?;
+        let node = placer.node(&document.root, TemplateSlot::Root, &FieldPath::root())?;
         let placed = std::mem::take(&mut placer.placed);
         documents.push(PlacedDocument { node, offset: begin(text, document), placed });
     }
     let text = placer.spliced();
     prove(&text, &documents)?;
-    Ok(Placed { text, documents })
+    Ok(PlacedOutput { text, documents })
 }
 
 /// Reads the text again: every document means what it should.
@@ -122,7 +122,7 @@ fn prove(text: &str, documents: &[PlacedDocument]) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Where a document's first line of content stands.
+/// The first line of a document's content.
 fn begin(text: &str, document: &Document) -> usize {
     let at = document.root.span.start;
     if at > 0 || text.is_empty() { at } else { document.span.start }
@@ -131,7 +131,7 @@ fn begin(text: &str, document: &Document) -> usize {
 struct Placer<'p> {
     text: &'p str,
     marks: &'p [Mark],
-    source: &'p dyn Source,
+    source: &'p dyn TemplateSource,
     splices: Vec<Splice>,
     placed: Vec<(FieldPath, usize, Vec<FieldPath>)>,
     /// How many bytes and slots of values may still be placed: a mark in captured text may stand there many times.
@@ -155,7 +155,7 @@ impl<'p> Placer<'p> {
     }
 
     /// The node with its values.
-    fn node(&mut self, node: &Node, slot: Slot, path: &FieldPath) -> Result<Node, Wrong> {
+    fn node(&mut self, node: &Node, slot: TemplateSlot, path: &FieldPath) -> Result<Node, Wrong> {
         let flow = |open: char| self.text.get(node.span.clone()).is_some_and(|text| text.starts_with(open));
         let kind = match &node.kind {
             NodeKind::Scalar(scalar) if scalar.text.contains(OPEN) => {
@@ -163,13 +163,17 @@ impl<'p> Placer<'p> {
             }
             NodeKind::Scalar(scalar) => NodeKind::Scalar(scalar.clone()),
             NodeKind::Sequence(items) => {
-                let slot = if matches!(slot, Slot::Flow) || flow('[') { Slot::Flow } else { Slot::Item };
+                let slot = if matches!(slot, TemplateSlot::Flow) || flow('[') {
+                    TemplateSlot::Flow
+                } else {
+                    TemplateSlot::Item
+                };
                 let items = items.iter().enumerate();
                 let items = items.map(|(at, item)| self.node(item, slot.clone(), &path.index(at)));
                 NodeKind::Sequence(items.collect::<Result<_, _>>()?)
             }
             NodeKind::Mapping(entries) => {
-                let is_flow = matches!(slot, Slot::Flow) || flow('{');
+                let is_flow = matches!(slot, TemplateSlot::Flow) || flow('{');
                 let entries = entries.iter().map(|entry| self.entry(entry, is_flow, path));
                 NodeKind::Mapping(entries.collect::<Result<_, _>>()?)
             }
@@ -184,15 +188,22 @@ impl<'p> Placer<'p> {
                 self.pay(mark, entry.key_span.start)?;
             }
             key = self.replaced(&entry.key, &entry.key_span)?.0;
-            let quoted = written(&Node::string(key.as_str()), &Slot::Flow, self.text, &entry.key_span);
+            let quoted =
+                written(&Node::string(key.as_str()), &TemplateSlot::Flow, self.text, &entry.key_span);
             self.splices.push(quoted);
         }
-        let slot = if is_flow { Slot::Flow } else { Slot::Key(entry.key_span.clone()) };
+        let slot = if is_flow { TemplateSlot::Flow } else { TemplateSlot::Key(entry.key_span.clone()) };
         let value = self.node(&entry.value, slot, &path.key(&key))?;
         Ok(Entry { key, key_span: entry.key_span.clone(), value })
     }
 
-    fn scalar(&mut self, node: &Node, scalar: &Scalar, slot: &Slot, path: &FieldPath) -> Result<Node, Wrong> {
+    fn scalar(
+        &mut self,
+        node: &Node,
+        scalar: &Scalar,
+        slot: &TemplateSlot,
+        path: &FieldPath,
+    ) -> Result<Node, Wrong> {
         let marks = self.numbers(&scalar.text, &node.span)?;
         for mark in &marks {
             self.pay(mark, node.span.start)?;
@@ -268,7 +279,7 @@ impl<'p> Placer<'p> {
             .lines()
             .find(|line| !line.trim().is_empty())
             .map_or(0, |line| line.len() - line.trim_start_matches(' ').len());
-        // The marks of a scalar stand in the text in the same order.
+        // The marks of a scalar are in the text in the same order.
         let offsets: Vec<usize> = raw.match_indices(OPEN).map(|(at, _)| span.start + at).collect();
         let marks = self.numbers(&scalar.text, span)?;
         let mut out = String::new();
@@ -301,7 +312,7 @@ impl<'p> Placer<'p> {
         Ok(chomped(&out, header))
     }
 
-    /// The text with all splices; a mark that is left stands in a comment, and there it is nothing.
+    /// The text with all splices; a remaining mark is in a comment, where it does not matter.
     fn spliced(&mut self) -> String {
         self.splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
         // An alias repeats its anchor's node.

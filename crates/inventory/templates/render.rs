@@ -14,12 +14,12 @@ use minijinja::{Environment, Error, ErrorKind, Output, OutputSpan, OutputSpanKin
 use serde_json::Map;
 
 use super::judge::Emission;
-use super::place::{Mark, Source, place};
+use super::place::{Mark, TemplateSource, place};
 use super::{CLOSE, OBJECTS, OPEN, TEXT_BYTES, Templates};
-use crate::context::{Context, Shape, plain};
+use crate::context::{ContextShape, ValueContext, plain};
 use crate::engine::{FUELS, RENDER_FUEL, Structured, deepest, is_limit, reason, to_json, weight};
-use crate::merge::Merged;
-use crate::origin::{LevelKind, Origin};
+use crate::merge::MergedValue;
+use crate::origin::{InventoryOrigin, LevelKind};
 use crate::values::ClusterValues;
 
 /// What templates know of a cluster besides its values (T2).
@@ -50,11 +50,11 @@ pub struct Subordinate {
 
 /// What a release's templates come to for one cluster.
 #[derive(Debug, Default)]
-pub struct Rendered {
+pub struct RenderedTemplates {
     /// A file a template, ordered by name.
     pub files: Vec<RenderedFile>,
     /// The values that no template read.
-    pub unused: Vec<(FieldPath, Origin)>,
+    pub unused: Vec<(FieldPath, InventoryOrigin)>,
 }
 
 /// What one template comes to.
@@ -101,9 +101,13 @@ impl Templates {
     ///
     /// # Errors
     /// What is wrong, each with the template's place and that of every value that was read there.
-    pub fn render(&self, cluster: Cluster<'_>, values: &ClusterValues) -> Result<Rendered, Vec<Finding>> {
+    pub fn render(
+        &self,
+        cluster: Cluster<'_>,
+        values: &ClusterValues,
+    ) -> Result<RenderedTemplates, Vec<Finding>> {
         let known = known(cluster, values);
-        let context = Context::of(Shape::of(&known), None);
+        let context = ValueContext::of(ContextShape::of(&known), None);
         let marks: Arc<Mutex<Marks>> = Arc::default();
         let mut environment = self.environment.clone();
         let (held, seen) = (Arc::clone(&marks), Arc::clone(&context));
@@ -114,7 +118,7 @@ impl Templates {
             note.store(state.fuel_levels().map_or(0, |(taken, _)| taken), Ordering::Relaxed);
             false
         });
-        let mut rendered = Rendered::default();
+        let mut rendered = RenderedTemplates::default();
         let mut findings = Vec::new();
         let (mut bytes, mut objects) = (0_usize, 0_usize);
         let mut left = RENDER_FUEL;
@@ -124,7 +128,7 @@ impl Templates {
                 // A template that needs less than what is left has it.
                 let given = fuel.min(left);
                 environment.set_fuel(Some(given));
-                let run = Run {
+                let run = TemplateRun {
                     templates: self,
                     environment: &environment,
                     context: &context,
@@ -238,7 +242,7 @@ struct Marks {
 /// Writes a mark in a value's stead. What is captured holds marks already, and is written as it is.
 fn emit(
     marks: &Mutex<Marks>,
-    context: &Arc<Context>,
+    context: &Arc<ValueContext>,
     out: &mut Output<'_>,
     state: &State<'_, '_>,
     value: &minijinja::Value,
@@ -268,15 +272,15 @@ fn emit(
     write!(out, "{OPEN}{number}{CLOSE}").map_err(failed)
 }
 
-struct Run<'r> {
+struct TemplateRun<'r> {
     templates: &'r Templates,
     environment: &'r Environment<'static>,
-    context: &'r Arc<Context>,
+    context: &'r Arc<ValueContext>,
     marks: &'r Mutex<Marks>,
     values: &'r ClusterValues,
 }
 
-impl Run<'_> {
+impl TemplateRun<'_> {
     /// What the engine writes: text with marks.
     fn output(&self, name: &str) -> Result<(String, Vec<OutputSpan>), Error> {
         {
@@ -410,8 +414,8 @@ fn own(reads: &[FieldPath]) -> Vec<FieldPath> {
     reads.iter().filter(|path| !known.iter().any(|name| path.starts_with(name))).cloned().collect()
 }
 
-/// Where a value stands, or the nearest one around it.
-fn nearest<'m>(values: &'m Merged, path: &FieldPath) -> &'m Origin {
+/// The place of a value, or of the nearest one around it.
+fn nearest<'m>(values: &'m MergedValue, path: &FieldPath) -> &'m InventoryOrigin {
     let mut here = values;
     for step in path.steps() {
         match here.step(step) {
@@ -424,7 +428,7 @@ fn nearest<'m>(values: &'m Merged, path: &FieldPath) -> &'m Origin {
 
 /// From a byte of what came out to a place of a template.
 struct Origins<'o> {
-    run: &'o Run<'o>,
+    run: &'o TemplateRun<'o>,
     name: &'o str,
     spans: &'o [OutputSpan],
 }
@@ -462,7 +466,7 @@ impl Origins<'_> {
     }
 }
 
-impl Source for Origins<'_> {
+impl TemplateSource for Origins<'_> {
     fn indent_at(&self, offset: usize) -> Option<usize> {
         self.emission(self.span(offset)?)?.indent
     }

@@ -71,7 +71,7 @@ pub struct FleetSpec {
     #[schemars(length(min = 1, max = 253))]
     pub management_cluster: String,
     /// Where the cluster folders come from: exactly one of bot, git, inventory.
-    pub source: Source,
+    pub source: FleetSource,
     /// How often everything is compared with the live cluster although nothing happened, in seconds. Each cluster has
     /// its own time within the interval. Changes in Git and of applied objects are seen at once.
     #[serde(default = "interval")]
@@ -113,7 +113,7 @@ pub struct FleetSpec {
 #[schemars(extend("x-kubernetes-validations" = [
     {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "set exactly one of bot, git and inventory"}
 ]))]
-pub struct Source {
+pub struct FleetSource {
     /// From the Capstan bot, which serves only the claimed folders, asks for preflights and accepts reports. The
     /// reconciler connects to the bot, never the other way round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,7 +245,7 @@ pub struct Guards {
     /// and the ManagedCluster shows what taking them over would change. With take, Capstan manages their fields, and
     /// removes those that Git does not name. spec.adopt of a ManagedCluster overrides it for one cluster.
     #[serde(default)]
-    pub adopt: Adopt,
+    pub adopt: AdoptSpec,
     /// Whether a Cluster that does not exist here is created. With recorded: only if no other management cluster is
     /// known to have had it. With always: any.
     #[serde(default)]
@@ -257,7 +257,7 @@ impl Default for Guards {
         Self {
             max_deletions: deletions(),
             max_rolling_clusters: None,
-            adopt: Adopt::default(),
+            adopt: AdoptSpec::default(),
             create_clusters: CreateClusters::default(),
         }
     }
@@ -266,7 +266,7 @@ impl Default for Guards {
 /// What happens to objects that others applied before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Adopt {
+pub enum AdoptSpec {
     /// Nothing; what taking them would change is shown.
     #[default]
     Preview,

@@ -15,7 +15,7 @@ use super::{GROUP, VERSION};
 const PART: &str = r"([^/\\.\x00][^/\\\x00]*|\.[^/\\.\x00][^/\\\x00]*|\.\.[^/\\\x00]+)";
 /// A version as <https://semver.org> has it, `v` before it or not.
 const RELEASE_VERSION: &str = r"v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?";
-/// What stands in a folder's pattern besides `{name}`.
+/// Text in a folder's pattern besides `{name}`.
 const FOLDER_PART: &str = r"([^{}]|\{(name|environment|customer|site|infraProvider)\})*";
 
 /// A column of `kubectl get`: its name, its type and the path of its value.
@@ -178,7 +178,7 @@ fn settings() -> Value {
     )
 }
 
-/// How a cluster of a live inventory stands.
+/// The status of a live inventory's cluster.
 fn status_of_cluster() -> Value {
     let condition = object(
         [

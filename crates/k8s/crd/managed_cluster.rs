@@ -4,7 +4,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Adopt, CreateClusters};
+use super::{AdoptSpec, CreateClusters};
 use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
 
 /// Which folder it is for, and what people request for it.
@@ -89,7 +89,7 @@ pub struct ManagedClusterSpec {
     /// What happens to objects of this cluster that others applied before: preview or take. Left out, the
     /// Fleet's guards say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adopt: Option<Adopt>,
+    pub adopt: Option<AdoptSpec>,
     /// Whether the cluster is created where it does not exist: always, or, with recorded, only where no other
     /// management cluster is known to have had it. Left out, the Fleet's guards say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

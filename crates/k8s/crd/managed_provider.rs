@@ -1,6 +1,6 @@
 //! `ManagedProvider`: what a pass over the providers remembers of one of them.
 
-use capstan_live::installing::pass::Record;
+use capstan_live::installing::pass::ProviderRecord;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
     shortname = "mpr",
     category = "capstan",
     namespaced,
-    status = "Record",
+    status = "ProviderRecord",
     derive = "PartialEq",
     doc = "A ManagedProvider is the reconciler's record of one provider that it installs: its progress, what is installed, what is being installed, and the inventory of everything applied. It is in the provider's namespace and is named <type>-<name>. The reconciler writes it. Deleting it deletes no applied object: the reconciler then starts again.",
     printcolumn(

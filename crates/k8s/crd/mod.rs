@@ -25,8 +25,8 @@ use serde_json::Value;
 
 pub use cloud_credentials::{CloudCredentials, SecretRef};
 pub use fleet::{
-    Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, GitSource, Guards, InventorySource,
-    ReleaseSelector, Source,
+    AdoptSpec, Applier, BotSource, CreateClusters, Fleet, FleetSource, FleetSpec, GitSource, Guards,
+    InventorySource, ReleaseSelector,
 };
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
 pub use managed_provider::{ManagedProvider, ManagedProviderSpec};

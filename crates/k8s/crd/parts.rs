@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 /// A field and its schema.
-pub(super) type Field = (&'static str, Value);
+pub(super) type SchemaField = (&'static str, Value);
 
 /// An object of these fields; those that are required by name.
-pub(super) fn object<const N: usize>(fields: [Field; N], required: &[&str]) -> Value {
+pub(super) fn object<const N: usize>(fields: [SchemaField; N], required: &[&str]) -> Value {
     let properties: Map<String, Value> =
         fields.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     let mut schema = json!({"type": "object", "properties": properties});

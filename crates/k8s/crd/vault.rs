@@ -47,7 +47,7 @@ pub struct VaultStoreSpec {
     #[schemars(length(min = 1, max = 512))]
     pub vault_namespace: Option<String>,
     /// How the reconciler logs in: exactly one of jwt, kubernetes, appRole and token.
-    pub auth: Auth,
+    pub auth: VaultAuth,
     /// Which namespaces' VaultSecrets may use it: patterns over namespaces, for example org-*.
     #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 253)), extend("x-kubernetes-list-type" = "atomic"))]
     pub namespaces: Vec<String>,
@@ -60,7 +60,7 @@ pub struct VaultStoreSpec {
     {"rule": "[has(self.jwt), has(self.kubernetes), has(self.appRole), has(self.token)].filter(is, is).size() == 1",
      "message": "set exactly one of jwt, kubernetes, appRole and token"}
 ]))]
-pub struct Auth {
+pub struct VaultAuth {
     /// With a short-lived token of the service account of the VaultSecret's namespace. Vault checks its signature
     /// with a configured key. The namespace is in the token, so Vault's policy separates customers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,7 +184,7 @@ pub struct VaultSecretSpec {
     pub data: BTreeMap<String, KvField>,
     /// A lease instead: every field of Vault's answer becomes a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Lease>,
+    pub lease: Option<VaultLease>,
     /// How often Vault is asked for changes, and the Secret checked, in seconds.
     #[serde(default = "refresh")]
     #[schemars(range(min = 10, max = 86400))]
@@ -234,7 +234,7 @@ pub struct KvField {
 /// A lease.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Lease {
+pub struct VaultLease {
     /// What is requested, with its mount: database/creds/capi.
     #[schemars(length(min = 1, max = 1024))]
     pub path: String,

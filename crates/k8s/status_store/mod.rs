@@ -16,12 +16,12 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::watch::channel;
 
-use super::bounds::Size;
-use super::cluster::{KubeCluster, List, Listed};
+use super::bounds::ReadSize;
+use super::cluster::{KubeCluster, List, ListDepth};
 use super::connect::Connection;
 use super::crd::{GROUP, VERSION};
 use super::events::{Events, Regarding, Saying};
-use super::rest::{Call, Rest};
+use super::rest::{ApiCall, ApiServer};
 use super::watch;
 use capstan_ports::{
     ApiKind, ApiObject, As, Change, Deleted, LiveError, ManagementCluster, Preconditions, Run,
@@ -51,7 +51,7 @@ type UnreadNotes = BTreeMap<(&'static str, String, String), String>;
 /// Fleets and ManagedClusters of one namespace.
 #[derive(Clone)]
 pub struct KubeStatusStore {
-    rest: Rest,
+    rest: ApiServer,
     cluster: KubeCluster,
     namespace: String,
     events: Events,
@@ -63,7 +63,7 @@ impl KubeStatusStore {
     pub fn new(connection: &Connection, namespace: impl Into<String>, instance: &str) -> Self {
         let mut cluster = KubeCluster::new(connection);
         // Only Capstan's own write here, and of each page a small part is kept.
-        cluster.rest.bounds.list = Size::UNBOUNDED;
+        cluster.rest.bounds.list = ReadSize::UNBOUNDED;
         Self {
             rest: connection.rest.clone(),
             cluster,
@@ -77,8 +77,8 @@ impl KubeStatusStore {
         self.cluster.read(&As::Reconciler, &object(kind, namespace, name)).await
     }
 
-    /// All of a kind; what `read` answers with `None` is passed over. So is what cannot be read, which is told: it stops nobody
-    /// else's.
+    /// All of a kind; those for which `read` returns `None` are left out. An object that cannot be read is
+    /// logged and left out too: it affects no other.
     async fn all<T: Send>(
         &self,
         kind_name: &'static str,
@@ -92,7 +92,7 @@ impl KubeStatusStore {
             labels: &[],
             fields: None,
             page: PAGE,
-            part: Listed::Whole,
+            part: ListDepth::Whole,
         };
         let read = |object: Value| {
             read(&object).map(|read| read.map_err(|error| Box::new((regarding(kind_name, &object), error))))
@@ -181,8 +181,8 @@ impl KubeStatusStore {
         }
     }
 
-    fn call(&self, doing: &str, method: Method, path: String) -> Call<'static> {
-        Call::new(doing, &As::Reconciler, method, path)
+    fn call(&self, doing: &str, method: Method, path: String) -> ApiCall<'static> {
+        ApiCall::new(doing, &As::Reconciler, method, path)
     }
 
     async fn note(&self, kind: &'static str, key: (&str, &str), uid: &str, note: &Note) {

@@ -121,7 +121,7 @@ fn cloud_credentials(opened: crd::CloudCredentials) -> wanted::CloudCredentialsS
 }
 
 /// The schema demands exactly one.
-fn source(source: crd::Source) -> Option<wanted::SourceSpec> {
+fn source(source: crd::FleetSource) -> Option<wanted::SourceSpec> {
     match (source.bot, source.git, source.inventory) {
         (Some(bot), None, None) => Some(wanted::SourceSpec::Bot {
             url: bot.url,
@@ -138,16 +138,16 @@ fn source(source: crd::Source) -> Option<wanted::SourceSpec> {
     }
 }
 
-impl From<crd::Adopt> for wanted::Adopt {
-    fn from(adopt: crd::Adopt) -> Self {
+impl From<crd::AdoptSpec> for wanted::Adopt {
+    fn from(adopt: crd::AdoptSpec) -> Self {
         match adopt {
-            crd::Adopt::Preview => Self::Preview,
-            crd::Adopt::Take => Self::Take,
+            crd::AdoptSpec::Preview => Self::Preview,
+            crd::AdoptSpec::Take => Self::Take,
         }
     }
 }
 
-impl From<wanted::Adopt> for crd::Adopt {
+impl From<wanted::Adopt> for crd::AdoptSpec {
     fn from(adopt: wanted::Adopt) -> Self {
         match adopt {
             wanted::Adopt::Preview => Self::Preview,

@@ -11,12 +11,12 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::lines::Lines;
-use super::memory::{Listed, Memory};
+use super::lines::BodyLines;
+use super::memory::{ListedObject, WatchMemory};
 use super::rest;
 use crate::cluster::KubeCluster;
 use crate::discovery::Served;
-use crate::rest::Call;
+use crate::rest::ApiCall;
 use capstan_outbound::bounded_json::{self, Reading};
 use capstan_ports::{ApiKind, As, LiveChange, LiveError};
 
@@ -58,17 +58,18 @@ pub(super) enum Report {
 }
 
 /// Why following came to its end.
-pub(super) enum Ended {
+pub(super) enum FollowEnd {
     /// The right to it is missing.
     Refused,
-    /// The kind is not served. (Told of single namespaces alone: who follows the whole goes on looking for it.)
+    /// The kind is not served. (Only for single namespaces: a watch of the whole cluster keeps looking for
+    /// it.)
     NotServed,
     /// Nobody listens any more.
     Unheard,
 }
 
 /// Why a watch came to its end.
-enum End {
+enum WatchEnd {
     /// Open it again where it stopped.
     Resume,
     /// Its place is no longer known.
@@ -85,8 +86,8 @@ pub(super) struct Follower {
     /// Held while a list or the beginning of a watch is under way.
     beginnings: Arc<Semaphore>,
     report: Option<mpsc::UnboundedSender<Report>>,
-    memory: Memory,
-    /// Where the watch goes on; `None` before the first list, and when the place is lost.
+    memory: WatchMemory,
+    /// Where the watch continues; `None` before the first list, and when the place is lost.
     place: Option<String>,
     failures: u32,
     /// Whether a watch could be opened since it was refused last.
@@ -102,7 +103,7 @@ impl Follower {
         told: mpsc::Sender<LiveChange>,
         beginnings: Arc<Semaphore>,
     ) -> Self {
-        let memory = Memory::new(&post.kind);
+        let memory = WatchMemory::new(&post.kind);
         Self {
             cluster,
             post,
@@ -134,7 +135,7 @@ impl Follower {
     }
 
     /// Follows until that may or need not be.
-    pub(super) async fn follow(&mut self) -> Ended {
+    pub(super) async fn follow(&mut self) -> FollowEnd {
         loop {
             let served = match self.cluster.discovery.find(&self.post.kind).await {
                 Ok(Some(served)) => served,
@@ -142,10 +143,10 @@ impl Follower {
                     // Its definition may have gone, and its objects with it.
                     self.place = None;
                     if self.send_all(Vec::new()).await.is_err() {
-                        return Ended::Unheard;
+                        return FollowEnd::Unheard;
                     }
                     if self.report.is_none() {
-                        return Ended::NotServed;
+                        return FollowEnd::NotServed;
                     }
                     sleep(NOT_SERVED).await;
                     continue;
@@ -156,20 +157,23 @@ impl Follower {
                 }
             };
             let outcome = match &self.place {
-                None => self.list(&served).await.map(|heard| if heard { End::Resume } else { End::Unheard }),
+                None => self
+                    .list(&served)
+                    .await
+                    .map(|heard| if heard { WatchEnd::Resume } else { WatchEnd::Unheard }),
                 Some(place) => {
                     let place = place.clone();
                     self.stream(&served, &place).await
                 }
             };
             match outcome {
-                Ok(End::Resume) => {}
-                Ok(End::Lost) => {
+                Ok(WatchEnd::Resume) => {}
+                Ok(WatchEnd::Lost) => {
                     self.place = None;
                     // A server that forgets at once what it has just said is not asked for all again at once.
                     self.pause().await;
                 }
-                Ok(End::Unheard) => return Ended::Unheard,
+                Ok(WatchEnd::Unheard) => return FollowEnd::Unheard,
                 Err(error) if error.refusal().is_some_and(|is| is.kind == RefusalKind::Forbidden) => {
                     if self.is_open && self.doubts < DOUBTS {
                         self.doubts += 1;
@@ -178,7 +182,7 @@ impl Follower {
                     }
                     self.was_open = std::mem::take(&mut self.is_open);
                     self.send_status(Report::Refused);
-                    return Ended::Refused;
+                    return FollowEnd::Refused;
                 }
                 Err(error) => self.fail(&error).await,
             }
@@ -189,7 +193,7 @@ impl Follower {
     async fn list(&mut self, served: &Served) -> Result<bool, LiveError> {
         let beginning = Arc::clone(&self.beginnings).acquire_owned().await;
         let mut next: Option<String> = None;
-        let mut found: Vec<Listed> = Vec::new();
+        let mut found: Vec<ListedObject> = Vec::new();
         loop {
             let mut call = self.call(served).accept(METADATA_LIST).query("limit", PAGE);
             if let Some(token) = &next {
@@ -197,7 +201,7 @@ impl Follower {
             }
             let mut page = self.cluster.rest.done(&call).await?;
             if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
-                found.extend(items.iter().filter_map(Listed::of));
+                found.extend(items.iter().filter_map(ListedObject::of));
             }
             let text = |pointer: &str| {
                 page.pointer(pointer)
@@ -216,7 +220,7 @@ impl Follower {
         Ok(self.send_all(found).await.is_ok())
     }
 
-    async fn send_all(&mut self, found: Vec<Listed>) -> Result<(), Unheard> {
+    async fn send_all(&mut self, found: Vec<ListedObject>) -> Result<(), Unheard> {
         for change in self.memory.compare(found) {
             self.tell(change).await?;
         }
@@ -228,7 +232,7 @@ impl Follower {
     }
 
     /// Follows a watch to its end.
-    async fn stream(&mut self, served: &Served, place: &str) -> Result<End, LiveError> {
+    async fn stream(&mut self, served: &Served, place: &str) -> Result<WatchEnd, LiveError> {
         let seconds = rand::rng().random_range(WATCH_SECONDS);
         let call = self
             .call(served)
@@ -239,7 +243,7 @@ impl Follower {
             .query("timeoutSeconds", seconds.to_string());
         let beginning = Arc::clone(&self.beginnings).acquire_owned().await;
         let response = match self.cluster.rest.open(&call).await {
-            Err(LiveError::Refused { refusal, .. }) if refusal.status == 410 => return Ok(End::Lost),
+            Err(LiveError::Refused { refusal, .. }) if refusal.status == 410 => return Ok(WatchEnd::Lost),
             response => response?,
         };
         drop(beginning);
@@ -248,11 +252,11 @@ impl Follower {
         if !std::mem::replace(&mut self.is_open, true) {
             self.send_status(Report::Open);
         }
-        let mut lines = Lines::new(response.into_body());
+        let mut lines = BodyLines::new(response.into_body());
         loop {
             let line = match timeout(SILENCE, lines.next()).await {
                 Ok(Some(Ok(line))) => line,
-                // The connection broke, or died silently: it is opened anew, and that tells more.
+                // The connection broke, or died silently: opening it again shows more.
                 Ok(Some(Err(_)) | None) | Err(_) => break,
             };
             let Ok((event, _)) = bounded_json::read(&line, Reading::WHOLE) else { break };
@@ -266,7 +270,7 @@ impl Follower {
                 Some("ERROR") => {
                     let gone = object.get("code").and_then(Value::as_u64) == Some(410);
                     if gone {
-                        return Ok(End::Lost);
+                        return Ok(WatchEnd::Lost);
                     }
                     break;
                 }
@@ -279,17 +283,17 @@ impl Follower {
             if let Some(change) = change
                 && self.tell(change).await.is_err()
             {
-                return Ok(End::Unheard);
+                return Ok(WatchEnd::Unheard);
             }
         }
         // A server that closes every watch at once is not asked again at once.
         if opened.elapsed() < Duration::from_secs(1) {
             self.pause().await;
         }
-        Ok(End::Resume)
+        Ok(WatchEnd::Resume)
     }
 
-    fn call(&self, served: &Served) -> Call<'_> {
+    fn call(&self, served: &Served) -> ApiCall<'_> {
         let Post { kind, namespace, name, labels, by } = &self.post;
         let doing = match (namespace, name) {
             (Some(namespace), Some(name)) => format!("watching {kind} {namespace}/{name}"),
@@ -297,7 +301,7 @@ impl Follower {
             (None, Some(name)) => format!("watching {kind} {name}"),
             (None, None) => format!("watching {kind}"),
         };
-        let call = Call::new(doing, by, Method::GET, served.path(namespace.as_deref()));
+        let call = ApiCall::new(doing, by, Method::GET, served.path(namespace.as_deref()));
         let call = match labels {
             Some(labels) => call.query("labelSelector", labels),
             None => call,
@@ -318,7 +322,7 @@ impl Follower {
 
     async fn fail(&mut self, error: &LiveError) {
         if let Some(RefusalKind::NotFound | RefusalKind::MissingKind) = error.refusal().map(|is| is.kind) {
-            // The kind has gone or moved: discovery is asked anew.
+            // The kind was removed or moved: discovery is read again.
             self.cluster.discovery.doubt(&self.post.kind).await;
             self.place = None;
         } else if self.failures == 0 {

@@ -3,11 +3,11 @@
 use http_body_util::BodyExt;
 use kube::client::Body;
 
-/// A longer line is no metadata of an object (those are bounded by what etcd takes).
+/// A longer line is not metadata of an object (etcd's limit bounds those).
 const LONGEST_LINE: usize = 16 << 20;
 
-/// The lines of a body that goes on for long.
-pub(super) struct Lines {
+/// The lines of a body that continues for long.
+pub(super) struct BodyLines {
     body: Body,
     buffer: Vec<u8>,
     /// Up to where the buffer was looked through.
@@ -16,15 +16,15 @@ pub(super) struct Lines {
 
 /// The body ended in another way than at its end.
 #[derive(Debug)]
-pub(super) struct Broken;
+pub(super) struct BrokenBody;
 
-impl Lines {
+impl BodyLines {
     pub(super) fn new(body: Body) -> Self {
         Self { body, buffer: Vec::new(), searched: 0 }
     }
 
     /// The next line without its end; `None` at the end of the body (a line begun is dropped).
-    pub(super) async fn next(&mut self) -> Option<Result<Vec<u8>, Broken>> {
+    pub(super) async fn next(&mut self) -> Option<Result<Vec<u8>, BrokenBody>> {
         loop {
             if let Some(length) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
                 let rest = self.buffer.split_off(self.searched + length + 1);
@@ -35,7 +35,7 @@ impl Lines {
             }
             self.searched = self.buffer.len();
             if self.searched > LONGEST_LINE {
-                return Some(Err(Broken));
+                return Some(Err(BrokenBody));
             }
             match self.body.frame().await? {
                 Ok(frame) => {
@@ -43,7 +43,7 @@ impl Lines {
                         self.buffer.extend_from_slice(data);
                     }
                 }
-                Err(_) => return Some(Err(Broken)),
+                Err(_) => return Some(Err(BrokenBody)),
             }
         }
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_cut_where_they_end() {
-        let mut lines = Lines::new(Body::from(b"one\n\ntwo\nthr".to_vec()));
+        let mut lines = BodyLines::new(Body::from(b"one\n\ntwo\nthr".to_vec()));
         assert_eq!(lines.next().await.unwrap().unwrap(), b"one");
         assert_eq!(lines.next().await.unwrap().unwrap(), b"");
         assert_eq!(lines.next().await.unwrap().unwrap(), b"two");
@@ -65,8 +65,8 @@ mod tests {
     #[tokio::test]
     async fn a_line_without_end_is_not_read_to_its_end() {
         let line = |length: usize, end: &str| Body::from([vec![b'x'; length], end.into()].concat());
-        let longest = Lines::new(line(16_777_216, "\n")).next().await.unwrap().unwrap();
+        let longest = BodyLines::new(line(16_777_216, "\n")).next().await.unwrap().unwrap();
         assert_eq!(longest.len(), 16_777_216);
-        assert!(Lines::new(line(16_777_217, "")).next().await.unwrap().is_err());
+        assert!(BodyLines::new(line(16_777_217, "")).next().await.unwrap().is_err());
     }
 }

@@ -12,20 +12,20 @@ type Name = (Option<String>, String);
 
 /// Two numbers an object: enough to see that, and what, changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct ObjectVersion {
     wish: u64,
     version: u64,
 }
 
 /// What a list tells of one object: a small part of what the object takes.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedObject {
     name: Name,
-    seen: Seen,
+    seen: ObjectVersion,
     version: String,
 }
 
-impl Listed {
+impl ListedObject {
     /// Of an object of a list; `None` where it has no name.
     pub(super) fn of(object: &Value) -> Option<Self> {
         Some(Self { name: name_of(object)?, seen: seen(object), version: version_of(object).to_owned() })
@@ -33,24 +33,24 @@ impl Listed {
 }
 
 /// The objects of one kind.
-pub(super) struct Memory {
+pub(super) struct WatchMemory {
     group: String,
     kind: String,
-    seen: HashMap<Name, Seen>,
+    seen: HashMap<Name, ObjectVersion>,
     /// Whether it was ever filled: the first filling tells nothing.
     filled: bool,
 }
 
-impl Memory {
+impl WatchMemory {
     pub(super) fn new(kind: &ApiKind) -> Self {
         Self { group: kind.group.clone(), kind: kind.kind.clone(), seen: HashMap::new(), filled: false }
     }
 
     /// Takes in a whole list; tells what changed since.
-    pub(super) fn compare(&mut self, found: Vec<Listed>) -> Vec<LiveChange> {
+    pub(super) fn compare(&mut self, found: Vec<ListedObject>) -> Vec<LiveChange> {
         let before = std::mem::take(&mut self.seen);
         let mut changes = Vec::new();
-        for Listed { name, seen: now, version } in found {
+        for ListedObject { name, seen: now, version } in found {
             let change = match before.get(&name) {
                 None => Some(Change::Added),
                 Some(then) if then.wish != now.wish => Some(Change::Spec),
@@ -106,7 +106,7 @@ fn name_of(object: &Value) -> Option<Name> {
     Some((text("namespace"), text("name")?))
 }
 
-fn seen(object: &Value) -> Seen {
+fn seen(object: &Value) -> ObjectVersion {
     let metadata = object.get("metadata").unwrap_or(&Value::Null);
     let version = version_of(object);
     let digest = |parts: &[&str]| {
@@ -125,7 +125,7 @@ fn seen(object: &Value) -> Seen {
         wish.push(version.to_owned());
     }
     let wish: Vec<&str> = wish.iter().map(String::as_str).collect();
-    Seen { wish: digest(&wish), version: digest(&[version]) }
+    ObjectVersion { wish: digest(&wish), version: digest(&[version]) }
 }
 
 #[cfg(test)]
@@ -139,8 +139,8 @@ mod tests {
             "generation": generation}})
     }
 
-    fn listed<const N: usize>(objects: [Value; N]) -> Vec<Listed> {
-        objects.iter().filter_map(Listed::of).collect()
+    fn listed<const N: usize>(objects: [Value; N]) -> Vec<ListedObject> {
+        objects.iter().filter_map(ListedObject::of).collect()
     }
 
     fn changes(changes: &[LiveChange]) -> Vec<(String, Change)> {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_wish_is_told_from_a_report() {
-        let mut memory = Memory::new(&ApiKind::preferred("cluster.x-k8s.io", "MachineDeployment"));
+        let mut memory = WatchMemory::new(&ApiKind::preferred("cluster.x-k8s.io", "MachineDeployment"));
         assert_eq!(memory.compare(listed([object("a", "1", 1), object("b", "2", 1)])), []);
         assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, Change::Status);
         assert_eq!(memory.see(&object("a", "4", 2)).unwrap().change, Change::Spec);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_happened_unseen_is_told_by_the_next_list() {
-        let mut memory = Memory::new(&ApiKind::preferred("", "X"));
+        let mut memory = WatchMemory::new(&ApiKind::preferred("", "X"));
         assert_eq!(
             memory.compare(listed([object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)])),
             []
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_kind_without_generations_has_wishes_alone() {
         let config = |version: &str| json!({"metadata": {"name": "a", "resourceVersion": version}});
-        let mut memory = Memory::new(&ApiKind::preferred("", "ConfigMap"));
+        let mut memory = WatchMemory::new(&ApiKind::preferred("", "ConfigMap"));
         memory.compare(listed([config("1")]));
         assert_eq!(memory.see(&config("2")).unwrap().change, Change::Spec);
     }

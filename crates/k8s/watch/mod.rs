@@ -1,10 +1,10 @@
 //! Watching objects of any kinds for changes.
 //!
 //! # Expected flow
-//! Each kind is listed once, its metadata alone; then its watch is followed from that version on ([`follower`]). A
-//! watch that ends (the API server ends each after some minutes) is opened again where it stopped. When that place
-//! is no longer known (the server was away for long, or its store was compacted), the kind is listed again and held
-//! against what was remembered: what changed meanwhile is told then.
+//! Each kind is listed once, its metadata alone; then its watch is followed from that version on
+//! ([`follower`]). A watch that ends (the API server ends each after some minutes) is opened again where it
+//! stopped. When that place is no longer known (the server was away for long, or its store was compacted),
+//! the kind is listed again and compared with what was remembered: changes since then are reported.
 //!
 //! A kind is watched in the whole management cluster with the reconciler's own rights. Where it has none to (to
 //! watch every Secret is to be able to read every Secret), the kind is watched in each namespace that objects of it
@@ -13,14 +13,14 @@
 //! more seldom; once the whole may be watched, the parts end.
 //!
 //! # Guarantees
-//! Nothing is told of what stands there when the watching begins. After that no change is missed for ever;
-//! several changes of one object may be told as one. In a quiet cluster nothing is asked but each watch anew when
-//! it ends.
+//! Objects that exist when the watch begins are not reported. After that no change is missed for ever;
+//! several changes of one object may be reported as one. In a quiet cluster the only calls are those that
+//! open each watch again.
 //!
 //! # Caveats
-//! Only metadata travels: what changed is read off the generation, labels, annotations, owners, finalizers and
-//! the deletion mark. A kind without a generation (ConfigMap, Secret) counts every write as a wish. What changes
-//! while a right is missing, or between one kind of watch and the other, is not told.
+//! Only metadata travels: generation, labels, annotations, owners, finalizers and the deletion mark show what
+//! changed. A kind without a generation (ConfigMap, Secret) counts every write as a change of the spec. A
+//! change while a right is missing, or between one kind of watch and the other, is not reported.
 
 mod follower;
 mod lines;
@@ -40,13 +40,13 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
-use self::follower::{Ended, Follower, Post, Report};
-use self::namespace_watches::{Counted, NamespaceWatches};
+use self::follower::{FollowEnd, Follower, Post, Report};
+use self::namespace_watches::{NamespaceWatches, StateCount};
 pub(super) use self::posts::watch_posts;
 use super::cluster::KubeCluster;
 use capstan_ports::{ApiKind, As, LiveChange, LiveChanges, ServiceAccount, Watched};
 
-/// How many changes may wait for whoever reads them; then the watches wait.
+/// How many changes may wait for their reader; then the watches wait.
 const BACKLOG: usize = 4096;
 /// How many lists and beginnings of watches are under way at a time: after a restart of the API server all want to.
 const BEGINNINGS: usize = 16;
@@ -74,7 +74,7 @@ pub(super) fn watch(
 }
 
 /// A kind in one namespace.
-struct Part {
+struct WatchedKind {
     accounts: BTreeSet<ServiceAccount>,
     task: AbortHandle,
 }
@@ -92,7 +92,7 @@ struct Supervisor {
     /// Dropped with this, and its tasks with it.
     followers: JoinSet<()>,
     whole: HashMap<ApiKind, AbortHandle>,
-    parts: HashMap<ApiKind, HashMap<String, Part>>,
+    parts: HashMap<ApiKind, HashMap<String, WatchedKind>>,
     /// Kinds that the reconciler may not watch whole.
     refused: HashSet<ApiKind>,
 }
@@ -104,7 +104,7 @@ impl Supervisor {
         watched: Receiver<Watched>,
         told: mpsc::Sender<LiveChange>,
     ) -> Self {
-        // Whoever looks at one namespace alone looks there as itself alone.
+        // A watcher of one namespace reads only there, with its own rights.
         let most = if namespace.is_some() { 0 } else { cluster.namespace_watches };
         let (report, reports) = mpsc::unbounded_channel();
         Self {
@@ -184,7 +184,7 @@ impl Supervisor {
             .map(|account| self.follower(kind, Some(namespace), As::Impersonated(account.clone())));
         let attempts: Vec<Follower> = attempts.collect();
         let task = self.followers.spawn(hold_part(attempts, Arc::clone(&self.watches)));
-        let part = Part { accounts: accounts.clone(), task };
+        let part = WatchedKind { accounts: accounts.clone(), task };
         self.parts.entry(kind.clone()).or_default().insert(namespace.to_owned(), part);
     }
 
@@ -220,7 +220,7 @@ impl Supervisor {
 async fn hold_whole(mut follower: Follower) {
     let mut refusals: u32 = 0;
     loop {
-        if let Ended::Unheard = follower.follow().await {
+        if let FollowEnd::Unheard = follower.follow().await {
             return;
         }
         refusals = if follower.was_open() { 0 } else { refusals + 1 };
@@ -239,9 +239,9 @@ async fn hold_part(mut attempts: Vec<Follower>, watches: Arc<NamespaceWatches>) 
         for attempt in &mut attempts {
             // What waits for room, or for a right, takes little memory: there may be thousands.
             match Box::pin(attempt.follow()).await {
-                Ended::Unheard => return,
-                Ended::NotServed => break,
-                Ended::Refused => {
+                FollowEnd::Unheard => return,
+                FollowEnd::NotServed => break,
+                FollowEnd::Refused => {
                     is_refused = true;
                     was_open |= attempt.was_open();
                     watches.log_refused(attempt.post());
@@ -249,7 +249,7 @@ async fn hold_part(mut attempts: Vec<Follower>, watches: Arc<NamespaceWatches>) 
             }
         }
         drop(room);
-        let _refused = is_refused.then(Counted::refused);
+        let _refused = is_refused.then(StateCount::refused);
         refusals = if was_open { 0 } else { refusals + 1 };
         rest(PARTS, refusals).await;
     }

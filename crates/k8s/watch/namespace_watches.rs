@@ -21,13 +21,13 @@ pub(super) struct NamespaceWatches {
 }
 
 /// Room for one watch, until it is dropped.
-pub(super) struct Room {
+pub(super) struct WatchRoom {
     _permit: Option<OwnedSemaphorePermit>,
-    _open: Counted,
+    _open: StateCount,
 }
 
 /// One more in a state, until it is dropped.
-pub(super) struct Counted(&'static str);
+pub(super) struct StateCount(&'static str);
 
 impl NamespaceWatches {
     pub(super) fn new(most: usize) -> Self {
@@ -42,7 +42,7 @@ impl NamespaceWatches {
     }
 
     /// Waits for room, first come, first served.
-    pub(super) async fn enter(&self, kind: &ApiKind) -> Room {
+    pub(super) async fn enter(&self, kind: &ApiKind) -> WatchRoom {
         let permit = match Arc::clone(&self.free).try_acquire_owned() {
             Ok(permit) => Some(permit),
             Err(_) => {
@@ -52,12 +52,12 @@ impl NamespaceWatches {
                         "is applied in more namespaces than Capstan watches one by one. In the others, its objects are compared only at the interval. Grant the reconciler list and watch on it in the whole management cluster, which needs one watch, or raise --namespace-watches"
                     );
                 }
-                let _waiting = Counted::one("waiting");
+                let _waiting = StateCount::one("waiting");
                 // It is never closed.
                 Arc::clone(&self.free).acquire_owned().await.ok()
             }
         };
-        Room { _permit: permit, _open: Counted::one("open") }
+        WatchRoom { _permit: permit, _open: StateCount::one("open") }
     }
 
     /// Says once a kind who has to be granted what.
@@ -83,7 +83,7 @@ fn is_new(told: &Mutex<HashSet<ApiKind>>, kind: &ApiKind) -> bool {
     told.lock().unwrap_or_else(PoisonError::into_inner).insert(kind.clone())
 }
 
-impl Counted {
+impl StateCount {
     /// One that nobody has a right to.
     pub(super) fn refused() -> Self {
         Self::one("refused")
@@ -95,7 +95,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for StateCount {
     fn drop(&mut self) {
         metrics::gauge!("capstan_namespace_watches", "state" => self.0).decrement(1.0);
     }

@@ -1,4 +1,4 @@
-//! Watches with somebody's rights, each where it is told to stand: one a post, and no more.
+//! Watches with an account's rights, one for each kind and namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::watch::Receiver;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::follower::{Ended, Follower};
+use super::follower::{FollowEnd, Follower};
 use super::{BACKLOG, BEGINNINGS, WHOLE_REST, follower, rest};
 use crate::cluster::KubeCluster;
 use capstan_ports::{As, LiveChange, LiveChanges, Post};
@@ -74,9 +74,9 @@ async fn hold(mut follower: Follower) {
     let mut refusals: u32 = 0;
     loop {
         match follower.follow().await {
-            Ended::Unheard => return,
-            Ended::NotServed => refusals = 0,
-            Ended::Refused => {
+            FollowEnd::Unheard => return,
+            FollowEnd::NotServed => refusals = 0,
+            FollowEnd::Refused => {
                 if refusals == 0 {
                     let post = follower.post();
                     tracing::warn!(

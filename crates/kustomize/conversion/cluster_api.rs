@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::has_variables::has_variables;
-use super::refusal::{Refusal, Refusals};
-use super::rules::{self, Rule};
+use super::refusal::{ConversionRefusal, Refusals};
+use super::rules::{self, ConversionRule};
 use super::step::ConversionStep::{self, Add, Itemize, Move, Remove, Replace};
 use super::step::ItemFields;
-use crate::schema::{Field, Fields, Of, Zero, nanoseconds};
+use crate::schema::{FieldContent, TypeField, TypeFields, Zero, nanoseconds};
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar};
@@ -17,15 +17,16 @@ use capstan_yaml::{Entry, Node, NodeKind, Scalar};
 pub(super) fn steps(
     object: &Node,
     kind: &'static str,
-    from: &'static Fields,
-    to: &'static Fields,
+    from: &'static TypeFields,
+    to: &'static TypeFields,
 ) -> Result<Vec<ConversionStep>, Refusals> {
-    let mut walk = Walk { from, to, steps: Vec::new(), claimed: HashSet::new(), refused: Vec::new() };
+    let mut walk =
+        ConversionWalk { from, to, steps: Vec::new(), claimed: HashSet::new(), refused: Vec::new() };
     let root = FieldPath::root();
     if let Some(annotation) = object.get("metadata").and_then(|node| node.get("annotations"))
         && let Some(data) = annotation.get(DATA)
     {
-        return Err(Refusal::new(
+        return Err(ConversionRefusal::new(
             root.key("metadata").key("annotations").key(DATA),
             data,
             "this annotation is the server's own note of values that the older version cannot hold",
@@ -51,14 +52,14 @@ const DATA: &str = "cluster.x-k8s.io/conversion-data";
 /// How many seconds a duration may have; what is longer is cut to it.
 const MOST_SECONDS: i128 = i32::MAX as i128;
 
-struct Walk {
-    from: &'static Fields,
-    to: &'static Fields,
+struct ConversionWalk {
+    from: &'static TypeFields,
+    to: &'static TypeFields,
     steps: Vec<ConversionStep>,
     /// Fields that a rule takes care of.
     claimed: HashSet<FieldPath>,
-    /// Fields that stand in the way, and why.
-    refused: Vec<Refusal>,
+    /// Fields that prevent the conversion, and why.
+    refused: Vec<ConversionRefusal>,
 }
 
 /// Whether a value is still there after its own steps.
@@ -68,20 +69,20 @@ enum Left {
     Gone,
 }
 
-impl Walk {
-    /// Goes on behind a field that stands in the way, so that all such fields are found at once.
-    fn note(&mut self, done: Result<(), Box<Refusal>>) {
+impl ConversionWalk {
+    /// Continues after a field that prevents the conversion, so that all such fields are found at once.
+    fn note(&mut self, done: Result<(), Box<ConversionRefusal>>) {
         self.refused.extend(done.err().map(|refusal| *refusal));
     }
 
-    /// Converts a value where it stands.
+    /// Converts a value in place.
     fn value(
         &mut self,
         path: &FieldPath,
         node: &Node,
-        own: &'static Field,
-        other: Option<&'static Field>,
-    ) -> Result<Left, Box<Refusal>> {
+        own: &'static TypeField,
+        other: Option<&'static TypeField>,
+    ) -> Result<Left, Box<ConversionRefusal>> {
         // A zero that the older version cannot tell from nothing says nothing in the newer one.
         let distinguishes = other.is_some_and(|other| other.zero == Zero::Kept);
         if own.zero == Zero::Dropped && distinguishes && is_false_or_zero(node) {
@@ -96,28 +97,28 @@ impl Walk {
         &mut self,
         path: &FieldPath,
         node: &Node,
-        own: &'static Of,
-        other: Option<&'static Of>,
-    ) -> Result<(), Box<Refusal>> {
+        own: &'static FieldContent,
+        other: Option<&'static FieldContent>,
+    ) -> Result<(), Box<ConversionRefusal>> {
         if node.is_null() {
             return Ok(());
         }
         match (own, &node.kind) {
-            (Of::Anything | Of::Metadata, _) => Ok(()),
-            (Of::Struct(name), NodeKind::Mapping(_)) => {
-                let other = if let Some(Of::Struct(other)) = other { Some(*other) } else { None };
+            (FieldContent::Anything | FieldContent::Metadata, _) => Ok(()),
+            (FieldContent::Struct(name), NodeKind::Mapping(_)) => {
+                let other = if let Some(FieldContent::Struct(other)) = other { Some(*other) } else { None };
                 self.mapping(path, node, name, other)
             }
-            (Of::Map(own), NodeKind::Mapping(entries)) => {
-                let other = if let Some(Of::Map(other)) = other { Some(&**other) } else { None };
+            (FieldContent::Map(own), NodeKind::Mapping(entries)) => {
+                let other = if let Some(FieldContent::Map(other)) = other { Some(&**other) } else { None };
                 for entry in entries {
                     let done = self.element(&path.key(&entry.key), &entry.value, own, other);
                     self.note(done);
                 }
                 Ok(())
             }
-            (Of::List(own), NodeKind::Sequence(items)) => {
-                let other = if let Some(Of::List(other)) = other { Some(&**other) } else { None };
+            (FieldContent::List(own), NodeKind::Sequence(items)) => {
+                let other = if let Some(FieldContent::List(other)) = other { Some(&**other) } else { None };
                 for (index, item) in items.iter().enumerate() {
                     let done = self.element(&path.index(index), item, own, other);
                     self.note(done);
@@ -125,7 +126,7 @@ impl Walk {
                 Ok(())
             }
             (_, NodeKind::Scalar(scalar)) if fits(own, scalar) => Ok(()),
-            _ => Err(Refusal::new(
+            _ => Err(ConversionRefusal::new(
                 path.clone(),
                 node,
                 format!("{} is needed here", own.noun()),
@@ -139,12 +140,12 @@ impl Walk {
         &mut self,
         path: &FieldPath,
         node: &Node,
-        own: &'static Of,
-        other: Option<&'static Of>,
-    ) -> Result<(), Box<Refusal>> {
-        if node.is_null() && !matches!(own, Of::Anything) {
+        own: &'static FieldContent,
+        other: Option<&'static FieldContent>,
+    ) -> Result<(), Box<ConversionRefusal>> {
+        if node.is_null() && !matches!(own, FieldContent::Anything) {
             let why = format!("{} is needed here, but there is nothing", own.noun());
-            return Err(Refusal::new(path.clone(), node, why, "fill it in, or remove the entry"));
+            return Err(ConversionRefusal::new(path.clone(), node, why, "fill it in, or remove the entry"));
         }
         self.inside(path, node, own, other)
     }
@@ -155,9 +156,9 @@ impl Walk {
         node: &Node,
         own: &'static str,
         other: Option<&'static str>,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<ConversionRefusal>> {
         let at = |relative: &str| relative.split('.').fold(path.clone(), |path, key| path.key(key));
-        self.claimed.extend(rules::at(own).filter_map(Rule::field).map(at));
+        self.claimed.extend(rules::at(own).filter_map(ConversionRule::field).map(at));
         for rule in rules::at(own) {
             let done = self.rule(path, node, own, other, rule);
             self.note(done);
@@ -180,11 +181,11 @@ impl Walk {
         entry: &Entry,
         own: &'static str,
         other: Option<&'static str>,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<ConversionRefusal>> {
         let newer = other.and_then(|other| self.to.field(other, &entry.key));
         let Some(older) = self.from.field(own, &entry.key) else {
             if newer.is_some() && !entry.value.is_null() {
-                return Err(Refusal::new(
+                return Err(ConversionRefusal::new(
                     path,
                     &entry.value,
                     "the older version has no such field, so the server drops it today, but the newer one would use it",
@@ -194,7 +195,7 @@ impl Walk {
             return Ok(());
         };
         self.value(&path, &entry.value, older, newer)?;
-        // What stood in it has gone elsewhere, all but nothing.
+        // Everything in it has moved, or nearly everything.
         if newer.is_none() && (entry.value.is_empty_collection() || entry.value.is_null()) {
             self.steps.push(Remove { at: path });
         }
@@ -207,19 +208,20 @@ impl Walk {
         node: &Node,
         own: &'static str,
         other: Option<&'static str>,
-        rule: Rule,
-    ) -> Result<(), Box<Refusal>> {
+        rule: ConversionRule,
+    ) -> Result<(), Box<ConversionRefusal>> {
         let at = |relative: &str| relative.split('.').fold(base.clone(), |path, key| path.key(key));
         let found = |relative: &str| node.at(&at_of(relative));
         if let Some((from, value)) = rule.field().and_then(|from| Some((from, found(from)?)))
             && value.is_null()
         {
             // Cluster API itself cannot read nothing where a duration must stand.
-            let must_stand = matches!(rule, Rule::Seconds(..) | Rule::SecondsUnlessZero(..))
-                && self.from.below(own, from).is_some_and(|field| field.zero != Zero::Kept);
+            let must_stand =
+                matches!(rule, ConversionRule::Seconds(..) | ConversionRule::SecondsUnlessZero(..))
+                    && self.from.below(own, from).is_some_and(|field| field.zero != Zero::Kept);
             if must_stand {
                 let why = "a duration is needed here, but there is nothing";
-                return Err(Refusal::new(at(from), value, why, "fill it in, or remove the field"));
+                return Err(ConversionRefusal::new(at(from), value, why, "fill it in, or remove the field"));
             }
             self.steps.push(Remove { at: at(from) });
             return Ok(());
@@ -229,7 +231,7 @@ impl Walk {
             && found(from).is_some()
             && let Some(there) = found(to).filter(|there| !there.is_null())
         {
-            return Err(Refusal::new(
+            return Err(ConversionRefusal::new(
                 at(to),
                 there,
                 format!("{} belongs here, but there is already a value", at(from)),
@@ -237,7 +239,7 @@ impl Walk {
             ));
         }
         match rule {
-            Rule::Move(from, to) => {
+            ConversionRule::Move(from, to) => {
                 let Some(value) = found(from) else { return Ok(()) };
                 let newer = other.and_then(|other| self.to.below(other, to));
                 let Some(older) = self.from.below(own, from) else { return Ok(()) };
@@ -245,48 +247,48 @@ impl Walk {
                     self.steps.push(Move { from: at(from), to: at(to) });
                 }
             }
-            Rule::Seconds(from, to) => {
+            ConversionRule::Seconds(from, to) => {
                 let Some(value) = found(from) else { return Ok(()) };
                 let value = seconds_of(&at(from), value)?;
                 self.steps.push(Replace { at: at(from), value: number(value) });
                 self.steps.push(Move { from: at(from), to: at(to) });
             }
-            Rule::SecondsUnlessZero(from, to) => {
+            ConversionRule::SecondsUnlessZero(from, to) => {
                 let Some(value) = found(from) else { return Ok(()) };
                 if value.as_str().and_then(nanoseconds) == Some(0) {
                     self.steps.push(Remove { at: at(from) });
                 } else {
-                    return self.rule(base, node, own, other, Rule::Seconds(from, to));
+                    return self.rule(base, node, own, other, ConversionRule::Seconds(from, to));
                 }
             }
-            Rule::SecondsToo(from, to) => {
+            ConversionRule::SecondsToo(from, to) => {
                 let Some(value) = found(from).filter(|value| !value.is_null()) else { return Ok(()) };
                 let value = seconds_of(&at(from), value)?;
                 self.steps.push(Add { at: at(to), value: number(value) });
             }
-            Rule::Arguments(field) => {
+            ConversionRule::Arguments(field) => {
                 let Some(value) = found(field) else { return Ok(()) };
                 let list = arguments(&at(field), value, &mut self.refused)?;
                 self.steps.push(Itemize { at: at(field), value: list, item: ItemFields::ARGUMENT });
             }
-            Rule::Reference(from, to) => {
+            ConversionRule::Reference(from, to) => {
                 let Some(value) = found(from) else { return Ok(()) };
-                self.reference(&at(from), value, Version::GroupOnly)?;
+                self.reference(&at(from), value, ReferenceVersion::GroupOnly)?;
                 if from != to {
                     self.steps.push(Move { from: at(from), to: at(to) });
                 }
             }
-            Rule::VersionedReference(from, to) => {
+            ConversionRule::VersionedReference(from, to) => {
                 let Some(value) = found(from) else { return Ok(()) };
-                self.reference(&at(from), value, Version::Whole)?;
+                self.reference(&at(from), value, ReferenceVersion::Whole)?;
                 self.steps.push(Move { from: at(from), to: at(to) });
             }
-            Rule::Drop(field) => {
+            ConversionRule::Drop(field) => {
                 if found(field).is_some() {
                     self.steps.push(Remove { at: at(field) });
                 }
             }
-            Rule::Default(fields, within, field, text) => {
+            ConversionRule::Default(fields, within, field, text) => {
                 let has_value = |name: &&str| found(name).is_some_and(|node| !node.is_null());
                 let Some(within_node) = found(within).filter(|_| fields.iter().any(has_value)) else {
                     return Ok(());
@@ -301,15 +303,20 @@ impl Walk {
                     Some(_) => {}
                 }
             }
-            Rule::FirstOf(list, name, switch) => {
+            ConversionRule::FirstOf(list, name, switch) => {
                 self.refused.extend(first_of(&at(list), found(list), name, switch));
             }
-            Rule::Unique(list, name) => self.refused.extend(unique(&at(list), found(list), name)),
+            ConversionRule::Unique(list, name) => self.refused.extend(unique(&at(list), found(list), name)),
         }
         Ok(())
     }
 
-    fn reference(&mut self, path: &FieldPath, node: &Node, version: Version) -> Result<(), Box<Refusal>> {
+    fn reference(
+        &mut self,
+        path: &FieldPath,
+        node: &Node,
+        version: ReferenceVersion,
+    ) -> Result<(), Box<ConversionRefusal>> {
         let is_known = |key: &str| self.from.field("ObjectReference", key).is_some();
         let steps = reference_steps(path, node, version, &is_known)?;
         self.steps.extend(steps);
@@ -321,12 +328,12 @@ impl Walk {
 pub(super) fn reference_steps(
     path: &FieldPath,
     node: &Node,
-    version: Version,
+    version: ReferenceVersion,
     is_known: &dyn Fn(&str) -> bool,
-) -> Result<Vec<ConversionStep>, Box<Refusal>> {
+) -> Result<Vec<ConversionStep>, Box<ConversionRefusal>> {
     let mut steps = Vec::new();
     let wanted = |why: String, at: FieldPath, node: &Node| {
-        Refusal::new(at, node, why, "write a reference: apiVersion, kind and name")
+        ConversionRefusal::new(at, node, why, "write a reference: apiVersion, kind and name")
     };
     let Some(entries) = node.as_mapping() else {
         return Err(wanted("a mapping is needed here".to_owned(), path.clone(), node));
@@ -339,7 +346,7 @@ pub(super) fn reference_steps(
         }
         match entry.key.as_str() {
             "kind" | "name" => {}
-            "apiVersion" if version == Version::Whole => {}
+            "apiVersion" if version == ReferenceVersion::Whole => {}
             "apiVersion" => {
                 let text = text.unwrap_or_default();
                 let group = api_group(text);
@@ -360,8 +367,8 @@ pub(super) fn reference_steps(
                     steps.push(Move { from: at, to: path.key("apiGroup") });
                 }
             }
-            "apiGroup" if version == Version::GroupOnly => {
-                return Err(Refusal::new(
+            "apiGroup" if version == ReferenceVersion::GroupOnly => {
+                return Err(ConversionRefusal::new(
                     at,
                     &entry.value,
                     "the older version has no such field, but the newer one would use it",
@@ -376,7 +383,7 @@ pub(super) fn reference_steps(
 
 /// What of `apiVersion` a reference keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum ReferenceVersion {
     GroupOnly,
     Whole,
 }
@@ -390,17 +397,23 @@ fn is_false_or_zero(node: &Node) -> bool {
         .is_some_and(|scalar| matches!(scalar.reading(), Reading::Bool(false) | Reading::Integer(0)))
 }
 
-fn fits(of: &Of, scalar: &Scalar) -> bool {
+fn fits(of: &FieldContent, scalar: &Scalar) -> bool {
     let reading = scalar.reading();
     match of {
-        _ if has_variables(&scalar.text) => !matches!(of, Of::Struct(_) | Of::List(_) | Of::Map(_)),
-        Of::Text | Of::Time | Of::Duration => matches!(reading, Reading::String(_)),
-        Of::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
-        Of::Number => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)),
-        Of::Truth => matches!(reading, Reading::Bool(_)),
-        Of::IntegerOrText => matches!(reading, Reading::Integer(_) | Reading::String(_)),
-        Of::Anything | Of::Metadata => true,
-        Of::List(_) | Of::Map(_) | Of::Struct(_) => false,
+        _ if has_variables(&scalar.text) => {
+            !matches!(of, FieldContent::Struct(_) | FieldContent::List(_) | FieldContent::Map(_))
+        }
+        FieldContent::Text | FieldContent::Time | FieldContent::Duration => {
+            matches!(reading, Reading::String(_))
+        }
+        FieldContent::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
+        FieldContent::Number => {
+            matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_))
+        }
+        FieldContent::Truth => matches!(reading, Reading::Bool(_)),
+        FieldContent::IntegerOrText => matches!(reading, Reading::Integer(_) | Reading::String(_)),
+        FieldContent::Anything | FieldContent::Metadata => true,
+        FieldContent::List(_) | FieldContent::Map(_) | FieldContent::Struct(_) => false,
     }
 }
 
@@ -409,8 +422,8 @@ pub(super) fn number(value: i128) -> Node {
 }
 
 /// The whole seconds of a duration; what is longer than 32 bits hold is cut.
-pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refusal>> {
-    let refused = |why: &str, advice: &str| Err(Refusal::new(path.clone(), node, why, advice));
+pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<ConversionRefusal>> {
+    let refused = |why: &str, advice: &str| Err(ConversionRefusal::new(path.clone(), node, why, advice));
     let Some(text) = node.as_str() else {
         return refused("a duration is needed here", "write it as a string such as 10m");
     };
@@ -426,17 +439,21 @@ pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refu
 }
 
 /// A map of arguments as a list, ordered by name; without those that cannot be in it.
-fn arguments(path: &FieldPath, node: &Node, refused: &mut Vec<Refusal>) -> Result<Node, Box<Refusal>> {
+fn arguments(
+    path: &FieldPath,
+    node: &Node,
+    refused: &mut Vec<ConversionRefusal>,
+) -> Result<Node, Box<ConversionRefusal>> {
     let Some(entries) = node.as_mapping() else {
         let why = "a mapping of names and values is needed here";
-        return Err(Refusal::new(path.clone(), node, why, "write the arguments as a mapping"));
+        return Err(ConversionRefusal::new(path.clone(), node, why, "write the arguments as a mapping"));
     };
     let mut arguments = Vec::new();
     for entry in entries {
         if entry.value.as_str().is_none() {
             let why = "the value of an argument must be a string";
             let advice = "put it in quotes";
-            refused.push(*Refusal::new(path.key(&entry.key), &entry.value, why, advice));
+            refused.push(*ConversionRefusal::new(path.key(&entry.key), &entry.value, why, advice));
             continue;
         }
         arguments.push((entry.key.as_str(), &entry.value));
@@ -451,7 +468,7 @@ fn arguments(path: &FieldPath, node: &Node, refused: &mut Vec<Refusal>) -> Resul
 
 /// Refuses several items of one name that differ in a switch: Cluster API's own conversion gives all of
 /// them the first one's.
-fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> Vec<Refusal> {
+fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> Vec<ConversionRefusal> {
     let items = list.and_then(Node::as_sequence).unwrap_or_default();
     let is_on = |item: &Node| item.get(switch).is_some_and(|node| node.value() == true);
     let mut first = HashMap::new();
@@ -459,7 +476,7 @@ fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> 
     for (index, item) in items.iter().enumerate() {
         let Some(own) = item.text_at(name) else { continue };
         if *first.entry(own).or_insert_with(|| is_on(item)) != is_on(item) {
-            refused.push(*Refusal::new(
+            refused.push(*ConversionRefusal::new(
                 path.index(index).key(switch),
                 item.get(switch).unwrap_or(item),
                 format!(
@@ -473,14 +490,14 @@ fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> 
     refused
 }
 
-fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<Refusal> {
+fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<ConversionRefusal> {
     let mut seen = HashSet::new();
     let mut refused = Vec::new();
     for (index, item) in list.and_then(Node::as_sequence).unwrap_or_default().iter().enumerate() {
         let Some(node) = item.get(name) else { continue };
         if node.as_str().is_some_and(|own| !seen.insert(own)) {
             let why = format!("the {name} of an item must be unique, but this is there twice");
-            refused.push(*Refusal::new(path.index(index).key(name), node, why, "give it another"));
+            refused.push(*ConversionRefusal::new(path.index(index).key(name), node, why, "give it another"));
         }
     }
     refused
@@ -488,11 +505,11 @@ fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<Refusal> {
 
 /// What of a converted object says nothing, since the newer version drops it: null, and zero values of
 /// fields that do not tell them from absent ones. Many of them the server would refuse.
-pub(super) fn tidy(object: &Node, kind: &'static str, to: &'static Fields) -> Vec<ConversionStep> {
+pub(super) fn tidy(object: &Node, kind: &'static str, to: &'static TypeFields) -> Vec<ConversionStep> {
     let mut steps = Vec::new();
     let root = FieldPath::root();
     if let (Some(spec), Some(field)) = (object.get("spec"), to.field(kind, "spec")) {
-        // An object without a spec is none: it stays as an empty one.
+        // An object without a spec stays as an empty one.
         let Fate::Stays(found) = fate(to, &root.key("spec"), spec, &field.of, Zero::Kept) else {
             return steps;
         };
@@ -505,17 +522,17 @@ pub(super) fn tidy(object: &Node, kind: &'static str, to: &'static Fields) -> Ve
 enum Fate {
     /// It stays, after these steps.
     Stays(Vec<ConversionStep>),
-    /// Whoever holds it removes it.
+    /// Its container removes it.
     Goes,
 }
 
-fn fate(to: &'static Fields, path: &FieldPath, node: &Node, of: &Of, zero: Zero) -> Fate {
+fn fate(to: &'static TypeFields, path: &FieldPath, node: &Node, of: &FieldContent, zero: Zero) -> Fate {
     if node.is_null() {
         return Fate::Goes;
     }
     let is_kept = zero != Zero::Dropped;
     match (of, &node.kind) {
-        (Of::Struct(name), NodeKind::Mapping(entries)) => {
+        (FieldContent::Struct(name), NodeKind::Mapping(entries)) => {
             let mut steps = Vec::new();
             let mut gone = Vec::new();
             for entry in entries {
@@ -538,18 +555,23 @@ fn fate(to: &'static Fields, path: &FieldPath, node: &Node, of: &Of, zero: Zero)
             let empty = Node::new(NodeKind::Mapping(Vec::new()));
             Fate::Stays(is_new.then(|| Replace { at: path.clone(), value: empty }).into_iter().collect())
         }
-        (Of::Map(below), NodeKind::Mapping(entries)) if !entries.is_empty() => {
+        (FieldContent::Map(below), NodeKind::Mapping(entries)) if !entries.is_empty() => {
             let fates =
                 entries.iter().map(|entry| fate(to, &path.key(&entry.key), &entry.value, below, Zero::Kept));
             Fate::Stays(fates.flat_map(Fate::steps).collect())
         }
-        (Of::List(below), NodeKind::Sequence(items)) if !items.is_empty() => {
+        (FieldContent::List(below), NodeKind::Sequence(items)) if !items.is_empty() => {
             let fates =
                 items.iter().enumerate().map(|(at, item)| fate(to, &path.index(at), item, below, Zero::Kept));
             Fate::Stays(fates.flat_map(Fate::steps).collect())
         }
-        (Of::Map(_) | Of::List(_), _) if node.is_empty_collection() && !is_kept => Fate::Goes,
-        (Of::Text | Of::Integer | Of::Truth | Of::Number, NodeKind::Scalar(scalar)) if !is_kept => {
+        (FieldContent::Map(_) | FieldContent::List(_), _) if node.is_empty_collection() && !is_kept => {
+            Fate::Goes
+        }
+        (
+            FieldContent::Text | FieldContent::Integer | FieldContent::Truth | FieldContent::Number,
+            NodeKind::Scalar(scalar),
+        ) if !is_kept => {
             let says_nothing =
                 matches!(scalar.reading(), Reading::String("") | Reading::Integer(0) | Reading::Bool(false));
             if says_nothing { Fate::Goes } else { Fate::Stays(Vec::new()) }

@@ -1,18 +1,18 @@
 //! The steps from one API version to another, from whatever knows the kind.
 
 use super::apply::{Did, apply_step};
-use super::refusal::{Refusal, Refusals, Unconvertible};
+use super::refusal::{ConversionRefusal, Refusals, Unconvertible};
 use super::step::{AtHand, Conversion, ConversionNote, ConversionStep};
 use super::{cluster_api, definitions, judge, older, operator, providers};
-use crate::schema::{Fields, Schemas};
+use crate::schema::{Schemas, TypeFields};
 use capstan_model::kinds::is_provider;
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::Node;
 
-/// Whether a conversion of this kind is built in, so that fields which stand in its way are known by name.
+/// Whether a conversion of this kind is built in, so that fields which prevent it are known by name.
 pub fn is_known(kind: &str, from: &str, to: &str) -> bool {
     let group = api_group(to);
-    Fields::of(kind, &format!("{group}/v1beta1")).is_some()
+    TypeFields::of(kind, &format!("{group}/v1beta1")).is_some()
         || providers::way(group, kind, version(from), version(to)).is_some()
 }
 
@@ -20,7 +20,7 @@ pub fn is_known(kind: &str, from: &str, to: &str) -> bool {
 /// no conversion is built in.
 ///
 /// # Errors
-/// The first of the fields that stand in the way.
+/// The first of the fields that prevent it.
 pub fn convert(
     object: &Node,
     to_api_version: &str,
@@ -29,8 +29,8 @@ pub fn convert(
     convert_or_all(object, to_api_version, AtHand::Whole, schemas).map_err(|(first, _)| first)
 }
 
-/// The same, and where there is no conversion the other fields too that stand in the way, as far as one look
-/// at the object shows them.
+/// The same, and where there is no conversion also the other fields that prevent it, as far as one look at
+/// the object shows them.
 pub fn convert_or_all(
     object: &Node,
     to_api_version: &str,
@@ -42,8 +42,8 @@ pub fn convert_or_all(
     if from == to_api_version {
         return Ok(Conversion::default());
     }
-    let of = |refusal: Refusal| {
-        let Refusal { field, value, why, advice, asks } = refusal;
+    let of = |refusal: ConversionRefusal| {
+        let ConversionRefusal { field, value, why, advice, asks } = refusal;
         let (kind, from, to) = (kind.to_owned(), from.to_owned(), to_api_version.to_owned());
         Unconvertible { kind, from, to, field, value, why, advice, asks }
     };
@@ -60,23 +60,23 @@ fn steps(
 ) -> Result<Conversion, Refusals> {
     let group = api_group(from);
     if group != api_group(to) || group.is_empty() {
-        return Err(Refusal::whole(
+        return Err(ConversionRefusal::whole(
             "these are not two versions of one API group",
             "write the object again in the other group",
         )
         .into());
     }
-    let mut done = Done { object: object.clone(), steps: Vec::new(), notes: Vec::new() };
+    let mut done = ConversionSteps { object: object.clone(), steps: Vec::new(), notes: Vec::new() };
     let named = ConversionStep::Replace { at: FieldPath::root().key("apiVersion"), value: Node::string(to) };
     done.all([named]);
     if is_provider(group, kind) {
         done.all(operator::steps(object, version(from), version(to))?);
         return Ok(done.conversion());
     }
-    let own = |version: &str| Fields::of(kind, &format!("{group}/{version}"));
+    let own = |version: &str| TypeFields::of(kind, &format!("{group}/{version}"));
     let (Some((name, beta1)), Some((_, beta2))) = (own("v1beta1"), own("v1beta2")) else {
         if let Some(data) = object.at(&kept_data()) {
-            return Err(Refusal::new(
+            return Err(ConversionRefusal::new(
                 kept_data(),
                 data,
                 "this annotation is the server's own note of values that another version cannot hold",
@@ -107,14 +107,14 @@ fn steps(
             }
         }
         ("v1beta1" | "v1beta2", "v1alpha3" | "v1alpha4" | "v1beta1") => {
-            return Err(Refusal::whole(
+            return Err(ConversionRefusal::whole(
                 "a conversion to an older version needs facts that only the server knows, such as the versions of references",
                 "convert the object to that version by hand, or stay at the newer one",
             )
             .into());
         }
         _ => {
-            return Err(Refusal::whole(
+            return Err(ConversionRefusal::whole(
                 "no conversion between these versions is known",
                 "convert the object to that version by hand",
             )
@@ -136,13 +136,13 @@ pub(super) fn version(api_version: &str) -> &str {
 }
 
 /// Steps, and the object after them. Steps that find nothing to do are left out.
-struct Done {
+struct ConversionSteps {
     object: Node,
     steps: Vec<ConversionStep>,
     notes: Vec<ConversionNote>,
 }
 
-impl Done {
+impl ConversionSteps {
     fn conversion(self) -> Conversion {
         Conversion { steps: self.steps, notes: self.notes }
     }

@@ -13,11 +13,11 @@
 //! | a reference with `apiVersion` | one with `apiGroup` there, or below `spec` |
 //! | one of these that `machineTemplate` has too | what `machineTemplate` has becomes; it counts where that says nothing |
 
-use super::cluster_api::{Version, number, reference_steps, seconds_of};
+use super::cluster_api::{ReferenceVersion, number, reference_steps, seconds_of};
 use super::has_variables::has_variables;
-use super::refusal::{Refusal, Refusals};
+use super::refusal::{ConversionRefusal, Refusals};
 use super::step::ConversionStep;
-use crate::schema::{Schema, Schemas, Type, Unlisted};
+use crate::schema::{Schema, SchemaType, Schemas, Unlisted};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Entry, Node, NodeKind, same_meaning};
 
@@ -35,11 +35,11 @@ pub(super) fn same_shape(
             "no definition of {kind} in {version} is known, so Capstan cannot say which fields moved"
         );
         let advice = "add the provider's CustomResourceDefinition to .capstan/crds, or convert the object to that version by hand";
-        Refusal::whole(why, advice)
+        ConversionRefusal::whole(why, advice)
     };
     let older = definition(from).ok_or_else(|| missing(from))?;
     let newer = definition(to).ok_or_else(|| missing(to))?;
-    let mut found = Found::default();
+    let mut found = ShapeWalk::default();
     for entry in object.as_mapping().unwrap_or_default() {
         if !matches!(entry.key.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
             field((&FieldPath::root(), object), entry, (older, newer), &mut found);
@@ -50,16 +50,16 @@ pub(super) fn same_shape(
 
 /// What one walk finds.
 #[derive(Default)]
-struct Found {
+struct ShapeWalk {
     steps: Vec<ConversionStep>,
-    refused: Vec<Refusal>,
+    refused: Vec<ConversionRefusal>,
 }
 
 fn field(
     (above, holder): (&FieldPath, &Node),
     Entry { key, value: node, .. }: &Entry,
     (older, newer): (&Schema, &Schema),
-    found: &mut Found,
+    found: &mut ShapeWalk,
 ) {
     let path = &above.key(key);
     if let Some(steps) = moved((above, holder), key, node, (older, newer)) {
@@ -73,7 +73,7 @@ fn field(
     match (older.field(key), newer.field(key)) {
         (Some(older), Some(newer)) => value(path, node, (older, newer), found),
         (None, None) if keeps(older) == keeps(newer) => {}
-        (None, _) if !keeps(older) => refused.push(*Refusal::new(
+        (None, _) if !keeps(older) => refused.push(*ConversionRefusal::new(
             path.clone(),
             node,
             "the older version has no such field, so the server drops it today",
@@ -95,7 +95,7 @@ fn moved(
     key: &str,
     node: &Node,
     (older, newer): (&Schema, &Schema),
-) -> Option<Result<Vec<ConversionStep>, Box<Refusal>>> {
+) -> Option<Result<Vec<ConversionStep>, Box<ConversionRefusal>>> {
     let own = older.listed(key)?;
     let from = above.key(key);
     // A control plane says it of its machines: what it says itself is an older spelling, which its server copies there.
@@ -109,14 +109,14 @@ fn moved(
             let why = format!(
                 "{MACHINES} of the object has another value, and the newer version has only that field"
             );
-            Refusal::new(from.clone(), node, why, "remove one of the two, or make them equal")
+            ConversionRefusal::new(from.clone(), node, why, "remove one of the two, or make them equal")
         };
         let is_same = same_meaning(node, twin);
         Some(if is_same { Ok(vec![ConversionStep::Remove { at: from.clone() }]) } else { Err(differs()) })
     };
     let below = |path: &[&str]| path.iter().try_fold(newer, |schema, key| schema.listed(key));
     let to = |path: &[&str]| path.iter().fold(above.clone(), |path, key| path.key(key));
-    if own.kind == Type::String && newer.listed(key).is_none() {
+    if own.kind == SchemaType::String && newer.listed(key).is_none() {
         let seconds = format!("{key}Seconds");
         let seconds = seconds.as_str();
         let places: [&[&str]; 6] = [
@@ -127,7 +127,7 @@ fn moved(
             &[MACHINES, "deletion", seconds],
             &[MACHINES, "spec", "deletion", seconds],
         ];
-        let is_there = |path: &&[&str]| below(path).is_some_and(|field| field.kind == Type::Integer);
+        let is_there = |path: &&[&str]| below(path).is_some_and(|field| field.kind == SchemaType::Integer);
         let place = places.into_iter().filter(is_possible).find(is_there);
         let as_it_is: &[&str] = &[MACHINES, key];
         let is_kept =
@@ -161,7 +161,7 @@ fn moved(
     if let Some(said) = beside_twin(place) {
         return Some(said);
     }
-    let mut steps = match reference_steps(&from, node, Version::GroupOnly, &|key| has(own, key)) {
+    let mut steps = match reference_steps(&from, node, ReferenceVersion::GroupOnly, &|key| has(own, key)) {
         Ok(steps) => steps,
         Err(refusal) => return Some(Err(refusal)),
     };
@@ -175,12 +175,12 @@ fn keeps(schema: &Schema) -> bool {
     schema.unlisted == Unlisted::Kept
 }
 
-fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), found: &mut Found) {
+fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), found: &mut ShapeWalk) {
     if node.is_null() {
         return;
     }
     let refused = &mut found.refused;
-    // A list that gains its type is the same one; whether its items are told apart is judged with the result.
+    // A list that gains its type is the same one; the result shows whether its items have distinct keys.
     let is_other_list = older.list.is_some() && older.list != newer.list;
     if older.kind != newer.kind || is_other_list || older.value != newer.value {
         return refused.push(by_hand(path, node, differs(older, newer)));
@@ -214,9 +214,9 @@ fn differs(older: &Schema, newer: &Schema) -> String {
     }
 }
 
-fn by_hand(path: &FieldPath, node: &Node, why: impl Into<String>) -> Refusal {
+fn by_hand(path: &FieldPath, node: &Node, why: impl Into<String>) -> ConversionRefusal {
     let advice = "convert the object to the newer version by hand, as the provider's notes on it say";
-    *Refusal::new(path.clone(), node, why, advice)
+    *ConversionRefusal::new(path.clone(), node, why, advice)
 }
 
 #[cfg(test)]

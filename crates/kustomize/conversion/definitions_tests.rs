@@ -98,7 +98,7 @@ fn fields_of_another_shape_are_named_with_what_they_are_in_either_version() {
         let schemas = schemas("room: {type: string}, ", v1, v2);
         let refused = convert(&rack(spec), "metal.example.org/v2", &schemas).unwrap_err();
         assert_eq!((refused.field.to_string().as_str(), refused.why.as_str()), (field, why), "{spec}");
-        // What the object does not have is no matter.
+        // Fields that the object does not have do not matter.
         assert!(convert(&rack("{room: north}"), "metal.example.org/v2", &schemas).is_ok(), "{spec}");
     }
 }
@@ -245,7 +245,7 @@ fn a_control_planes_own_drain_timeout_becomes_its_machines() {
     assert_eq!(refused.field.to_string(), "/spec/other");
 }
 
-/// A list that only gains a type is the same one, where its items are told apart.
+/// A list that only gains a type is the same one, if its items are distinct.
 #[test]
 fn a_list_gains_its_type_where_its_items_are_distinct() {
     let list = |more: &str| {

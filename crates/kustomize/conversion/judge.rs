@@ -9,9 +9,9 @@
 
 use super::has_variables::has_variables;
 use super::paths::before;
-use super::refusal::{Refusal, Refusals};
+use super::refusal::{ConversionRefusal, Refusals};
 use super::step::{AtHand, ConversionNote, ConversionStep};
-use crate::schema::{Limits, ListType, Schema, Schemas, Type, Unlisted};
+use crate::schema::{ListType, Schema, SchemaType, Schemas, Unlisted, ValueLimits};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind, Scalar, Value};
 
@@ -56,7 +56,7 @@ struct DefinitionJudge<'a> {
     steps: &'a [ConversionStep],
     older: Option<&'a Schema>,
     at_hand: AtHand,
-    refused: Vec<Refusal>,
+    refused: Vec<ConversionRefusal>,
     added: Vec<ConversionStep>,
     notes: Vec<ConversionNote>,
 }
@@ -69,7 +69,13 @@ impl DefinitionJudge<'_> {
     fn refuse(&mut self, path: &FieldPath, why: impl Into<String>, advice: &str) {
         let field = self.origin(path);
         let value = self.was.at(&field).map(Node::value);
-        self.refused.push(Refusal { field, value, why: why.into(), advice: advice.into(), asks: false });
+        self.refused.push(ConversionRefusal {
+            field,
+            value,
+            why: why.into(),
+            advice: advice.into(),
+            asks: false,
+        });
     }
 
     fn field(&mut self, above: &FieldPath, key: &str, node: &Node, newer: &Schema) {
@@ -114,8 +120,8 @@ impl DefinitionJudge<'_> {
         let older = self.older.and_then(|older| older.at(&self.origin(path)));
         let has_variables = node.as_scalar().is_some_and(|scalar| has_variables(&scalar.text));
         let fits = match &node.kind {
-            NodeKind::Mapping(_) => matches!(newer.kind, Type::Object | Type::Any),
-            NodeKind::Sequence(_) => matches!(newer.kind, Type::Array | Type::Any),
+            NodeKind::Mapping(_) => matches!(newer.kind, SchemaType::Object | SchemaType::Any),
+            NodeKind::Sequence(_) => matches!(newer.kind, SchemaType::Array | SchemaType::Any),
             NodeKind::Scalar(_) => has_variables || newer.kind.takes(&node.value()),
         };
         if !fits {
@@ -161,7 +167,7 @@ impl DefinitionJudge<'_> {
         }
     }
 
-    fn limits(&mut self, path: &FieldPath, node: &Node, limits: &Limits, had: Option<&Limits>) {
+    fn limits(&mut self, path: &FieldPath, node: &Node, limits: &ValueLimits, had: Option<&ValueLimits>) {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         match &node.kind {
             NodeKind::Mapping(entries) => {
@@ -253,7 +259,9 @@ impl DefinitionJudge<'_> {
             let text = match &was.default {
                 Some(default) => {
                     let value = match was.kind {
-                        Type::String | Type::IntOrString | Type::Any => Node::string(&**default),
+                        SchemaType::String | SchemaType::IntOrString | SchemaType::Any => {
+                            Node::string(&**default)
+                        }
                         _ => Node::scalar(Scalar::plain(&**default)),
                     };
                     self.added.push(ConversionStep::Add { at: at.clone(), value });

@@ -1,4 +1,4 @@
-//! How an object gets from the API version in which it stands to another one of the same kind.
+//! Converts an object from its API version to another one of the same kind.
 //!
 //! Cluster API converts on the server: `v1beta1` objects come back as `v1beta2` with fields moved,
 //! durations in seconds, maps of arguments as lists. This room says the same as a list of small steps,

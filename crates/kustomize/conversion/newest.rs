@@ -2,7 +2,7 @@
 
 use super::convert::version;
 use super::providers;
-use crate::schema::{Fields, Schemas};
+use crate::schema::{Schemas, TypeFields};
 use capstan_model::kinds::is_provider;
 use capstan_model::object::{api_group, api_version, version_age};
 
@@ -21,7 +21,7 @@ pub fn versions_after(kind: &str, from: &str, schemas: &Schemas) -> Vec<String> 
 }
 
 fn built_in<'v>(group: &str, kind: &str, own: &str) -> Vec<&'v str> {
-    let has = |version: &str| Fields::of(kind, &api_version(group, version)).is_some();
+    let has = |version: &str| TypeFields::of(kind, &api_version(group, version)).is_some();
     if is_provider(group, kind) {
         return if own == "v1alpha1" { vec!["v1alpha2"] } else { Vec::new() };
     }

@@ -6,9 +6,9 @@
 //! that still converts them is at hand to compare with, so whatever v1beta1 does not know is refused by
 //! name.
 
-use super::refusal::{Refusal, Refusals};
+use super::refusal::{ConversionRefusal, Refusals};
 use super::step::ConversionStep::{self, Add, Move, Remove};
-use crate::schema::{Fields, Of};
+use crate::schema::{FieldContent, TypeFields};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};
 
@@ -22,7 +22,7 @@ const MOVED: &[(&str, &str, &str)] = &[
 /// The only alpha version of the kinds for IP addresses.
 pub(super) const IPAM: &str = "ipam.cluster.x-k8s.io/v1alpha1";
 
-/// Where a KubeadmConfigSpec stands.
+/// The places of a KubeadmConfigSpec.
 const CONFIGS: &[(&str, &str)] = &[
     ("KubeadmConfig", "/spec"),
     ("KubeadmConfigTemplate", "/spec/template/spec"),
@@ -59,7 +59,7 @@ pub(super) fn steps(object: &Node, kind: &str) -> Vec<ConversionStep> {
 }
 
 /// Refuses what v1beta1 does not know.
-pub(super) fn known(object: &Node, kind: &'static str, fields: &'static Fields) -> Result<(), Refusals> {
+pub(super) fn known(object: &Node, kind: &'static str, fields: &'static TypeFields) -> Result<(), Refusals> {
     let mut refused = Vec::new();
     if let (Some(spec), Some(field)) = (object.get("spec"), fields.field(kind, "spec")) {
         below(fields, &FieldPath::root().key("spec"), spec, &field.of, &mut refused);
@@ -67,15 +67,21 @@ pub(super) fn known(object: &Node, kind: &'static str, fields: &'static Fields) 
     Refusals::none(refused)
 }
 
-fn below(fields: &'static Fields, path: &FieldPath, node: &Node, of: &Of, refused: &mut Vec<Refusal>) {
+fn below(
+    fields: &'static TypeFields,
+    path: &FieldPath,
+    node: &Node,
+    of: &FieldContent,
+    refused: &mut Vec<ConversionRefusal>,
+) {
     match (of, &node.kind) {
-        (Of::Struct(name), NodeKind::Mapping(entries)) => {
+        (FieldContent::Struct(name), NodeKind::Mapping(entries)) => {
             for entry in entries {
                 let at = path.key(&entry.key);
                 match fields.field(name, &entry.key) {
                     Some(field) => below(fields, &at, &entry.value, &field.of, refused),
                     None if entry.value.is_null() => {}
-                    None => refused.push(*Refusal::new(
+                    None => refused.push(*ConversionRefusal::new(
                         at,
                         &entry.value,
                         "v1beta1 has no such field",
@@ -84,10 +90,10 @@ fn below(fields: &'static Fields, path: &FieldPath, node: &Node, of: &Of, refuse
                 }
             }
         }
-        (Of::Map(of), NodeKind::Mapping(entries)) => {
+        (FieldContent::Map(of), NodeKind::Mapping(entries)) => {
             entries.iter().for_each(|entry| below(fields, &path.key(&entry.key), &entry.value, of, refused));
         }
-        (Of::List(of), NodeKind::Sequence(items)) => {
+        (FieldContent::List(of), NodeKind::Sequence(items)) => {
             let items = items.iter().enumerate();
             items.for_each(|(at, item)| below(fields, &path.index(at), item, of, refused));
         }

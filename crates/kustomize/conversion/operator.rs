@@ -5,7 +5,7 @@
 //! `secretNamespace` are `configSecret`, a container's `image` is one text, `imageUrl`. Files that say v1alpha1 and use
 //! fields of v1alpha2 are converted too, unless they say the same in both ways.
 
-use super::refusal::{Refusal, Refusals};
+use super::refusal::{ConversionRefusal, Refusals};
 use super::step::ConversionStep::{self, Move, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
@@ -13,7 +13,7 @@ use capstan_yaml::Node;
 /// What the operator's conversion kept of the newer version, as JSON.
 const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
 
-/// Where a field of v1alpha1 stands in v1alpha2.
+/// The place in v1alpha2 of a field of v1alpha1.
 const MOVED: [(&str, &str); 2] = [
     ("/spec/secretName", "/spec/configSecret/name"),
     ("/spec/secretNamespace", "/spec/configSecret/namespace"),
@@ -24,14 +24,14 @@ pub(super) fn steps(object: &Node, from: &str, to: &str) -> Result<Vec<Conversio
     match (from, to) {
         ("v1alpha1", "v1alpha2") => {}
         ("v1alpha2", "v1alpha1") => {
-            return Err(Refusal::whole(
+            return Err(ConversionRefusal::whole(
                 "the operator's API has only v1alpha2 since v0.20.0",
                 "write v1alpha2 in the release",
             )
             .into());
         }
         _ => {
-            return Err(Refusal::whole(
+            return Err(ConversionRefusal::whole(
                 "no conversion between these versions is known",
                 "convert the object to that version by hand",
             )
@@ -41,7 +41,7 @@ pub(super) fn steps(object: &Node, from: &str, to: &str) -> Result<Vec<Conversio
     let mut refused = Vec::new();
     let kept = path("/metadata/annotations").key(CONVERSION_DATA);
     if let Some(node) = object.at(&kept) {
-        refused.push(*Refusal::new(
+        refused.push(*ConversionRefusal::new(
             kept,
             node,
             "this annotation holds fields that only the newer version has",
@@ -87,8 +87,8 @@ fn image_url(image: &Node) -> String {
     }
 }
 
-fn said_twice(field: FieldPath, node: &Node, newer: &str) -> Refusal {
-    *Refusal::new(field, node, format!("it says the same as `{newer}`"), format!("keep `{newer}`"))
+fn said_twice(field: FieldPath, node: &Node, newer: &str) -> ConversionRefusal {
+    *ConversionRefusal::new(field, node, format!("it says the same as `{newer}`"), format!("keep `{newer}`"))
 }
 
 fn path(text: &str) -> FieldPath {

@@ -4,12 +4,12 @@ use super::step::{Conversion, ConversionStep};
 use capstan_model::object::{FieldPath, Step};
 
 impl Conversion {
-    /// Where a field stood before all steps. Of what the steps made, the path itself.
+    /// A field's place before all steps. For a field that the steps made, the path itself.
     pub fn before(&self, path: &FieldPath) -> FieldPath {
         before(&self.steps, path)
     }
 
-    /// Where a field that stood there stands after all steps.
+    /// The place after all steps of a field that was there.
     pub fn after(&self, path: &FieldPath) -> FieldPath {
         let mut path = path.clone();
         for step in &self.steps {
@@ -23,7 +23,7 @@ impl Conversion {
     }
 }
 
-/// Where a field stood before these steps.
+/// A field's place before these steps.
 pub(super) fn before(steps: &[ConversionStep], now: &FieldPath) -> FieldPath {
     let mut path = now.clone();
     for step in steps.iter().rev() {

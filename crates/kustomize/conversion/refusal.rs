@@ -9,11 +9,11 @@ use capstan_yaml::{Node, Value};
 pub struct Unconvertible {
     /// The object's kind.
     pub kind: String,
-    /// The API version in which it stands.
+    /// Its API version.
     pub from: String,
     /// The API version that is wanted.
     pub to: String,
-    /// The field that stands in the way; the root where it is the object as a whole.
+    /// The field that prevents it; the root where it is the object as a whole.
     pub field: FieldPath,
     /// What stands there.
     pub value: Option<Value>,
@@ -35,7 +35,7 @@ fn at(field: &FieldPath, value: Option<&Value>) -> String {
 
 /// Why there is no conversion, before it is known of what.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ConversionRefusal {
     pub(super) field: FieldPath,
     pub(super) value: Option<Value>,
     pub(super) why: String,
@@ -43,7 +43,7 @@ pub(super) struct Refusal {
     pub(super) asks: bool,
 }
 
-impl Refusal {
+impl ConversionRefusal {
     pub(super) fn new(
         field: FieldPath,
         node: &Node,
@@ -74,19 +74,19 @@ impl Refusal {
 /// Why there is no conversion: at least one reason.
 #[derive(Debug)]
 pub(super) struct Refusals {
-    pub(super) first: Box<Refusal>,
-    pub(super) others: Vec<Refusal>,
+    pub(super) first: Box<ConversionRefusal>,
+    pub(super) others: Vec<ConversionRefusal>,
 }
 
-impl From<Box<Refusal>> for Refusals {
-    fn from(first: Box<Refusal>) -> Self {
+impl From<Box<ConversionRefusal>> for Refusals {
+    fn from(first: Box<ConversionRefusal>) -> Self {
         Self { first, others: Vec::new() }
     }
 }
 
 impl Refusals {
     /// `Err` where there is one.
-    pub(super) fn none(refused: Vec<Refusal>) -> Result<(), Self> {
+    pub(super) fn none(refused: Vec<ConversionRefusal>) -> Result<(), Self> {
         let mut refused = refused.into_iter();
         match refused.next() {
             Some(first) => Err(Self { first: Box::new(first), others: refused.collect() }),

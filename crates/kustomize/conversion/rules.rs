@@ -1,16 +1,15 @@
 //! What Cluster API changed between v1beta1 and v1beta2, type by type.
 //!
-//! Learnt from its conversion webhooks (version 1.14: `core/webhooks/conversion`,
-//! `bootstrap/kubeadm/webhooks/conversion`, `controlplane/kubeadm/webhooks/conversion`) and the
-//! functions that they call in `api/…/v1beta1/conversion.go`. Paths are below the v1beta1 type that
-//! the rule stands at; a field that no rule speaks of has the same name in both versions. Rules of deeper
-//! fields stand before those of the fields around them. A test reads both tables of fields and fails
-//! where a field of v1beta1 goes nowhere.
+//! From its conversion webhooks (version 1.14: `core/webhooks/conversion`,
+//! `bootstrap/kubeadm/webhooks/conversion`, `controlplane/kubeadm/webhooks/conversion`) and the functions
+//! that they call in `api/…/v1beta1/conversion.go`. Paths are below the rule's v1beta1 type; a field without
+//! a rule has the same name in both versions. Rules of deeper fields come before those of the fields around
+//! them. A test reads both tables of fields and fails where a field of v1beta1 goes nowhere.
 
 /// What becomes of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
-    /// It goes elsewhere; what stands in it is converted on the way.
+pub(super) enum ConversionRule {
+    /// It moves; its content is converted on the way.
     Move(&'static str, &'static str),
     /// A duration goes elsewhere, as whole seconds.
     Seconds(&'static str, &'static str),
@@ -36,13 +35,13 @@ pub(super) enum Rule {
     Unique(&'static str, &'static str),
 }
 
-use Rule::{
+use ConversionRule::{
     Arguments, Default, Drop, FirstOf, Move, Reference, Seconds, SecondsToo, SecondsUnlessZero, Unique,
     VersionedReference,
 };
 
 /// Rules, and the types of v1beta1 at which they stand.
-pub(super) const RULES: &[(&[&str], &[Rule])] = &[
+pub(super) const RULES: &[(&[&str], &[ConversionRule])] = &[
     (
         &["ClusterSpec"],
         &[
@@ -257,11 +256,11 @@ pub(super) const RULES: &[(&[&str], &[Rule])] = &[
 ];
 
 /// The rules at a type, in the order of the table.
-pub(super) fn at(name: &str) -> impl Iterator<Item = Rule> {
+pub(super) fn at(name: &str) -> impl Iterator<Item = ConversionRule> {
     RULES.iter().filter(move |(types, _)| types.contains(&name)).flat_map(|(_, rules)| rules.iter().copied())
 }
 
-impl Rule {
+impl ConversionRule {
     /// The field that it takes care of, if it does.
     pub(super) const fn field(self) -> Option<&'static str> {
         match self {

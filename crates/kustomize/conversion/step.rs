@@ -3,10 +3,10 @@
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 
-/// What brings an object from the API version in which it stands to another one, in order.
+/// The steps that bring an object from its API version to another one, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversion {
-    /// The steps; none where the object stands in that version already.
+    /// The steps; none where the object has that version already.
     pub steps: Vec<ConversionStep>,
     /// What a plan must say of them: where silence or a default means another thing in the newer version.
     pub notes: Vec<ConversionNote>,
@@ -28,7 +28,7 @@ pub enum ConversionStep {
     Move {
         /// Where it stands.
         from: FieldPath,
-        /// Where it goes; nothing stands there.
+        /// Its new place, which is empty.
         to: FieldPath,
     },
     /// A value has another spelling in place.
@@ -54,7 +54,7 @@ pub enum ConversionStep {
     },
     /// A value comes.
     Add {
-        /// Where it goes; nothing stands there.
+        /// Its new place, which is empty.
         at: FieldPath,
         /// What.
         value: Node,

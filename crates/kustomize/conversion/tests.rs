@@ -1,8 +1,8 @@
 //! Rules and refusals, by example: each expected object was written by hand.
 
-use super::rules::{self, RULES, Rule};
+use super::rules::{self, ConversionRule, RULES};
 use super::{AtHand, ConversionStep, Unconvertible, apply, convert, convert_or_all};
-use crate::schema::{Fields, Of, Schemas, Zero};
+use crate::schema::{FieldContent, Schemas, TypeFields, Zero};
 use capstan_yaml::{Node, Value, YamlFile};
 
 fn read(text: &str) -> Node {
@@ -35,7 +35,7 @@ fn to_beta2(object: &Node) -> Result<Value, Box<Unconvertible>> {
 
 /// Kind, spec in v1beta1, spec in v1beta2.
 const CONVERTED: &[(&str, &str, &str)] = &[
-    // References keep their group alone; what is no part of one goes.
+    // References only keep their group; everything else in them is removed.
     (
         "Cluster",
         "{paused: true, controlPlaneRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, name: cp, namespace: ns}, infrastructureRef: {kind: DockerCluster, name: c, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, uid: u}}",
@@ -344,12 +344,12 @@ fn alpha_versions_are_converted_where_v1beta1_knows_every_field() {
 
 /// Walks both tables of fields together, as a conversion does, and collects what goes nowhere.
 struct Homeless {
-    beta1: &'static Fields,
-    beta2: &'static Fields,
+    beta1: &'static TypeFields,
+    beta2: &'static TypeFields,
     seen: Vec<(&'static str, Option<&'static str>)>,
     found: Vec<String>,
     /// Rules that take care of a field, with their types.
-    used: Vec<(&'static str, Rule)>,
+    used: Vec<(&'static str, ConversionRule)>,
 }
 
 impl Homeless {
@@ -374,7 +374,7 @@ impl Homeless {
                         self.found.push(format!("{other} has no {target}, to which {own}.{field} goes"));
                         continue;
                     };
-                    if matches!(rule, Rule::Move(..)) {
+                    if matches!(rule, ConversionRule::Move(..)) {
                         let prefix = format!("{field}.");
                         let inner: Vec<String> = below
                             .iter()
@@ -394,18 +394,27 @@ impl Homeless {
             let inner: Vec<String> =
                 below.iter().filter_map(|path| path.strip_prefix(&prefix)).map(str::to_owned).collect();
             let newer = other.and_then(|other| self.beta2.field(other, field.name));
-            if newer.is_none() && !matches!(field.of, Of::Struct(_)) {
+            if newer.is_none() && !matches!(field.of, FieldContent::Struct(_)) {
                 self.found.push(format!("{own}.{} goes nowhere", field.name));
             }
             self.pair(&format!("{own}.{}", field.name), &field.of, newer.map(|field| &field.of), &inner);
         }
     }
 
-    fn pair(&mut self, at: &str, own: &'static Of, other: Option<&'static Of>, claimed: &[String]) {
+    fn pair(
+        &mut self,
+        at: &str,
+        own: &'static FieldContent,
+        other: Option<&'static FieldContent>,
+        claimed: &[String],
+    ) {
         match (own, other) {
-            (Of::Struct(own), Some(Of::Struct(other))) => self.of_type(own, Some(other), claimed),
-            (Of::Struct(own), None) => self.of_type(own, None, claimed),
-            (Of::List(own), Some(Of::List(other))) | (Of::Map(own), Some(Of::Map(other))) => {
+            (FieldContent::Struct(own), Some(FieldContent::Struct(other))) => {
+                self.of_type(own, Some(other), claimed)
+            }
+            (FieldContent::Struct(own), None) => self.of_type(own, None, claimed),
+            (FieldContent::List(own), Some(FieldContent::List(other)))
+            | (FieldContent::Map(own), Some(FieldContent::Map(other))) => {
                 self.pair(at, own, Some(other), claimed);
             }
             (own, Some(other)) if own != other => self.found.push(format!("{at}: {own:?} becomes {other:?}")),
@@ -434,8 +443,8 @@ fn every_field_of_v1beta1_goes_somewhere_and_every_rule_is_of_use() {
         "MachinePool",
         "MachineSet",
     ];
-    let (_, beta1) = Fields::of("Cluster", "cluster.x-k8s.io/v1beta1").unwrap();
-    let (_, beta2) = Fields::of("Cluster", "cluster.x-k8s.io/v1beta2").unwrap();
+    let (_, beta1) = TypeFields::of("Cluster", "cluster.x-k8s.io/v1beta1").unwrap();
+    let (_, beta2) = TypeFields::of("Cluster", "cluster.x-k8s.io/v1beta2").unwrap();
     let mut homeless = Homeless { beta1, beta2, seen: Vec::new(), found: Vec::new(), used: Vec::new() };
     for kind in kinds {
         homeless.of_type(kind, Some(kind), &[]);
@@ -534,7 +543,7 @@ fn what_a_provider_object_says_twice_or_elsewhere_is_refused_by_name() {
     assert_eq!(back.unwrap_err().why, "the operator's API has only v1alpha2 since v0.20.0");
 }
 
-/// What a variable of any of the tools stands for is not known before it is filled in, so no type is asked of it.
+/// The value of a variable of any of the tools is unknown before it is filled in, so it has no type.
 #[test]
 fn a_text_with_a_variable_has_no_type_anywhere() {
     for (text, is_one) in [

@@ -15,7 +15,7 @@ use capstan_yaml::{
     same_meaning,
 };
 
-/// Bytes that may be read to convert what stands in one document: some hundred times a large one.
+/// Bytes that may be read to convert one document: some hundred times a large one.
 const MOST_READ: usize = 64 << 20;
 
 /// The document after the steps, which speak of the object at `place` in it. `file` holds this document
@@ -59,7 +59,7 @@ impl Default for Replay {
 }
 
 impl Replay {
-    /// The document with all of these objects converted: where each stands in it, and its steps. All or none.
+    /// The document with all of these objects converted: the place of each in it, and its steps. All or none.
     pub fn objects(
         &mut self,
         file: &YamlFile,
@@ -119,8 +119,8 @@ impl Replay {
         if is_wanted(&edited) { Ok(edited) } else { Err(refused(NOT_IN_TEXT)) }
     }
 
-    /// The document with what could be carried, and the other steps as edits; `None` where that is no YAML.
-    /// Nobody has looked yet at what came of it.
+    /// The document with everything that could be carried, and the other steps as edits; `None` where that is
+    /// not YAML. The result is not checked yet.
     fn carried(
         &mut self,
         carriage: Carriage<'_>,
@@ -133,7 +133,7 @@ impl Replay {
         let Some(root) = read.documents().first().map(|document| &document.root) else { return Ok(None) };
         let left = steps.iter().zip(as_text).filter(|(step, carried)| match (carried, step) {
             (Carried::Not, _) => true,
-            // The same items may be spelled otherwise still: a number is no argument.
+            // The same items may still be spelled otherwise: a number is not an argument.
             (Carried::AsText, ConversionStep::Itemize { at, value, .. }) => {
                 root.at(at).is_none_or(|items| !same_meaning(items, value))
             }
@@ -199,7 +199,7 @@ fn in_document(place: &FieldPath, step: &ConversionStep) -> ConversionStep {
     }
 }
 
-/// Whether a step changes what the document means, or where something stands in it.
+/// Whether a step changes the document's meaning, or the place of something in it.
 fn does_something(root: &Node, step: &ConversionStep) -> bool {
     match step {
         ConversionStep::Move { from, .. } => root.at(from).is_some(),
@@ -242,7 +242,7 @@ fn insert(root: &Node, path: &FieldPath, value: Node) -> Option<Edit> {
         Step::Index(_) | Step::New => None,
     })?;
     if let Some(entry) = home.entry(key) {
-        // Nothing but a null stands there.
+        // Its value is null.
         return entry.value.is_null().then(|| Edit::Set { path: parent.key(key), node });
     }
     Some(Edit::Insert { parent, key: key.clone(), node, after: None })

@@ -4,28 +4,29 @@
 //! (<https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/yaml/walk/associative_sequence.go>):
 //! what it does with items that lack a key, or have it twice, follows from the steps and from nothing else.
 
-use super::budget::Budget;
+use super::budget::RenderBudget;
 use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
-use super::placed::{Content, Placed};
-use super::walked::{Misfit, Unapplied, Walked};
+use super::placed::{PlacedContent, PlacedValue};
+use super::walked::{PatchMisfit, Unapplied, Walked};
 
 /// Merges an item of the patch into the object's.
-type MergeItem<'m> = dyn FnMut(Option<&mut Placed>, Option<&Placed>) -> Result<Walked, Unapplied> + 'm;
+type MergeItem<'m> =
+    dyn FnMut(Option<&mut PlacedValue>, Option<&PlacedValue>) -> Result<Walked, Unapplied> + 'm;
 
 /// Steps of looking at an item of a list, moving it included.
 const LOOKS: usize = 8;
 
 /// Texts of an item, one for each key; empty where it has none.
-type Texts = Vec<String>;
+type ItemTexts = Vec<String>;
 
 /// Merges a list of the patch, or the object's alone, into the object's, item by item.
 pub(super) fn walk(
     merge_item: &mut MergeItem<'_>,
-    object: Option<&mut Placed>,
-    patch: Option<&Placed>,
+    object: Option<&mut PlacedValue>,
+    patch: Option<&PlacedValue>,
     how: &ListMerge,
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<Walked, Unapplied> {
     let Some(object) = object.filter(|value| !value.is_null()) else {
         return patch.map_or(Ok(Walked::Gone), |patch| on_its_own(merge_item, patch, how, budget));
@@ -51,17 +52,17 @@ pub(super) fn walk(
     }
 }
 
-fn without_directive(list: &Placed) -> Placed {
+fn without_directive(list: &PlacedValue) -> PlacedValue {
     let items = list.items().iter().filter(|item| item.field(DIRECTIVE).is_none()).cloned().collect();
-    Placed { place: list.place.clone(), content: Content::Sequence(items) }
+    PlacedValue { place: list.place.clone(), content: PlacedContent::Sequence(items) }
 }
 
 /// A list that is new is merged with itself.
 fn on_its_own(
     merge_item: &mut MergeItem<'_>,
-    patch: &Placed,
+    patch: &PlacedValue,
     how: &ListMerge,
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<Walked, Unapplied> {
     let mut list = patch.clone();
     merge_items(merge_item, &mut list, Some(patch.items()), how, budget)?;
@@ -70,15 +71,15 @@ fn on_its_own(
 
 fn merge_items(
     merge_item: &mut MergeItem<'_>,
-    object: &mut Placed,
-    patch: Option<&[Placed]>,
+    object: &mut PlacedValue,
+    patch: Option<&[PlacedValue]>,
     how: &ListMerge,
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), Unapplied> {
-    let place = patch.and_then(<[Placed]>::first).map_or(&object.place, |item| &item.place).clone();
-    let Content::Sequence(items) = &mut object.content else { return Ok(()) };
+    let place = patch.and_then(<[PlacedValue]>::first).map_or(&object.place, |item| &item.place).clone();
+    let PlacedContent::Sequence(items) = &mut object.content else { return Ok(()) };
     // Every item is looked for among all, by each key.
-    let count = items.len() + patch.map_or(0, <[Placed]>::len);
+    let count = items.len() + patch.map_or(0, <[PlacedValue]>::len);
     budget.pairs(count, count.saturating_mul(LOOKS), &place)?;
     let keys = match how {
         ListMerge::ByKey(keys) => keys.clone(),
@@ -88,7 +89,7 @@ fn merge_items(
     if keys.len() > 1 {
         unify(&mut all);
     }
-    let mut merged: Vec<Placed> = Vec::new();
+    let mut merged: Vec<PlacedValue> = Vec::new();
     let mut used = keys.clone();
     for texts in &all {
         let (valid, wanted) = valid_keys(&all, texts, &keys);
@@ -116,9 +117,9 @@ fn merge_items(
     Ok(())
 }
 
-/// The texts by which the items of both lists are told apart, each once, the patch's first.
-fn texts_of(patch: &[Placed], object: &[Placed], keys: &[String]) -> Vec<Texts> {
-    let mut all: Vec<Texts> = Vec::new();
+/// The keys of both lists' items, each once, the patch's first.
+fn texts_of(patch: &[PlacedValue], object: &[PlacedValue], keys: &[String]) -> Vec<ItemTexts> {
+    let mut all: Vec<ItemTexts> = Vec::new();
     for item in patch.iter().chain(object) {
         let text = |key: &String| match key.as_str() {
             "" => item.written().into_owned(),
@@ -127,7 +128,7 @@ fn texts_of(patch: &[Placed], object: &[Placed], keys: &[String]) -> Vec<Texts> 
                 .filter(|value| !value.is_empty())
                 .map_or_else(String::new, |value| value.written().into_owned()),
         };
-        let texts: Texts = keys.iter().map(text).collect();
+        let texts: ItemTexts = keys.iter().map(text).collect();
         if !all.contains(&texts) {
             all.push(texts);
         }
@@ -136,7 +137,7 @@ fn texts_of(patch: &[Placed], object: &[Placed], keys: &[String]) -> Vec<Texts> 
 }
 
 /// Two that agree in one key, and in the others as far as both have them, are one.
-fn unify(all: &mut [Texts]) {
+fn unify(all: &mut [ItemTexts]) {
     for one in 0..all.len() {
         let Some(first) = all.get(one).cloned() else { continue };
         for other in 0..all.len() {
@@ -152,8 +153,8 @@ fn unify(all: &mut [Texts]) {
     }
 }
 
-fn united(one: &Texts, other: &Texts) -> Option<Texts> {
-    let mut both = Texts::with_capacity(one.len());
+fn united(one: &ItemTexts, other: &ItemTexts) -> Option<ItemTexts> {
+    let mut both = ItemTexts::with_capacity(one.len());
     let mut common = false;
     for (a, b) in one.iter().zip(other) {
         if a == b {
@@ -167,7 +168,7 @@ fn united(one: &Texts, other: &Texts) -> Option<Texts> {
 }
 
 /// The keys that some item has, and this item's texts for them; all keys where no item has any.
-fn valid_keys(all: &[Texts], texts: &Texts, keys: &[String]) -> (Vec<String>, Texts) {
+fn valid_keys(all: &[ItemTexts], texts: &ItemTexts, keys: &[String]) -> (Vec<String>, ItemTexts) {
     let is_valid = |at: usize| all.iter().any(|texts| texts.get(at).is_some_and(|text| !text.is_empty()));
     if !(0..keys.len()).any(is_valid) {
         return (keys.to_vec(), texts.clone());
@@ -178,7 +179,7 @@ fn valid_keys(all: &[Texts], texts: &Texts, keys: &[String]) -> (Vec<String>, Te
 }
 
 /// The first item that has these texts.
-fn find(items: &[Placed], keys: &[String], texts: &Texts) -> Option<usize> {
+fn find(items: &[PlacedValue], keys: &[String], texts: &ItemTexts) -> Option<usize> {
     let first = keys.first().map_or("", String::as_str);
     items.iter().position(|item| {
         if first.is_empty() {
@@ -193,31 +194,31 @@ fn find(items: &[Placed], keys: &[String], texts: &Texts) -> Option<usize> {
 }
 
 /// The item with its keys written out.
-fn with_keys<'i>(item: &'i mut Placed, keys: &[String], texts: &Texts) -> &'i mut Placed {
+fn with_keys<'i>(item: &'i mut PlacedValue, keys: &[String], texts: &ItemTexts) -> &'i mut PlacedValue {
     if item.is_mapping() && !is_missing(item) {
         let place = item.place.clone();
         for (key, text) in keys.iter().zip(texts) {
             if item.field(key).is_none() && !text.is_empty() {
-                let content = Content::Scalar(super::scalar::resolve(text));
-                item.set(key, Placed { place: place.clone(), content });
+                let content = PlacedContent::Scalar(super::scalar::resolve(text));
+                item.set(key, PlacedValue { place: place.clone(), content });
             }
         }
     }
     item
 }
 
-fn is_missing(item: &Placed) -> bool {
+fn is_missing(item: &PlacedValue) -> bool {
     item.is_null() || (item.is_mapping() && item.entries().is_empty())
 }
 
 /// Puts an item in the place of those that have these texts, or at the end; without an item those are
 /// taken out.
 fn set(
-    list: &mut Vec<Placed>,
-    new: Option<&Placed>,
+    list: &mut Vec<PlacedValue>,
+    new: Option<&PlacedValue>,
     keys: &[String],
     texts: &[String],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), Unapplied> {
     let of_mappings =
         keys.first().is_some_and(|key| !key.is_empty()) && texts.first().is_some_and(|text| !text.is_empty());
@@ -251,13 +252,13 @@ fn set(
     Ok(())
 }
 
-fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Misfit> {
+fn matches(item: &PlacedValue, keys: &[String], texts: &[String]) -> Result<bool, PatchMisfit> {
     let mut last = false;
     for (at, key) in keys.iter().enumerate() {
         if let Some(text) = texts.get(at) {
             last = if key.is_empty() {
-                if !matches!(item.content, Content::Scalar(_)) {
-                    return Err(Misfit::new(
+                if !matches!(item.content, PlacedContent::Scalar(_)) {
+                    return Err(PatchMisfit::new(
                         &item.place,
                         "this list has single values, but this is not one: make them agree",
                     ));
@@ -265,7 +266,7 @@ fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Mis
                 item.written() == text.as_str()
             } else {
                 if !item.is_mapping() {
-                    return Err(Misfit::new(
+                    return Err(PatchMisfit::new(
                         &item.place,
                         "the items of this list are mappings, but this is not one",
                     ));
@@ -282,10 +283,10 @@ fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Mis
 
 /// Puts the object's items behind the merged ones, or in their place where they have the same texts.
 fn append(
-    merged: &mut Vec<Placed>,
-    items: &[Placed],
+    merged: &mut Vec<PlacedValue>,
+    items: &[PlacedValue],
     keys: &[String],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), Unapplied> {
     for item in items {
         if keys.first().is_some_and(String::is_empty) {
@@ -294,9 +295,9 @@ fn append(
         }
         if !item.is_null() && !item.is_mapping() {
             let why = "the items of this list are mappings, but this is not one";
-            return Err(Misfit::new(&item.place, why).into());
+            return Err(PatchMisfit::new(&item.place, why).into());
         }
-        let mut texts = Texts::new();
+        let mut texts = ItemTexts::new();
         for key in keys {
             match item.field(key) {
                 Some(value) => texts.push(value.written().into_owned()),

@@ -1,9 +1,9 @@
 //! What one render may cost: a repository's files are anybody's input, and a few lines of them can ask for
 //! gigabytes ([`limits`](capstan_yaml::limits) bounds what one text holds when it is read).
 //!
-//! Every step that makes values charges what it adds, before it adds it: so nothing is counted twice, and what
-//! would end the program ends the render of one folder. Amounts only grow: a value that is replaced or removed was
-//! paid for all the same.
+//! Every step that makes values charges for them in advance: so nothing is counted twice, and an excess ends
+//! the render of one folder instead of the program. Amounts only grow: a value that is replaced or removed
+//! was paid for too.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::error::RenderError;
 use super::go_expression;
-use super::placed::{Content, Placed, Scalar, SourceOffset};
+use super::placed::{PlacedContent, PlacedValue, Scalar, SourceOffset};
 use capstan_model::finding::Place;
 use capstan_model::tree::RepoPath;
 use capstan_yaml::limits;
@@ -53,12 +53,12 @@ const COMPILING: usize = 4;
 /// Bytes that an expression may take for what it has seen.
 const SEEN_BYTES: usize = 256 << 10;
 
-/// Bytes of a compiled expression that are looked at in a step of asking whether a name fits.
+/// Bytes of a compiled expression that one step of matching a name pays for.
 const FITTING: usize = 1_024;
 
 /// A regular expression of a kustomization.
 #[derive(Debug, Clone)]
-pub(super) struct Expression {
+pub(super) struct BudgetedRegex {
     pub(super) regex: Regex,
     /// Steps of asking whether a name fits.
     pub(super) steps: usize,
@@ -66,7 +66,7 @@ pub(super) struct Expression {
 
 /// How much there is of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct ValueSize {
     /// Values: the value itself, and all in it.
     pub(super) values: usize,
     /// Bytes of its texts and keys.
@@ -75,19 +75,21 @@ pub(super) struct Size {
     pub(super) height: usize,
 }
 
-impl Size {
-    pub(super) fn of(value: &Placed) -> Self {
+impl ValueSize {
+    pub(super) fn of(value: &PlacedValue) -> Self {
         match &value.content {
-            Content::Scalar(scalar) => Self { values: 1, bytes: Scalar::bytes(scalar), height: 0 },
-            Content::Mapping(entries) => entries.iter().fold(Self::BLANK, |mut all, (key, value)| {
+            PlacedContent::Scalar(scalar) => Self { values: 1, bytes: Scalar::bytes(scalar), height: 0 },
+            PlacedContent::Mapping(entries) => entries.iter().fold(Self::BLANK, |mut all, (key, value)| {
                 all.bytes += key.len();
                 all.with(Self::of(value))
             }),
-            Content::Sequence(items) => items.iter().fold(Self::BLANK, |all, item| all.with(Self::of(item))),
+            PlacedContent::Sequence(items) => {
+                items.iter().fold(Self::BLANK, |all, item| all.with(Self::of(item)))
+            }
         }
     }
 
-    pub(super) fn of_all(values: &[Placed]) -> Self {
+    pub(super) fn of_all(values: &[PlacedValue]) -> Self {
         values.iter().map(Self::of).fold(Self::default(), |all, one| Self {
             values: all.values + one.values,
             bytes: all.bytes + one.bytes,
@@ -109,24 +111,24 @@ impl Size {
 
 /// Where a step is written that costs something.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum At<'a> {
+pub(super) enum CostPlace<'a> {
     Written(&'a SourceOffset),
     Whole(&'a RepoPath),
 }
 
-impl<'a> From<&'a SourceOffset> for At<'a> {
+impl<'a> From<&'a SourceOffset> for CostPlace<'a> {
     fn from(written: &'a SourceOffset) -> Self {
         Self::Written(written)
     }
 }
 
-impl<'a> From<&'a RepoPath> for At<'a> {
+impl<'a> From<&'a RepoPath> for CostPlace<'a> {
     fn from(path: &'a RepoPath) -> Self {
         Self::Whole(path)
     }
 }
 
-impl At<'_> {
+impl CostPlace<'_> {
     fn place(self) -> Place {
         match self {
             Self::Written(written) => Place::from(written),
@@ -137,19 +139,19 @@ impl At<'_> {
 
 /// What a render has cost so far. Each method charges, and fails where that is more than the limit.
 #[derive(Debug, Default)]
-pub(super) struct Budget {
+pub(super) struct RenderBudget {
     values: Cell<usize>,
     bytes: Cell<usize>,
     objects: Cell<usize>,
     builds: Cell<usize>,
     steps: Cell<usize>,
     /// The expressions that were compiled: each costs once.
-    expressions: RefCell<HashMap<String, Result<Expression, String>>>,
+    expressions: RefCell<HashMap<String, Result<BudgetedRegex, String>>>,
 }
 
-impl Budget {
+impl RenderBudget {
     /// Values and their texts.
-    pub(super) fn size<'a>(&self, size: Size, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+    pub(super) fn size<'a>(&self, size: ValueSize, at: impl Into<CostPlace<'a>>) -> Result<(), RenderError> {
         let at = at.into();
         let advice = "find what multiplies them and remove it";
         take(&self.values, size.values, VALUES, at, |limit| {
@@ -159,12 +161,16 @@ impl Budget {
     }
 
     /// All of a value.
-    pub(super) fn value<'a>(&self, value: &Placed, at: impl Into<At<'a>>) -> Result<(), RenderError> {
-        self.size(Size::of(value), at)
+    pub(super) fn value<'a>(
+        &self,
+        value: &PlacedValue,
+        at: impl Into<CostPlace<'a>>,
+    ) -> Result<(), RenderError> {
+        self.size(ValueSize::of(value), at)
     }
 
     /// Bytes of text.
-    pub(super) fn text<'a>(&self, bytes: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+    pub(super) fn text<'a>(&self, bytes: usize, at: impl Into<CostPlace<'a>>) -> Result<(), RenderError> {
         take(&self.bytes, bytes, BYTES, at.into(), |limit| {
             let limit = limit >> 20;
             format!(
@@ -174,7 +180,7 @@ impl Budget {
     }
 
     /// Objects that are read or generated.
-    pub(super) fn objects<'a>(&self, count: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+    pub(super) fn objects<'a>(&self, count: usize, at: impl Into<CostPlace<'a>>) -> Result<(), RenderError> {
         take(&self.objects, count, OBJECTS, at.into(), |limit| {
             format!(
                 "with this the render has more than {limit} objects: split the folder, or include repeated parts once"
@@ -183,7 +189,7 @@ impl Budget {
     }
 
     /// One kustomization more.
-    pub(super) fn build<'a>(&self, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+    pub(super) fn build<'a>(&self, at: impl Into<CostPlace<'a>>) -> Result<(), RenderError> {
         take(&self.builds, 1, BUILDS, at.into(), |limit| {
             format!(
                 "with this the render builds more than {limit} kustomizations: include repeated parts once"
@@ -192,7 +198,7 @@ impl Budget {
     }
 
     /// Steps of a search.
-    pub(super) fn steps<'a>(&self, count: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+    pub(super) fn steps<'a>(&self, count: usize, at: impl Into<CostPlace<'a>>) -> Result<(), RenderError> {
         take(&self.steps, count, STEPS, at.into(), |limit| {
             format!(
                 "with this the render takes more than {} million steps: there are too many patches, fields or items for so many objects, so split them",
@@ -206,17 +212,17 @@ impl Budget {
         &self,
         some: usize,
         others: usize,
-        at: impl Into<At<'a>>,
+        at: impl Into<CostPlace<'a>>,
     ) -> Result<(), RenderError> {
         self.steps(some.saturating_mul(others), at)
     }
 
-    /// A regular expression of Go's; the inner error says why the text is none.
+    /// A regular expression of Go's; the inner error says why the text is not one.
     pub(super) fn expression<'a>(
         &self,
         text: &str,
-        at: impl Into<At<'a>>,
-    ) -> Result<Result<Expression, String>, RenderError> {
+        at: impl Into<CostPlace<'a>>,
+    ) -> Result<Result<BudgetedRegex, String>, RenderError> {
         if let Some(known) = self.expressions.borrow().get(text) {
             return Ok(known.clone());
         }
@@ -233,7 +239,7 @@ impl Budget {
             self.pairs(bytes, COMPILING, at)?;
             match RegexBuilder::new(&spelled).size_limit(bytes).dfa_size_limit(SEEN_BYTES).build() {
                 Ok(regex) => {
-                    compiled = Ok(Expression { regex, steps: bytes / FITTING });
+                    compiled = Ok(BudgetedRegex { regex, steps: bytes / FITTING });
                     break;
                 }
                 Err(error) => {
@@ -250,13 +256,17 @@ impl Budget {
     }
 
     /// A copy that replaces what it was made of, so that nothing grows.
-    pub(super) fn copy<'a>(&self, value: &Placed, at: impl Into<At<'a>>) -> Result<(), RenderError> {
-        self.pairs(Size::of(value).values, COPY, at)
+    pub(super) fn copy<'a>(
+        &self,
+        value: &PlacedValue,
+        at: impl Into<CostPlace<'a>>,
+    ) -> Result<(), RenderError> {
+        self.pairs(ValueSize::of(value).values, COPY, at)
     }
 }
 
-/// Refuses what lies deeper in an object than any value may.
-pub(super) fn refuse_deeper<'a>(depth: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
+/// Refuses parts of an object that are deeper than any value may be.
+pub(super) fn refuse_deeper<'a>(depth: usize, at: impl Into<CostPlace<'a>>) -> Result<(), RenderError> {
     if depth <= DEPTH {
         return Ok(());
     }
@@ -270,7 +280,7 @@ fn take(
     counter: &Cell<usize>,
     amount: usize,
     limit: usize,
-    at: At<'_>,
+    at: CostPlace<'_>,
     words: impl FnOnce(usize) -> String,
 ) -> Result<(), RenderError> {
     counter.set(counter.get().saturating_add(amount));
@@ -284,8 +294,8 @@ mod tests {
     #[test]
     fn a_render_is_done_at_each_bound_and_refused_beyond() {
         let folder = RepoPath::parse("acme/c").unwrap();
-        let size = |values: usize, bytes: usize| Size { values, bytes, height: 1 };
-        type Charge<'c> = &'c dyn Fn(&Budget, usize) -> Result<(), RenderError>;
+        let size = |values: usize, bytes: usize| ValueSize { values, bytes, height: 1 };
+        type Charge<'c> = &'c dyn Fn(&RenderBudget, usize) -> Result<(), RenderError>;
         let rows: [(&str, Charge<'_>, usize, &str); 6] = [
             ("values", &|budget, n| budget.size(size(n, 0), &folder), 1_000_000, "more than 1000000 values"),
             ("bytes", &|budget, n| budget.size(size(0, n), &folder), 67_108_864, "more than 64 MiB of text"),
@@ -300,8 +310,8 @@ mod tests {
             ("levels", &|_, n| refuse_deeper(n, &folder), 200, "deeper than 200 levels"),
         ];
         for (what, charge, most, told) in rows {
-            assert!(charge(&Budget::default(), most).is_ok(), "{what}");
-            let error = charge(&Budget::default(), most + 1).unwrap_err().to_string();
+            assert!(charge(&RenderBudget::default(), most).is_ok(), "{what}");
+            let error = charge(&RenderBudget::default(), most + 1).unwrap_err().to_string();
             assert!(error.contains(told), "{what}: {error}");
         }
     }
@@ -310,8 +320,9 @@ mod tests {
     #[test]
     fn an_expression_is_compiled_up_to_its_bound() {
         let folder = RepoPath::parse("acme/c").unwrap();
-        let compiled =
-            |times: usize| Budget::default().expression(&format!(r"[\p{{L}}]{{{times}}}"), &folder).unwrap();
+        let compiled = |times: usize| {
+            RenderBudget::default().expression(&format!(r"[\p{{L}}]{{{times}}}"), &folder).unwrap()
+        };
         let (mut at, mut beyond) = (1, 999);
         while beyond - at > 1 {
             let middle = usize::midpoint(at, beyond);

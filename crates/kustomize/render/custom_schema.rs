@@ -10,7 +10,7 @@ use super::list_merge::ListMerge;
 pub(super) struct CustomSchema(Value);
 
 /// One type of it.
-pub(super) type Definition<'a> = &'a Value;
+pub(super) type TypeDefinition<'a> = &'a Value;
 
 impl CustomSchema {
     pub(super) const fn new(document: Value) -> Self {
@@ -22,7 +22,7 @@ impl CustomSchema {
     }
 
     /// The definition of a kind.
-    pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<Definition<'_>> {
+    pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<TypeDefinition<'_>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let text =
             |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -42,9 +42,9 @@ impl CustomSchema {
     /// The type of a field (of a list, that of its items), and how its list is merged.
     pub(super) fn field<'a>(
         &'a self,
-        definition: Definition<'a>,
+        definition: TypeDefinition<'a>,
         name: &str,
-    ) -> (Option<Definition<'a>>, Option<ListMerge>) {
+    ) -> (Option<TypeDefinition<'a>>, Option<ListMerge>) {
         let property = definition.get("properties").and_then(|properties| properties.get(name));
         let any = definition.get("additionalProperties").filter(|schema| schema.is_object());
         let Some(field) = property.or(any).and_then(|schema| self.resolved(schema)) else {
@@ -58,7 +58,7 @@ impl CustomSchema {
         (inner, list_merge(field))
     }
 
-    fn resolved<'a>(&'a self, schema: Definition<'a>) -> Option<Definition<'a>> {
+    fn resolved<'a>(&'a self, schema: TypeDefinition<'a>) -> Option<TypeDefinition<'a>> {
         let mut schema = schema;
         // As many steps as there could be definitions: references may go in a circle.
         for _ in 0..64 {
@@ -70,7 +70,7 @@ impl CustomSchema {
     }
 }
 
-fn list_merge(field: Definition<'_>) -> Option<ListMerge> {
+fn list_merge(field: TypeDefinition<'_>) -> Option<ListMerge> {
     let strategy = field.get("x-kubernetes-patch-strategy")?.as_str()?;
     if !strategy.split(',').any(|word| word == "merge") {
         return None;

@@ -40,7 +40,7 @@ impl Dialect {
 
 /// A key as kustomize reads it: what its YAML takes for anything but a text makes no JSON, so that it stops.
 fn key(scalar: &Written) -> Result<String, String> {
-    // What is no number in JSON is its own text as a value.
+    // A text that is not a number in JSON is a string.
     let is_float = matches!(scalar.reading(), Reading::Float(_));
     match Dialect::Kustomize.value(scalar) {
         Value::String(text) if text == scalar.text && !is_float => Ok(text),
@@ -53,7 +53,7 @@ fn agree_on_keys(node: &Node, text: &str) -> bool {
     let is_alike = |entry: &Entry| {
         let written = text.get(entry.key_span.clone()).unwrap_or_default();
         let is_plain_text = || written == entry.key && key(&Written::plain(written)).is_ok();
-        // What `<<` brings in stands elsewhere under its own key.
+        // A key from `<<` has its own place elsewhere.
         written == "<<" || written.starts_with(['"', '\'']) || is_plain_text()
     };
     match &node.kind {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::lists;
-use super::placed::{Content, Placed, SourceOffset};
+use super::placed::{PlacedContent, PlacedValue, SourceOffset};
 use super::rendered::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 
@@ -17,7 +17,7 @@ pub struct FieldDifference {
     /// The field; the root for a whole object. Indexes count the items before, `-` is an item that
     /// is new.
     pub path: FieldPath,
-    /// The `name`, or else the `key`, that stands beside the field in its mapping.
+    /// The `name`, or else the `key`, beside the field in its mapping.
     pub beside: Option<String>,
     /// Value before; `None` = absent.
     pub old: Option<Value>,
@@ -42,14 +42,14 @@ pub fn diff(before: &[RenderedObject], after: &[RenderedObject]) -> Vec<FieldDif
     let known: BTreeSet<&ObjectId> = before.iter().map(|object| &object.id).collect();
     for object in before {
         let new = by_id.get(&object.id).map(|object| &object.placed);
-        Comparison { object: &object.id, around: None, found: &mut found }.compare(
+        ObjectComparison { object: &object.id, around: None, found: &mut found }.compare(
             &FieldPath::root(),
             Some(&object.placed),
             new,
         );
     }
     for object in after.iter().filter(|object| !known.contains(&object.id)) {
-        Comparison { object: &object.id, around: None, found: &mut found }.compare(
+        ObjectComparison { object: &object.id, around: None, found: &mut found }.compare(
             &FieldPath::root(),
             None,
             Some(&object.placed),
@@ -59,9 +59,9 @@ pub fn diff(before: &[RenderedObject], after: &[RenderedObject]) -> Vec<FieldDif
 }
 
 /// What differs between two states of one object, whatever their names.
-pub fn diff_placed(object: &ObjectId, before: &Placed, after: &Placed) -> Vec<FieldDifference> {
+pub fn diff_placed(object: &ObjectId, before: &PlacedValue, after: &PlacedValue) -> Vec<FieldDifference> {
     let mut found = Vec::new();
-    Comparison { object, around: None, found: &mut found }.compare(
+    ObjectComparison { object, around: None, found: &mut found }.compare(
         &FieldPath::root(),
         Some(before),
         Some(after),
@@ -69,15 +69,15 @@ pub fn diff_placed(object: &ObjectId, before: &Placed, after: &Placed) -> Vec<Fi
     found
 }
 
-struct Comparison<'a, 'f> {
+struct ObjectComparison<'a, 'f> {
     object: &'a ObjectId,
     /// The mappings whose fields are compared.
-    around: Option<[&'a Placed; 2]>,
+    around: Option<[&'a PlacedValue; 2]>,
     found: &'f mut Vec<FieldDifference>,
 }
 
-impl<'a> Comparison<'a, '_> {
-    fn compare(&mut self, path: &FieldPath, old: Option<&'a Placed>, new: Option<&'a Placed>) {
+impl<'a> ObjectComparison<'a, '_> {
+    fn compare(&mut self, path: &FieldPath, old: Option<&'a PlacedValue>, new: Option<&'a PlacedValue>) {
         let old = old.filter(|value| !value.is_null());
         let new = new.filter(|value| !value.is_null());
         let (Some(before), Some(after)) = (old, new) else {
@@ -87,7 +87,7 @@ impl<'a> Comparison<'a, '_> {
             return;
         };
         match (&before.content, &after.content) {
-            (Content::Mapping(fields), Content::Mapping(others)) => {
+            (PlacedContent::Mapping(fields), PlacedContent::Mapping(others)) => {
                 let outer = self.around.replace([before, after]);
                 for (key, value) in fields {
                     self.compare(&path.key(key), Some(value), after.field(key));
@@ -97,10 +97,10 @@ impl<'a> Comparison<'a, '_> {
                 }
                 self.around = outer;
             }
-            (Content::Sequence(items), Content::Sequence(others)) => {
+            (PlacedContent::Sequence(items), PlacedContent::Sequence(others)) => {
                 self.compare_lists(path, (before, items), (after, others));
             }
-            (Content::Scalar(one), Content::Scalar(other)) if one == other => {}
+            (PlacedContent::Scalar(one), PlacedContent::Scalar(other)) if one == other => {}
             _ => self.report(path, old, new),
         }
     }
@@ -108,8 +108,8 @@ impl<'a> Comparison<'a, '_> {
     fn compare_lists(
         &mut self,
         path: &FieldPath,
-        (before, items): (&'a Placed, &'a [Placed]),
-        (after, others): (&'a Placed, &'a [Placed]),
+        (before, items): (&'a PlacedValue, &'a [PlacedValue]),
+        (after, others): (&'a PlacedValue, &'a [PlacedValue]),
     ) {
         if let Some(key) = lists::key_of_both(items, others) {
             for (index, item) in items.iter().enumerate() {
@@ -128,13 +128,13 @@ impl<'a> Comparison<'a, '_> {
         }
     }
 
-    fn report(&mut self, path: &FieldPath, old: Option<&Placed>, new: Option<&Placed>) {
+    fn report(&mut self, path: &FieldPath, old: Option<&PlacedValue>, new: Option<&PlacedValue>) {
         self.found.push(FieldDifference {
             object: self.object.clone(),
             path: path.clone(),
             beside: self.around.and_then(|mappings| mappings.into_iter().rev().find_map(name_of)),
-            old: old.map(Placed::to_value),
-            new: new.map(Placed::to_value),
+            old: old.map(PlacedValue::to_value),
+            new: new.map(PlacedValue::to_value),
             old_place: old.map(|value| value.place.clone()),
             new_place: new.map(|value| value.place.clone()),
         });
@@ -142,6 +142,6 @@ impl<'a> Comparison<'a, '_> {
 }
 
 /// What a mapping is called, where one of its fields says so.
-fn name_of(mapping: &Placed) -> Option<String> {
+fn name_of(mapping: &PlacedValue) -> Option<String> {
     ["name", "key"].iter().find_map(|key| Some(mapping.field(key)?.to_value().as_str()?.to_owned()))
 }

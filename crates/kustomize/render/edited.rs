@@ -14,10 +14,10 @@ use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, 
 ///
 /// Changed files have ids of their own (Git's SHA-256 blob ids); folders that hold one have no id.
 ///
-/// Only the folder that holds all changes is listed anew; a list of the whole tree is made when
-/// somebody asks for it, so that a change of one cluster costs nothing in proportion to the fleet.
+/// Only the folder with all changes is listed again; a list of the whole tree is made on demand, so that a
+/// change of one cluster costs nothing in proportion to the fleet.
 ///
-/// `B` is how the other one is held: a reference, or an [`Arc`] where the result is to outlive whoever made it.
+/// `B` holds the other tree: a reference, or an [`Arc`] where the result has to outlive its maker.
 pub struct Edited<B> {
     base: B,
     /// The deepest folder that holds every change.
@@ -51,7 +51,7 @@ impl<B: Deref<Target: Tree>> Edited<B> {
 }
 
 impl<B> Edited<B> {
-    /// Whether a path's entry is among those listed anew.
+    /// Whether a path's entry is among those that are listed again.
     fn is_inside(&self, path: &RepoPath) -> bool {
         self.folder.is_root() || path.is_in(&self.folder)
     }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::budget::{Budget, LOOK};
+use super::budget::{LOOK, RenderBudget};
 use super::dialect::Dialect;
 use super::error::RenderError;
 use super::keys::is_kustomization;
-use super::kustomize::{Accumulated, Builder, Built, Reached};
+use super::kustomize::{Accumulated, Builder, Built, Inclusion};
 use super::load::{Loader, ParsedFiles};
 use super::losses;
-use super::placed::Placed;
+use super::placed::PlacedValue;
 use super::rendered::{Folders, PatchUse, Rendered, RenderedObject};
-use super::resource::{Identity, Resource, refuse_twins};
+use super::resource::{RenderedResource, ResourceIdentity, refuse_twins};
 use super::schema::Schemas;
-use super::strategic::{self, Outcome};
+use super::strategic::{self, PatchOutcome};
 use super::walked::Unapplied;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
@@ -41,7 +41,7 @@ pub(super) fn render(
         .collect();
     let builder = Builder::new(&loader, own);
     let beside = beside_base(tree, folders);
-    let mut cluster = Cluster { folders, builder, beside, passed_over: Vec::new() };
+    let mut cluster = ClusterFolderFiles { folders, builder, beside, passed_over: Vec::new() };
     let base = cluster.base()?;
     let has_overlay = !tree.entries_in(&folders.overlay).is_empty();
     let whole =
@@ -93,16 +93,16 @@ impl Rendered {
     }
 }
 
-struct Cluster<'a> {
+struct ClusterFolderFiles<'a> {
     folders: &'a Folders,
     builder: Builder<'a>,
-    /// Folders of the overlay that are for what lies beside base.
+    /// Folders of the overlay for folders beside base.
     beside: Vec<RepoPath>,
     passed_over: Vec<RepoPath>,
 }
 
-/// What lies beside a base in folders of its own, one a service, is rendered for itself: so are the overlay's folders of
-/// the same names.
+/// Folders beside a base, one a service, are rendered by themselves, with the overlay's folders of the same
+/// names.
 pub const SERVICES_FOLDER: &str = "services";
 
 fn beside_base(tree: &dyn Tree, folders: &Folders) -> Vec<RepoPath> {
@@ -122,35 +122,35 @@ fn beside_base(tree: &dyn Tree, folders: &Folders) -> Vec<RepoPath> {
     names.into_iter().filter(there).filter_map(|name| of_overlay.join(name).ok()).collect()
 }
 
-/// Whether a file only lies beside manifests: Fleet's `fleet.yaml`, values of a chart, a machine configuration
-/// of Talos, `clusterctl.yaml`. No document of it is a Kubernetes object, and at least one has nothing of one.
+/// Whether a file is not a manifest: Fleet's `fleet.yaml`, values of a chart, a machine configuration of
+/// Talos, `clusterctl.yaml`. No document of it is a Kubernetes object, and at least one has no part of one.
 ///
-/// What has a part of an object (`metadata`, `spec`, `data`) is a manifest that lacks the rest, and refused; so is
-/// what cannot be read, since nobody can tell what it was. In a folder with a kustomization the question does not
-/// arise: what that names counts.
-fn is_beside_manifests(documents: &[Placed]) -> bool {
-    let has = |document: &Placed, keys: &[&str]| keys.iter().any(|key| document.field(key).is_some());
+/// A document with a part of an object (`metadata`, `spec`, `data`) is an incomplete manifest, and refused;
+/// so is an unreadable one, since its kind is unknown. In a folder with a kustomization the question does not
+/// arise: the files that it names count.
+fn is_beside_manifests(documents: &[PlacedValue]) -> bool {
+    let has = |document: &PlacedValue, keys: &[&str]| keys.iter().any(|key| document.field(key).is_some());
     documents.iter().all(|document| document.is_mapping() && !has(document, &["metadata", "spec", "data"]))
         && documents.iter().any(|document| !has(document, &["apiVersion", "kind"]))
 }
 
 /// What a base gives.
-enum Base {
+enum BaseObjects {
     /// Objects of files.
-    Plain(Vec<Resource>),
-    /// Objects of a kustomization, whose names are not final where another goes on with them.
+    Plain(Vec<RenderedResource>),
+    /// Objects of a kustomization, whose names are not final where another one includes it.
     Kustomized(Box<Built>),
 }
 
-impl Base {
-    fn finish(self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
+impl BaseObjects {
+    fn finish(self, budget: &RenderBudget) -> Result<Vec<RenderedResource>, RenderError> {
         match self {
             Self::Plain(resources) => Ok(resources),
             Self::Kustomized(built) => (*built).finish(budget),
         }
     }
 
-    fn finished(&self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
+    fn finished(&self, budget: &RenderBudget) -> Result<Vec<RenderedResource>, RenderError> {
         match self {
             Self::Plain(resources) => Ok(resources.clone()),
             Self::Kustomized(built) => built.finished(budget),
@@ -165,14 +165,14 @@ impl Base {
     }
 }
 
-fn finish_all(resources: Vec<Resource>) -> Result<Vec<RenderedObject>, RenderError> {
-    resources.into_iter().map(Resource::finish).collect()
+fn finish_all(resources: Vec<RenderedResource>) -> Result<Vec<RenderedObject>, RenderError> {
+    resources.into_iter().map(RenderedResource::finish).collect()
 }
 
-impl<'a> Cluster<'a> {
+impl<'a> ClusterFolderFiles<'a> {
     fn finish(
         self,
-        objects: Vec<Resource>,
+        objects: Vec<RenderedResource>,
         base: Option<Vec<RenderedObject>>,
     ) -> Result<Rendered, RenderError> {
         refuse_twins(&objects)?;
@@ -187,14 +187,14 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    fn base(&mut self) -> Result<Base, RenderError> {
+    fn base(&mut self) -> Result<BaseObjects, RenderError> {
         let base = &self.folders.base;
         if let Some(entry) = self.builder.loader.kustomization(base)? {
             return self
                 .builder
                 .build_top(base, entry, Accumulated::default())
                 .map(Box::new)
-                .map(Base::Kustomized);
+                .map(BaseObjects::Kustomized);
         }
         let tree = self.builder.loader.tree;
         if tree.entries_in(base).is_empty() {
@@ -205,7 +205,7 @@ impl<'a> Cluster<'a> {
         }
         let resources = self.documents(base)?;
         refuse_twins(&resources)?;
-        Ok(Base::Plain(resources))
+        Ok(BaseObjects::Plain(resources))
     }
 
     /// The overlay's kustomization (or the cluster's own). Where it includes nothing of the base, the
@@ -214,12 +214,12 @@ impl<'a> Cluster<'a> {
         &mut self,
         folder: &RepoPath,
         entry: &TreeEntry,
-        base: Base,
-    ) -> Result<Vec<Resource>, RenderError> {
+        base: BaseObjects,
+    ) -> Result<Vec<RenderedResource>, RenderError> {
         let reached = self.builder.reaches(folder, entry, &self.folders.base)?;
         let first = match reached {
-            Reached::No => base.accumulated(),
-            Reached::Yes => {
+            Inclusion::No => base.accumulated(),
+            Inclusion::Yes => {
                 self.builder.patches.clear();
                 Accumulated::default()
             }
@@ -228,7 +228,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// An overlay without a kustomization: each document patches the object that it names, or joins.
-    fn patched(&mut self, base: Vec<Resource>) -> Result<Vec<Resource>, RenderError> {
+    fn patched(&mut self, base: Vec<RenderedResource>) -> Result<Vec<RenderedResource>, RenderError> {
         let schemas = Schemas::default();
         let budget = &self.builder.loader.budget;
         let mut objects = base;
@@ -247,7 +247,7 @@ impl<'a> Cluster<'a> {
                     used.lost = Some(format!("there is no {} to delete", used.target));
                 }
                 None => match joining(&document.value, &schemas, budget) {
-                    Ok(value) => objects.push(Resource::new(value)?),
+                    Ok(value) => objects.push(RenderedResource::new(value)?),
                     Err(Unapplied::TooLarge(error)) => return Err(error),
                     Err(Unapplied::Misfit(misfit)) => {
                         used.lost = Some(misfit.message);
@@ -261,7 +261,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// Every document of a folder without a kustomization. A folder inside it that has one is built.
-    fn documents(&mut self, folder: &RepoPath) -> Result<Vec<Resource>, RenderError> {
+    fn documents(&mut self, folder: &RepoPath) -> Result<Vec<RenderedResource>, RenderError> {
         let tree: &'a dyn Tree = self.builder.loader.tree;
         let kustomized: Vec<(RepoPath, &TreeEntry)> = tree
             .entries_in(folder)
@@ -297,8 +297,8 @@ impl<'a> Cluster<'a> {
         Ok(resources)
     }
 
-    /// With `base: "."` neither the overlay nor Capstan's own files are part of the base; what an overlay has for what
-    /// lies beside base is no part of it.
+    /// With `base: "."` neither the overlay nor Capstan's own files are part of the base; the overlay's
+    /// folders for folders beside base are not part of it.
     fn is_foreign(&self, path: &RepoPath, folder: &RepoPath) -> bool {
         let overlay = &self.folders.overlay;
         let in_overlay =
@@ -310,7 +310,10 @@ impl<'a> Cluster<'a> {
 
 /// The object that an overlay's document names, whatever the API version. A document without a
 /// namespace means the one object of its kind and name.
-fn target_of(identity: &Identity<'_>, objects: &[Resource]) -> Result<Option<usize>, RenderError> {
+fn target_of(
+    identity: &ResourceIdentity<'_>,
+    objects: &[RenderedResource],
+) -> Result<Option<usize>, RenderError> {
     let wanted = identity.object_id();
     let mut alike = Vec::new();
     for (index, object) in objects.iter().enumerate() {
@@ -333,18 +336,22 @@ fn target_of(identity: &Identity<'_>, objects: &[Resource]) -> Result<Option<usi
 }
 
 /// A document that finds no object and becomes one.
-fn joining(document: &Placed, schemas: &Schemas, budget: &Budget) -> Result<Placed, Unapplied> {
+fn joining(
+    document: &PlacedValue,
+    schemas: &Schemas,
+    budget: &RenderBudget,
+) -> Result<PlacedValue, Unapplied> {
     losses::refuse(None, document, schemas, budget)?;
     strategic::as_object(document, schemas, budget)
 }
 
 fn patch(
-    objects: &mut Vec<Resource>,
+    objects: &mut Vec<RenderedResource>,
     index: usize,
-    document: &Resource,
+    document: &RenderedResource,
     used: &mut PatchUse,
     schemas: &Schemas,
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     let Some(object) = objects.get_mut(index) else { return Ok(()) };
     let id = object.identity()?.object_id();
@@ -353,11 +360,11 @@ fn patch(
     let merged = losses::refuse(Some(&object.value), &patch, schemas, budget)
         .and_then(|()| strategic::apply(&mut value, &patch, schemas, budget));
     match merged {
-        Ok(Outcome::Kept) => {
+        Ok(PatchOutcome::Kept) => {
             object.value = value;
             used.matched.push(id);
         }
-        Ok(Outcome::Deleted) => {
+        Ok(PatchOutcome::Deleted) => {
             objects.remove(index);
             used.matched.push(id);
         }
@@ -371,7 +378,7 @@ fn patch(
 }
 
 /// A patch keeps its hands off what makes the object the same object.
-fn without_identity(patch: &Placed) -> Placed {
+fn without_identity(patch: &PlacedValue) -> PlacedValue {
     let mut patch = patch.clone();
     patch.remove("apiVersion");
     patch.remove("kind");

@@ -20,7 +20,7 @@ const POSIX: [&str; 14] = [
 
 /// An expression of Go's in this engine's spelling; why Go takes it for none.
 pub(super) fn spelled(text: &str) -> Result<String, String> {
-    let mut reader = Reader { rest: text, out: String::with_capacity(text.len() + 8), end: 0 };
+    let mut reader = ExpressionReader { rest: text, out: String::with_capacity(text.len() + 8), end: 0 };
     reader.alternatives(0)?;
     match reader.rest {
         "" => Ok(reader.out),
@@ -28,16 +28,16 @@ pub(super) fn spelled(text: &str) -> Result<String, String> {
     }
 }
 
-struct Reader<'t> {
+struct ExpressionReader<'t> {
     rest: &'t str,
     out: String,
-    /// Where the item ends that stands last: flags may follow, which are nothing to be repeated.
+    /// The end of the last item: flags may follow, which cannot be repeated.
     end: usize,
 }
 
-/// What stands last in a sequence.
+/// The last item of a sequence.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum SequenceEnd {
     /// Nothing that could be repeated.
     Nothing,
     /// Something whose repetitions count to this.
@@ -46,7 +46,7 @@ enum Last {
     Repeated(u64),
 }
 
-impl<'t> Reader<'t> {
+impl<'t> ExpressionReader<'t> {
     fn next(&mut self) -> Option<char> {
         let letter = self.rest.chars().next()?;
         self.rest = &self.rest[letter.len_utf8()..];
@@ -64,11 +64,11 @@ impl<'t> Reader<'t> {
         if depth > DEEPEST {
             return Err("groups are nested too deep".to_owned());
         }
-        let (mut last, mut most) = (Last::Nothing, 1);
+        let (mut last, mut most) = (SequenceEnd::Nothing, 1);
         while !self.rest.is_empty() && !self.rest.starts_with(')') {
             if self.skip("|") {
                 self.out.push('|');
-                last = Last::Nothing;
+                last = SequenceEnd::Nothing;
                 continue;
             }
             match self.piece(last, depth)? {
@@ -76,18 +76,18 @@ impl<'t> Reader<'t> {
                     last = next;
                     self.end = self.out.len();
                 }
-                None if matches!(last, Last::Repeated(_)) => last = Last::Item(most),
+                None if matches!(last, SequenceEnd::Repeated(_)) => last = SequenceEnd::Item(most),
                 None => {}
             }
-            if let Last::Item(times) | Last::Repeated(times) = last {
+            if let SequenceEnd::Item(times) | SequenceEnd::Repeated(times) = last {
                 most = most.max(times);
             }
         }
         Ok(most)
     }
 
-    /// What stands there next; `None` for flags, which are nothing to be repeated.
-    fn piece(&mut self, last: Last, depth: usize) -> Result<Option<Last>, String> {
+    /// The next item; `None` for flags, which cannot be repeated.
+    fn piece(&mut self, last: SequenceEnd, depth: usize) -> Result<Option<SequenceEnd>, String> {
         let before = self.rest;
         match self.next() {
             Some('(') => return self.group(depth),
@@ -105,22 +105,22 @@ impl<'t> Reader<'t> {
             Some(letter) => self.literal(letter),
             None => return Ok(None),
         }
-        Ok(Some(Last::Item(1)))
+        Ok(Some(SequenceEnd::Item(1)))
     }
 
-    /// A repetition, which is read already, of what stands last.
+    /// A repetition, which is read already, of the last item.
     fn repeat(
         &mut self,
-        last: Last,
+        last: SequenceEnd,
         before: &str,
         operator: &str,
         bounds: Option<(u64, Option<u64>)>,
-    ) -> Result<Last, String> {
+    ) -> Result<SequenceEnd, String> {
         let wrong = |why: &str| Err(format!("{why} at `{before}`"));
         let inner = match last {
-            Last::Nothing => return wrong("there is nothing to repeat"),
-            Last::Repeated(_) => return wrong("a repetition cannot be repeated"),
-            Last::Item(times) => times,
+            SequenceEnd::Nothing => return wrong("there is nothing to repeat"),
+            SequenceEnd::Repeated(_) => return wrong("a repetition cannot be repeated"),
+            SequenceEnd::Item(times) => times,
         };
         let mut times = inner;
         if let Some((low, high)) = bounds {
@@ -134,11 +134,11 @@ impl<'t> Reader<'t> {
         }
         let lazy = if self.skip("?") { "?" } else { "" };
         self.out.insert_str(self.end, &format!("{operator}{lazy}"));
-        Ok(Last::Repeated(times))
+        Ok(SequenceEnd::Repeated(times))
     }
 
     /// A group whose parenthesis is read; `None` for flags, which change how the rest is read.
-    fn group(&mut self, depth: usize) -> Result<Option<Last>, String> {
+    fn group(&mut self, depth: usize) -> Result<Option<SequenceEnd>, String> {
         let before = self.rest;
         if !self.skip("?") {
             self.out.push_str("(?:");
@@ -175,13 +175,13 @@ impl<'t> Reader<'t> {
         Err(format!("Go does not know the group `({before}`"))
     }
 
-    fn close(&mut self, depth: usize) -> Result<Option<Last>, String> {
+    fn close(&mut self, depth: usize) -> Result<Option<SequenceEnd>, String> {
         let times = self.alternatives(depth + 1)?;
         if !self.skip(")") {
             return Err("a parenthesis is not closed".to_owned());
         }
         self.out.push(')');
-        Ok(Some(Last::Item(times)))
+        Ok(Some(SequenceEnd::Item(times)))
     }
 
     fn literal(&mut self, letter: char) {
@@ -257,7 +257,7 @@ impl<'t> Reader<'t> {
         Ok(true)
     }
 
-    /// The letter that an escape stands for, whose backslash is read.
+    /// The letter of an escape whose backslash is read.
     fn escaped_letter(&mut self) -> Result<char, String> {
         let rest = self.rest;
         let unknown =
@@ -354,7 +354,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// `{2}`, `{2,}` or `{2,4}`: how long it is, and its bounds. What is none is a brace like any other letter.
+/// `{2}`, `{2,}` or `{2,4}`: its length, and its bounds. Any other brace is a letter.
 fn bounds(text: &str) -> Option<(usize, u64, Option<u64>)> {
     let (inside, _) = text.strip_prefix('{')?.split_once('}')?;
     // Go reads no number with a leading zero here, and takes one that is too large for one that is too large.

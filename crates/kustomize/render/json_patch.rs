@@ -1,22 +1,23 @@
 //! JSON patches (RFC 6902) on values that remember their places, as kustomize applies them.
 //!
-//! Its library (<https://github.com/evanphx/json-patch/tree/v4.13.0>) is more generous than the RFC: a mapping has
-//! every key, with null where nothing stands, so that `replace` adds, `test` finds null and `copy` takes it; `add` and
-//! `replace` without a value bring null; a negative index counts from the end; and of a pointer that does not begin with
-//! `/` the first part is ignored. It has no `add`, `move` or `copy` of the whole object.
+//! Its library (<https://github.com/evanphx/json-patch/tree/v4.13.0>) is more generous than the RFC: a
+//! mapping has every key, with null for a missing one, so that `replace` adds, `test` finds null and `copy`
+//! takes it; `add` and `replace` without a value bring null; a negative index counts from the end; and of a
+//! pointer that does not begin with `/` the first part is ignored. It has no `add`, `move` or `copy` of the
+//! whole object.
 
 use std::sync::Arc;
 
-use super::budget::{Budget, Size, refuse_deeper};
+use super::budget::{RenderBudget, ValueSize, refuse_deeper};
 use super::error::RenderError;
-use super::placed::{Content, Placed, Source, SourceOffset};
-use super::walked::{Misfit, Unapplied};
+use super::placed::{PlacedContent, PlacedValue, RenderSource, SourceOffset};
+use super::walked::{PatchMisfit, Unapplied};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::YamlFile;
 
 /// One operation.
 #[derive(Debug, Clone)]
-pub(super) struct Operation {
+pub(super) struct PatchOperation {
     action: Action,
     /// The operation's own value, for its place.
     place: SourceOffset,
@@ -24,12 +25,12 @@ pub(super) struct Operation {
 
 #[derive(Debug, Clone)]
 enum Action {
-    Add(Pointer, Placed),
+    Add(Pointer, PlacedValue),
     Remove(Pointer),
-    Replace(Pointer, Placed),
+    Replace(Pointer, PlacedValue),
     Move(Pointer, Pointer),
     Copy(Pointer, Pointer),
-    Test(Pointer, Placed),
+    Test(Pointer, PlacedValue),
 }
 
 /// A JSON Pointer: its text, and its parts with escapes resolved.
@@ -40,11 +41,11 @@ struct Pointer {
 }
 
 /// Reads the operations of a patch.
-pub(super) fn parse(patch: &Placed) -> Result<Vec<Operation>, RenderError> {
+pub(super) fn parse(patch: &PlacedValue) -> Result<Vec<PatchOperation>, RenderError> {
     patch.items().iter().map(parse_operation).collect()
 }
 
-fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
+fn parse_operation(item: &PlacedValue) -> Result<PatchOperation, RenderError> {
     let wants = |what: &str| {
         RenderError::malformed(&item.place, format!("this operation of a JSON patch has no `{what}`: add it"))
     };
@@ -60,7 +61,7 @@ fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
         Ok(Pointer { text: text.to_owned(), parts: parts.collect() })
     };
     let value = || {
-        let null = || Placed::from_value(&serde_json::Value::Null, &item.place);
+        let null = || PlacedValue::from_value(&serde_json::Value::Null, &item.place);
         item.field("value").cloned().unwrap_or_else(null)
     };
     let op = item.field("op").ok_or_else(|| wants("op"))?;
@@ -80,70 +81,74 @@ fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
             ));
         }
     };
-    Ok(Operation { action, place: item.place.clone() })
+    Ok(PatchOperation { action, place: item.place.clone() })
 }
 
 /// Applies all operations in order. On an error the object may be half patched: patch a copy.
-pub(super) fn apply(object: &mut Placed, operations: &[Operation], budget: &Budget) -> Result<(), Unapplied> {
+pub(super) fn apply(
+    object: &mut PlacedValue,
+    operations: &[PatchOperation],
+    budget: &RenderBudget,
+) -> Result<(), Unapplied> {
     operations.iter().try_for_each(|operation| {
-        Step { place: &operation.place, budget }.apply(object, &operation.action).map_err(|refused| {
+        PatchStep { place: &operation.place, budget }.apply(object, &operation.action).map_err(|refused| {
             match refused {
-                Refused::Misfit(message) => Misfit::new(&operation.place, message).into(),
-                Refused::TooLarge(error) => error.into(),
+                RefusedOperation::Misfit(message) => PatchMisfit::new(&operation.place, message).into(),
+                RefusedOperation::TooLarge(error) => error.into(),
             }
         })
     })
 }
 
 /// Why an operation cannot be done.
-enum Refused {
+enum RefusedOperation {
     Misfit(String),
     TooLarge(RenderError),
 }
 
-impl From<String> for Refused {
+impl From<String> for RefusedOperation {
     fn from(message: String) -> Self {
         Self::Misfit(message)
     }
 }
 
-impl From<RenderError> for Refused {
+impl From<RenderError> for RefusedOperation {
     fn from(error: RenderError) -> Self {
         Self::TooLarge(error)
     }
 }
 
 /// One operation as it is done to one object: what it adds is charged before it is there.
-struct Step<'s> {
+struct PatchStep<'s> {
     place: &'s SourceOffset,
-    budget: &'s Budget,
+    budget: &'s RenderBudget,
 }
 
-impl Step<'_> {
-    fn apply(&self, object: &mut Placed, action: &Action) -> Result<(), Refused> {
+impl PatchStep<'_> {
+    fn apply(&self, object: &mut PlacedValue, action: &Action) -> Result<(), RefusedOperation> {
         match action {
             Action::Add(path, value) => {
-                self.charge(Size::of(value), path)?;
+                self.charge(ValueSize::of(value), path)?;
                 self.add(object, path, value.clone())
             }
             Action::Remove(path) => self.remove(object, path).map(drop),
             Action::Replace(path, value) => {
-                self.charge(Size::of(value), path)?;
+                self.charge(ValueSize::of(value), path)?;
                 self.replace(object, path, value.clone())
             }
             Action::Move(from, path) => {
                 let value = self.remove(object, from)?;
                 if path.parts.len() > from.parts.len() {
-                    let size = Size::of(&value);
+                    let size = ValueSize::of(&value);
                     self.budget.steps(size.values, self.place)?;
                     refuse_deeper(path.parts.len() + size.height, self.place)?;
                 }
                 self.add(object, path, value)
             }
             Action::Copy(from, path) => {
-                let null = Placed::from_value(&serde_json::Value::Null, self.place);
+                let null = PlacedValue::from_value(&serde_json::Value::Null, self.place);
                 let value = self.find(object, from)?.unwrap_or(&null);
-                self.charge(Size::of(value), path)?;
+                self.charge(ValueSize::of(value), path)?;
                 let value = value.clone();
                 self.add(object, path, value)
             }
@@ -167,49 +172,58 @@ impl Step<'_> {
     }
 
     /// For a value that comes to stand at a path, and its key there.
-    fn charge(&self, size: Size, path: &Pointer) -> Result<(), RenderError> {
+    fn charge(&self, size: ValueSize, path: &Pointer) -> Result<(), RenderError> {
         refuse_deeper(path.parts.len() + size.height, self.place)?;
         let key = path.parts.last().map_or(0, String::len);
-        self.budget.size(Size { bytes: size.bytes + key, ..size }, self.place)
+        self.budget.size(ValueSize { bytes: size.bytes + key, ..size }, self.place)
     }
 
-    /// The mapping or sequence that the last part of a path lies in, and that part.
+    /// The mapping or sequence around the last part of a path, and that part.
     fn container<'a, 'p>(
         &self,
-        object: &'a mut Placed,
+        object: &'a mut PlacedValue,
         path: &'p Pointer,
-    ) -> Result<(&'a mut Placed, &'p str), Refused> {
+    ) -> Result<(&'a mut PlacedValue, &'p str), RefusedOperation> {
         let nothing = || format!("the object has no parent for `{}`", path.text);
         let (last, way) = path.parts.split_last().ok_or_else(nothing)?;
         let mut value = object;
         for part in way {
             let next = match &mut value.content {
-                Content::Mapping(entries) => {
+                PlacedContent::Mapping(entries) => {
                     self.budget.steps(entries.len(), self.place)?;
                     entries.iter_mut().find(|(key, _)| key == part).map(|(_, value)| value)
                 }
-                Content::Sequence(items) => index(part, items.len()).and_then(|at| items.get_mut(at)),
-                Content::Scalar(_) => None,
+                PlacedContent::Sequence(items) => index(part, items.len()).and_then(|at| items.get_mut(at)),
+                PlacedContent::Scalar(_) => None,
             };
             value = next.ok_or_else(nothing)?;
         }
-        if matches!(value.content, Content::Scalar(_)) {
+        if matches!(value.content, PlacedContent::Scalar(_)) {
             return Err(nothing().into());
         }
         self.budget.steps(width(value), self.place)?;
         Ok((value, last))
     }
 
-    /// What stands at a path: of a mapping perhaps nothing, of a list some item.
-    fn find<'a>(&self, object: &'a mut Placed, path: &Pointer) -> Result<Option<&'a Placed>, Refused> {
+    /// The value at a path: it may be missing in a mapping, but not in a list.
+    fn find<'a>(
+        &self,
+        object: &'a mut PlacedValue,
+        path: &Pointer,
+    ) -> Result<Option<&'a PlacedValue>, RefusedOperation> {
         let (parent, last) = self.container(object, path)?;
         match &parent.content {
-            Content::Sequence(items) => Ok(items.get(item(last, items.len(), path)?)),
+            PlacedContent::Sequence(items) => Ok(items.get(item(last, items.len(), path)?)),
             _ => Ok(parent.field(last)),
         }
     }
 
-    fn replace(&self, object: &mut Placed, path: &Pointer, value: Placed) -> Result<(), Refused> {
+    fn replace(
+        &self,
+        object: &mut PlacedValue,
+        path: &Pointer,
+        value: PlacedValue,
+    ) -> Result<(), RefusedOperation> {
         if path.text.is_empty() {
             if !value.is_mapping() {
                 return Err("the whole object can only be replaced by a mapping".to_owned().into());
@@ -219,7 +233,7 @@ impl Step<'_> {
         }
         let (parent, last) = self.container(object, path)?;
         match &mut parent.content {
-            Content::Sequence(items) => {
+            PlacedContent::Sequence(items) => {
                 let at = item(last, items.len(), path)?;
                 if let Some(old) = items.get_mut(at) {
                     *old = value;
@@ -230,10 +244,15 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn add(&self, object: &mut Placed, path: &Pointer, value: Placed) -> Result<(), Refused> {
+    fn add(
+        &self,
+        object: &mut PlacedValue,
+        path: &Pointer,
+        value: PlacedValue,
+    ) -> Result<(), RefusedOperation> {
         let (parent, last) = self.container(object, path)?;
         match &mut parent.content {
-            Content::Sequence(items) => {
+            PlacedContent::Sequence(items) => {
                 // The place behind the last item counts too.
                 let places = items.len() + 1;
                 let at = if last == "-" { items.len() } else { item(last, places, path)? };
@@ -244,10 +263,10 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn remove(&self, object: &mut Placed, path: &Pointer) -> Result<Placed, Refused> {
+    fn remove(&self, object: &mut PlacedValue, path: &Pointer) -> Result<PlacedValue, RefusedOperation> {
         let (parent, last) = self.container(object, path)?;
         match &mut parent.content {
-            Content::Sequence(items) => {
+            PlacedContent::Sequence(items) => {
                 let at = item(last, items.len(), path)?;
                 Ok(items.remove(at))
             }
@@ -259,12 +278,12 @@ impl Step<'_> {
 }
 
 /// How many entries or items are looked through, or moved.
-fn width(value: &Placed) -> usize {
+fn width(value: &PlacedValue) -> usize {
     value.entries().len() + value.items().len()
 }
 
 /// The item of a list of that length which a path ends with.
-fn item(part: &str, length: usize, path: &Pointer) -> Result<usize, Refused> {
+fn item(part: &str, length: usize, path: &Pointer) -> Result<usize, RefusedOperation> {
     index(part, length).ok_or_else(|| format!("`{}` is not an item of the list", path.text).into())
 }
 
@@ -284,10 +303,10 @@ pub fn apply_json_patch(
     patch: &serde_json::Value,
 ) -> Result<serde_json::Value, String> {
     let file = YamlFile::read("").map_err(|error| error.to_string())?;
-    let nowhere = SourceOffset::new(Arc::new(Source::new(RepoPath::root(), file)), 0);
-    let operations = parse(&Placed::from_value(patch, &nowhere)).map_err(|error| error.to_string())?;
-    let mut patched = Placed::from_value(value, &nowhere);
-    match apply(&mut patched, &operations, &Budget::default()) {
+    let nowhere = SourceOffset::new(Arc::new(RenderSource::new(RepoPath::root(), file)), 0);
+    let operations = parse(&PlacedValue::from_value(patch, &nowhere)).map_err(|error| error.to_string())?;
+    let mut patched = PlacedValue::from_value(value, &nowhere);
+    match apply(&mut patched, &operations, &RenderBudget::default()) {
         Ok(()) => Ok(patched.to_value()),
         Err(Unapplied::Misfit(misfit)) => Err(misfit.message),
         Err(Unapplied::TooLarge(error)) => Err(error.to_string()),

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::error::RenderError;
-use super::placed::{Content, Placed};
+use super::placed::{PlacedContent, PlacedValue};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Entry, Node};
 
@@ -36,9 +36,12 @@ pub fn kustomization_field<'n>(root: &'n Node, field: &str) -> Option<&'n Entry>
     root.as_mapping()?.iter().find(|entry| is_field(&entry.key, field))
 }
 
-/// A mapping with its fields in kustomize's own spelling. What is none of them stays, to be refused by whoever
-/// knows what to say.
-pub(super) fn spelled<'a>(entry: &'a Placed, fields: &[&str]) -> Result<Cow<'a, Placed>, RenderError> {
+/// A mapping with its fields in kustomize's own spelling. Unknown fields stay, and the caller refuses them in
+/// its own words.
+pub(super) fn spelled<'a>(
+    entry: &'a PlacedValue,
+    fields: &[&str],
+) -> Result<Cow<'a, PlacedValue>, RenderError> {
     let meant = |key: &str| {
         let other = fields.iter().find(|field| is_field(key, field));
         other.filter(|_| !fields.contains(&key)).map(|field| (*field).to_owned())
@@ -47,7 +50,7 @@ pub(super) fn spelled<'a>(entry: &'a Placed, fields: &[&str]) -> Result<Cow<'a, 
         return Ok(Cow::Borrowed(entry));
     }
     let mut entry = entry.clone();
-    if let Content::Mapping(entries) = &mut entry.content {
+    if let PlacedContent::Mapping(entries) = &mut entry.content {
         for at in 0..entries.len() {
             let Some((key, value)) = entries.get(at) else { continue };
             let Some(field) = meant(key) else { continue };
@@ -71,10 +74,10 @@ pub(super) fn spelled<'a>(entry: &'a Placed, fields: &[&str]) -> Result<Cow<'a, 
 
 /// [`spelled`], of what has these fields and no others.
 pub(super) fn fields_of<'a>(
-    entry: &'a Placed,
+    entry: &'a PlacedValue,
     what: &str,
     fields: &[&str],
-) -> Result<Cow<'a, Placed>, RenderError> {
+) -> Result<Cow<'a, PlacedValue>, RenderError> {
     if !entry.is_mapping() && !entry.is_null() {
         return Err(RenderError::malformed(&entry.place, format!("{what} is a mapping of fields")));
     }

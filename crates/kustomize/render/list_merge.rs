@@ -1,6 +1,6 @@
-//! How the items of two lists are told apart where kustomize merges them.
+//! The keys of items in lists that kustomize merges.
 
-/// By what the items of a list are told apart.
+/// The keys of a list's items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ListMerge {
     /// By these fields.

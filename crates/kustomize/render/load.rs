@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::budget::{Budget, Size};
+use super::budget::{RenderBudget, ValueSize};
 use super::dialect::Dialect;
 use super::error::RenderError;
 use super::keys::KUSTOMIZATION_NAMES;
-use super::placed::{Content, Placed, Source, SourceOffset};
-use super::resource::Resource;
+use super::placed::{PlacedContent, PlacedValue, RenderSource, SourceOffset};
+use super::resource::RenderedResource;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
 use capstan_yaml::{Node, NodeKind, YamlError, YamlFile};
 
@@ -20,34 +20,34 @@ const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 const UNNAMED: &str =
     "its name has a backslash or is not UTF-8 (shown as `%5C`), so nothing can name it: rename it";
 
-/// Steps of reading one byte of a text: every byte is looked at several times.
+/// Steps of reading one byte of a text: every byte is read several times.
 const READING: usize = 8;
 
-/// Files, read once each way: by content, where it stands, and whose words it is read in.
-type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
+/// Files, read once each way: by content, path and dialect.
+type LoadedFiles = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
 
 /// A file's documents, the empty ones left out.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) start: SourceOffset,
-    pub(super) documents: Vec<Placed>,
-    size: Size,
+    pub(super) documents: Vec<PlacedValue>,
+    size: ValueSize,
     /// Of the file's text.
     bytes: usize,
-    /// A key that stands twice in a mapping of it.
+    /// A duplicate key in a mapping of it.
     twice: Option<RenderError>,
 }
 
-/// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
-/// parses only what changed. For trees whose blob ids are Git's own.
+/// Files parsed before, by the id of their content: rendering a cluster before and after a change parses only
+/// the changed files. For trees whose blob ids are Git's own.
 #[derive(Debug, Default)]
 pub struct ParsedFiles {
     parsed: RefCell<HashMap<BlobId, YamlFile>>,
-    loaded: RefCell<Known>,
+    loaded: RefCell<LoadedFiles>,
 }
 
 impl ParsedFiles {
-    /// Keeps a file that somebody else parsed.
+    /// Keeps a file that was parsed elsewhere.
     pub fn insert(&self, blob: BlobId, file: YamlFile) {
         self.parsed.borrow_mut().insert(blob, file);
     }
@@ -65,7 +65,7 @@ impl ParsedFiles {
 /// Reads files of one snapshot, each at most once, for one render.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a dyn Tree,
-    pub(super) budget: Budget,
+    pub(super) budget: RenderBudget,
     parsed: &'a ParsedFiles,
     /// Files that were paid for.
     paid: RefCell<HashSet<BlobId>>,
@@ -73,7 +73,7 @@ pub(super) struct Loader<'a> {
 
 impl<'a> Loader<'a> {
     pub(super) fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
-        Self { tree, budget: Budget::default(), parsed, paid: RefCell::default() }
+        Self { tree, budget: RenderBudget::default(), parsed, paid: RefCell::default() }
     }
 
     /// The documents of a file that the snapshot has. They cost each time what they hold.
@@ -98,29 +98,29 @@ impl<'a> Loader<'a> {
             }
         };
         let file = dialect.with_keys(file).map_err(|error| no_yaml(entry, error))?;
-        let source = Arc::new(Source::new(entry.path.clone(), file.clone()));
+        let source = Arc::new(RenderSource::new(entry.path.clone(), file.clone()));
         let twice = refuse_twice(&file, &source).err();
-        let documents: Vec<Placed> = file
+        let documents: Vec<PlacedValue> = file
             .documents()
             .iter()
             .map(|document| place_node(&document.root, &source, dialect))
             .filter(|document| !document.is_null())
             .collect();
-        let (size, bytes) = (Size::of_all(&documents), file.text().len());
+        let (size, bytes) = (ValueSize::of_all(&documents), file.text().len());
         let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents, size, bytes, twice });
         self.budget.size(size, &loaded.start)?;
         self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
     }
 
-    /// The documents of a file that kustomize reads: a key that stands twice stops it in objects, and elsewhere one
-    /// of the two is dropped without a word.
+    /// The documents of a file that kustomize reads: a duplicate key stops it in objects, and elsewhere one
+    /// of the two is dropped silently.
     pub(super) fn read_named(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
         let loaded = self.read(entry, dialect)?;
         loaded.twice.clone().map_or(Ok(loaded), Err)
     }
 
-    /// Charges the reading of a file before it is done, once a render, and whoever did it for another render.
+    /// Charges the reading of a file in advance, once a render, even if another render did it already.
     fn reading(&self, entry: &TreeEntry, bytes: usize) -> Result<(), RenderError> {
         if self.paid.borrow_mut().insert(entry.blob.clone()) {
             self.budget.pairs(bytes, READING, &entry.path)?;
@@ -145,7 +145,7 @@ impl<'a> Loader<'a> {
 
     /// The objects of a file as `kubectl apply` would take them: lists taken apart, local configuration
     /// left out.
-    pub(super) fn objects(&self, loaded: &Loaded) -> Result<Vec<Resource>, RenderError> {
+    pub(super) fn objects(&self, loaded: &Loaded) -> Result<Vec<RenderedResource>, RenderError> {
         let mut objects = Vec::new();
         for document in &loaded.documents {
             expand_applied(document, &mut objects)?;
@@ -155,7 +155,7 @@ impl<'a> Loader<'a> {
     }
 
     /// The objects of a file as kustomize takes them.
-    pub(super) fn kustomize_objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
+    pub(super) fn kustomize_objects(&self, entry: &TreeEntry) -> Result<Vec<RenderedResource>, RenderError> {
         let loaded = self.read_named(entry, Dialect::Kustomize)?;
         let objects = expand(&loaded.documents)?;
         self.budget.objects(objects.len(), &loaded.start)?;
@@ -193,7 +193,7 @@ fn no_yaml(entry: &TreeEntry, error: YamlError) -> RenderError {
     RenderError::no_yaml(&entry.path, error.position, message)
 }
 
-fn refuse_twice(file: &YamlFile, source: &Arc<Source>) -> Result<(), RenderError> {
+fn refuse_twice(file: &YamlFile, source: &Arc<RenderSource>) -> Result<(), RenderError> {
     let Some(twice) = file.documents().iter().find_map(|document| document.duplicate_key.as_ref()) else {
         return Ok(());
     };
@@ -206,24 +206,24 @@ fn refuse_twice(file: &YamlFile, source: &Arc<Source>) -> Result<(), RenderError
     Err(RenderError::malformed(&at(twice.offset), message))
 }
 
-/// The documents of YAML that stands inside a file as a string; `None` where it is no YAML.
+/// The documents of YAML inside a string of a file; `None` where it is not YAML.
 pub(super) fn read_if_yaml(
     text: &str,
     place: &SourceOffset,
     dialect: Dialect,
-    budget: &Budget,
-) -> Result<Option<Vec<Placed>>, RenderError> {
+    budget: &RenderBudget,
+) -> Result<Option<Vec<PlacedValue>>, RenderError> {
     budget.pairs(text.len(), READING, place)?;
     YamlFile::read(text).ok().map(|file| place_inline(&file, place, dialect, budget)).transpose()
 }
 
-/// The documents of YAML that stands inside a file as a string.
+/// The documents of YAML inside a string of a file.
 pub(super) fn read_inline(
     text: &str,
     place: &SourceOffset,
     dialect: Dialect,
-    budget: &Budget,
-) -> Result<Vec<Placed>, RenderError> {
+    budget: &RenderBudget,
+) -> Result<Vec<PlacedValue>, RenderError> {
     budget.pairs(text.len(), READING, place)?;
     let file = YamlFile::read(text).map_err(|error| no_inner_yaml(place, &error))?;
     place_inline(&file, place, dialect, budget)
@@ -237,75 +237,75 @@ fn place_inline(
     file: &YamlFile,
     place: &SourceOffset,
     dialect: Dialect,
-    budget: &Budget,
-) -> Result<Vec<Placed>, RenderError> {
+    budget: &RenderBudget,
+) -> Result<Vec<PlacedValue>, RenderError> {
     let file = dialect.with_keys(file.clone()).map_err(|error| no_inner_yaml(place, &error))?;
-    let source = Arc::new(Source::inside(place, file.clone()));
+    let source = Arc::new(RenderSource::inside(place, file.clone()));
     refuse_twice(&file, &source)?;
     let documents = file.documents().iter().map(|document| place_node(&document.root, &source, dialect));
-    let documents: Vec<Placed> = documents.filter(|value| !value.is_null()).collect();
-    budget.size(Size::of_all(&documents), place)?;
+    let documents: Vec<PlacedValue> = documents.filter(|value| !value.is_null()).collect();
+    budget.size(ValueSize::of_all(&documents), place)?;
     Ok(documents)
 }
 
 /// The documents of a file as Kubernetes reads them, with the place of every value; empty ones are left out.
-pub fn placed_documents(path: &RepoPath, file: &YamlFile) -> Vec<Placed> {
-    let source = Arc::new(Source::new(path.clone(), file.clone()));
+pub fn placed_documents(path: &RepoPath, file: &YamlFile) -> Vec<PlacedValue> {
+    let source = Arc::new(RenderSource::new(path.clone(), file.clone()));
     let documents =
         file.documents().iter().map(|document| place_node(&document.root, &source, Dialect::Kubernetes));
     documents.filter(|value| !value.is_null()).collect()
 }
 
-fn place_node(node: &Node, source: &Arc<Source>, dialect: Dialect) -> Placed {
+fn place_node(node: &Node, source: &Arc<RenderSource>, dialect: Dialect) -> PlacedValue {
     let content = match &node.kind {
-        NodeKind::Scalar(scalar) => Content::Scalar(dialect.read(scalar)),
-        NodeKind::Mapping(entries) => Content::Mapping(
+        NodeKind::Scalar(scalar) => PlacedContent::Scalar(dialect.read(scalar)),
+        NodeKind::Mapping(entries) => PlacedContent::Mapping(
             entries
                 .iter()
                 .map(|entry| (entry.key.clone(), place_node(&entry.value, source, dialect)))
                 .collect(),
         ),
         NodeKind::Sequence(items) => {
-            Content::Sequence(items.iter().map(|item| place_node(item, source, dialect)).collect())
+            PlacedContent::Sequence(items.iter().map(|item| place_node(item, source, dialect)).collect())
         }
     };
-    Placed { place: SourceOffset::new(Arc::clone(source), node.span.start), content }
+    PlacedValue { place: SourceOffset::new(Arc::clone(source), node.span.start), content }
 }
 
 /// Takes lists apart (`kind: List`, `ConfigMapList`), passes over local configuration.
-fn expand_applied(document: &Placed, objects: &mut Vec<Resource>) -> Result<(), RenderError> {
+fn expand_applied(document: &PlacedValue, objects: &mut Vec<RenderedResource>) -> Result<(), RenderError> {
     match items_of(document) {
         Some(items) => items.iter().try_for_each(|item| expand_applied(item, objects)),
         None if is_local(document) => Ok(()),
         None => {
-            objects.push(Resource::new(document.clone())?);
+            objects.push(RenderedResource::new(document.clone())?);
             Ok(())
         }
     }
 }
 
 /// The items of a list of objects.
-fn items_of(document: &Placed) -> Option<&[Placed]> {
+fn items_of(document: &PlacedValue) -> Option<&[PlacedValue]> {
     let is_list = document.at(&["kind"]).is_some_and(|kind| kind.written().ends_with("List"));
     match &document.field("items").filter(|_| is_list)?.content {
-        Content::Sequence(items) => Some(items),
-        Content::Scalar(scalar) if scalar.value().is_null() => Some(&[]),
+        PlacedContent::Sequence(items) => Some(items),
+        PlacedContent::Scalar(scalar) if scalar.value().is_null() => Some(&[]),
         _ => None,
     }
 }
 
 /// The items of a list of objects, without the list.
-fn items_taken(mut list: Placed) -> Vec<Placed> {
+fn items_taken(mut list: PlacedValue) -> Vec<PlacedValue> {
     match list.remove("items").map(|items| items.content) {
-        Some(Content::Sequence(items)) => items,
+        Some(PlacedContent::Sequence(items)) => items,
         _ => Vec::new(),
     }
 }
 
 /// Objects as kustomize takes them from documents: it wants a kind and a name, and puts the items of lists
 /// behind everything else.
-pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError> {
-    let mut waiting: std::collections::VecDeque<Placed> = documents.iter().cloned().collect();
+pub(super) fn expand(documents: &[PlacedValue]) -> Result<Vec<RenderedResource>, RenderError> {
+    let mut waiting: std::collections::VecDeque<PlacedValue> = documents.iter().cloned().collect();
     let mut objects = Vec::new();
     let mut is_first = true;
     while let Some(document) = waiting.pop_front() {
@@ -322,7 +322,7 @@ pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError>
                     .is_some_and(|kind| matches!(&*kind.written(), "List" | "ResourceList"));
             let mut items = items_taken(document);
             if !is_opened {
-                items.iter_mut().for_each(Placed::settle);
+                items.iter_mut().for_each(PlacedValue::settle);
             }
             waiting.extend(items);
             continue;
@@ -331,15 +331,15 @@ pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError>
             .into_iter()
             .find(|keys| document.at(keys).is_none_or(|value| value.is_null() || value.written().is_empty()));
         match missing {
-            None => objects.push(Resource::unnamed(document)),
+            None => objects.push(RenderedResource::unnamed(document)),
             // The words of the strict reading.
-            Some(_) => drop(Resource::new(document.clone())?),
+            Some(_) => drop(RenderedResource::new(document.clone())?),
         }
     }
     Ok(objects)
 }
 
 /// Whether an object says that it is for tools alone.
-pub(super) fn is_local(document: &Placed) -> bool {
+pub(super) fn is_local(document: &PlacedValue) -> bool {
     document.at(&["metadata", "annotations", LOCAL_CONFIG]).is_some_and(|value| value.written() != "false")
 }

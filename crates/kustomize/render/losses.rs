@@ -1,25 +1,25 @@
 //! What kustomize would lose, or leave standing, of a strategic merge patch.
 //!
-//! Overlay files without a kustomization are read by nobody but Capstan: there such a patch is told
-//! instead of imitated.
+//! Only Capstan reads overlay files without a kustomization: there such a patch is reported instead of
+//! imitated.
 
-use super::budget::Budget;
+use super::budget::RenderBudget;
 use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
-use super::placed::{Content, Placed};
-use super::schema::{Schemas, Type};
+use super::placed::{PlacedContent, PlacedValue};
+use super::schema::{KnownType, Schemas};
 use super::strategic::deletes;
-use super::walked::{Misfit, Unapplied};
+use super::walked::{PatchMisfit, Unapplied};
 
 /// Looks through a patch of an object, or one that joins as an object of its own.
 pub(super) fn refuse(
-    object: Option<&Placed>,
-    patch: &Placed,
+    object: Option<&PlacedValue>,
+    patch: &PlacedValue,
     schemas: &Schemas,
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), Unapplied> {
     if Directive::of(patch)? == Directive::Replace {
-        return Err(Misfit::new(
+        return Err(PatchMisfit::new(
             &patch.place,
             "kustomize does not replace whole objects (`$patch: replace`): delete the object and add another",
         )
@@ -28,20 +28,20 @@ pub(super) fn refuse(
     let named = object.unwrap_or(patch);
     let text = |key: &str| named.text_at(&[key]).unwrap_or_default();
     let of = schemas.of(text("apiVersion"), text("kind"));
-    Check { path: Vec::new(), budget }.mapping(object, patch, of)
+    LossCheck { path: Vec::new(), budget }.mapping(object, patch, of)
 }
 
-struct Check<'b> {
+struct LossCheck<'b> {
     path: Vec<String>,
-    budget: &'b Budget,
+    budget: &'b RenderBudget,
 }
 
-impl Check<'_> {
+impl LossCheck<'_> {
     fn mapping(
         &mut self,
-        object: Option<&Placed>,
-        patch: &Placed,
-        of: Option<Type<'_>>,
+        object: Option<&PlacedValue>,
+        patch: &PlacedValue,
+        of: Option<KnownType<'_>>,
     ) -> Result<(), Unapplied> {
         refuse_unknown(patch)?;
         Directive::of(patch)?;
@@ -52,9 +52,9 @@ impl Check<'_> {
             let old = object.and_then(|object| object.field(name));
             self.path.push(name.clone());
             match &value.content {
-                Content::Mapping(_) => self.mapping(old, value, inner)?,
-                Content::Sequence(items) => self.list(old, value, items, list.as_ref(), inner)?,
-                Content::Scalar(_) => {}
+                PlacedContent::Mapping(_) => self.mapping(old, value, inner)?,
+                PlacedContent::Sequence(items) => self.list(old, value, items, list.as_ref(), inner)?,
+                PlacedContent::Scalar(_) => {}
             }
             self.path.pop();
         }
@@ -63,11 +63,11 @@ impl Check<'_> {
 
     fn list(
         &mut self,
-        object: Option<&Placed>,
-        patch: &Placed,
-        items: &[Placed],
+        object: Option<&PlacedValue>,
+        patch: &PlacedValue,
+        items: &[PlacedValue],
         how: Option<&ListMerge>,
-        of: Option<Type<'_>>,
+        of: Option<KnownType<'_>>,
     ) -> Result<(), Unapplied> {
         let keys = match how {
             Some(ListMerge::ByKey(keys)) => Some(keys),
@@ -80,7 +80,7 @@ impl Check<'_> {
             }
             // Kustomize would write the directive out, or drop the item.
             if keys.is_none() || !deletes(item) {
-                return Err(Misfit::new(
+                return Err(PatchMisfit::new(
                     &item.place,
                     format!(
                         "`$patch` has no meaning here in `{}`: a list without a merge key is replaced as a whole, so write it out",
@@ -91,13 +91,13 @@ impl Check<'_> {
             }
         }
         let Some(keys) = keys else { return Ok(()) };
-        let old = object.map(Placed::items).unwrap_or_default();
+        let old = object.map(PlacedValue::items).unwrap_or_default();
         self.budget.pairs(old.len(), items.len(), &patch.place)?;
         for (index, key) in keys.iter().enumerate() {
             let have = old.iter().chain(items).filter(|item| item.field(key).is_some()).count();
             if index == 0 {
                 if let Some(item) = items.iter().find(|item| item.field(key).is_none()) {
-                    return Err(Misfit::new(
+                    return Err(PatchMisfit::new(
                         &item.place,
                         format!(
                             "an item of `{}` is found by `{key}`, but this one has none: add it",
@@ -108,7 +108,7 @@ impl Check<'_> {
                 }
             } else if have > 0 && have < old.len() + items.len() {
                 let there = object.map_or(&patch.place, |object| &object.place);
-                return Err(Misfit::new(
+                return Err(PatchMisfit::new(
                     &patch.place,
                     format!(
                         "some items of `{}` have `{key}` but others do not, and kustomize then loses some: add it to all of them, here and in the object ({} line {})",
@@ -122,8 +122,8 @@ impl Check<'_> {
         }
         let first = keys.first().map_or("", String::as_str);
         for item in items.iter().filter(|item| item.is_mapping()) {
-            let same = |other: &&Placed| {
-                other.field(first).map(Placed::written) == item.field(first).map(Placed::written)
+            let same = |other: &&PlacedValue| {
+                other.field(first).map(PlacedValue::written) == item.field(first).map(PlacedValue::written)
             };
             self.mapping(old.iter().find(same), item, of)?;
         }
@@ -131,10 +131,10 @@ impl Check<'_> {
     }
 }
 
-fn refuse_unknown(patch: &Placed) -> Result<(), Misfit> {
+fn refuse_unknown(patch: &PlacedValue) -> Result<(), PatchMisfit> {
     let known = ["$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"];
     match patch.entries().iter().find(|(key, _)| known.iter().any(|start| key.starts_with(start))) {
-        Some((key, value)) => Err(Misfit::new(
+        Some((key, value)) => Err(PatchMisfit::new(
             &value.place,
             format!("the directive `{key}` is not supported, also not by kustomize: write the list out"),
         )),

@@ -53,13 +53,13 @@ mod walked;
 pub use diff::diff_placed;
 pub use diff::{FieldDifference, diff};
 pub use edited::Edited;
-pub use error::{RenderError, Trouble};
+pub use error::{RenderError, RenderErrorKind};
 pub use folder::SERVICES_FOLDER;
 pub use json_patch::apply_json_patch;
 pub use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::{ParsedFiles, placed_documents};
 pub use object_names::{RefusedName, refused_names};
-pub use placed::{Content, Placed, Scalar, Source, SourceOffset};
+pub use placed::{PlacedContent, PlacedValue, RenderSource, Scalar, SourceOffset};
 pub use rendered::{Folders, PatchUse, Rendered, RenderedObject};
 pub use selector::meets_selector;
 pub use versions::{in_one_version, in_versions_of};
@@ -69,8 +69,8 @@ use capstan_model::tree::{RepoPath, Tree};
 /// Renders one cluster folder of a snapshot.
 ///
 /// # Errors
-/// A file that cannot be read or is no YAML, a document that is no Kubernetes object, one identity
-/// twice, and everything of kustomize that is not supported: with file, line and column.
+/// A file that cannot be read or is not YAML, a document that is not a Kubernetes object, one identity twice,
+/// and everything of kustomize that is not supported: with file, line and column.
 pub fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
     render_with(tree, folders, &ParsedFiles::default())
 }

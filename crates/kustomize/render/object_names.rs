@@ -1,7 +1,7 @@
 //! What of an object's metadata the API server refuses: names, namespaces, labels, keys of annotations.
 //!
-//! <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>. Texts with a variable (`${NAME}`) may
-//! become anything, and values that are no texts are another rule's.
+//! <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>. Texts with a variable
+//! (`${NAME}`) may become anything, and values that are not texts belong to another rule.
 
 use std::fmt;
 
@@ -32,11 +32,11 @@ impl RefusedName {
 
 /// What is refused in an object, in the order in which it is written.
 pub fn refused_names(id: &ObjectId, object: &Value) -> Vec<RefusedName> {
-    let mut found = Found(Vec::new());
+    let mut found = RefusedNames(Vec::new());
     let metadata = FieldPath::of_keys(["metadata"]);
     if let Some(Value::Object(fields)) = object.get("metadata") {
-        found.text(&metadata, fields, "name", "name", Form::of(id));
-        found.text(&metadata, fields, "namespace", "namespace", Form::Label);
+        found.text(&metadata, fields, "name", "name", NameForm::of(id));
+        found.text(&metadata, fields, "namespace", "namespace", NameForm::Label);
         found.labels(&metadata, fields);
     }
     // Cluster API puts what is said of machines into the metadata of machines.
@@ -47,16 +47,16 @@ pub fn refused_names(id: &ObjectId, object: &Value) -> Vec<RefusedName> {
     found.0
 }
 
-struct Found(Vec<RefusedName>);
+struct RefusedNames(Vec<RefusedName>);
 
-impl Found {
+impl RefusedNames {
     fn text(
         &mut self,
         above: &FieldPath,
         fields: &Map<String, Value>,
         key: &str,
         what: &'static str,
-        form: Form,
+        form: NameForm,
     ) {
         if let Some(Value::String(text)) = fields.get(key)
             && !form.takes(text)
@@ -68,18 +68,18 @@ impl Found {
     /// Labels and annotations of a mapping that is somebody's metadata.
     fn labels(&mut self, metadata: &FieldPath, fields: &Map<String, Value>) {
         for (field, what, form) in [
-            ("labels", "label's key", Form::LabelKey),
-            ("annotations", "annotation's key", Form::AnnotationKey),
+            ("labels", "label's key", NameForm::LabelKey),
+            ("annotations", "annotation's key", NameForm::AnnotationKey),
         ] {
             let path = metadata.key(field);
             for (key, value) in fields.get(field).and_then(Value::as_object).into_iter().flatten() {
                 if !form.takes(key) {
                     self.refuse(path.key(key), true, key, (what, form));
                 }
-                if let (Form::LabelKey, Value::String(text)) = (form, value)
-                    && !Form::LabelValue.takes(text)
+                if let (NameForm::LabelKey, Value::String(text)) = (form, value)
+                    && !NameForm::LabelValue.takes(text)
                 {
-                    self.refuse(path.key(key), false, text, ("label's value", Form::LabelValue));
+                    self.refuse(path.key(key), false, text, ("label's value", NameForm::LabelValue));
                 }
             }
         }
@@ -103,14 +103,14 @@ impl Found {
         }
     }
 
-    fn refuse(&mut self, path: FieldPath, is_key: bool, text: &str, (what, form): (&'static str, Form)) {
+    fn refuse(&mut self, path: FieldPath, is_key: bool, text: &str, (what, form): (&'static str, NameForm)) {
         self.0.push(RefusedName { path, is_key, text: text.to_owned(), what, wanted: form.in_words() });
     }
 }
 
 /// The form that a text must have.
 #[derive(Clone, Copy)]
-enum Form {
+enum NameForm {
     Subdomain,
     Label,
     /// A label that begins with a letter.
@@ -124,7 +124,7 @@ enum Form {
     AnnotationKey,
 }
 
-impl Form {
+impl NameForm {
     /// That of an object's name.
     fn of(id: &ObjectId) -> Self {
         match (id.group.as_str(), id.kind.as_str()) {

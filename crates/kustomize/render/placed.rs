@@ -1,6 +1,6 @@
 //! Values that remember where each part of them was written.
 //!
-//! Rendering moves fields from many files into one object. A [`Placed`] carries, for every mapping,
+//! Rendering moves fields from many files into one object. A [`PlacedValue`] carries, for every mapping,
 //! sequence and scalar in it, the file and the byte it came from, so that a rule can point at the
 //! overlay line that set a field. Positions are computed only when somebody asks.
 
@@ -10,41 +10,41 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 pub use super::scalar::Scalar;
-pub use super::source::{Source, SourceOffset};
+pub use super::source::{RenderSource, SourceOffset};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, Readable};
 
 /// A value and where it was written.
 #[derive(Debug, Clone)]
-pub struct Placed {
+pub struct PlacedValue {
     /// Where.
     pub place: SourceOffset,
     /// What.
-    pub content: Content,
+    pub content: PlacedContent,
 }
 
-/// What a [`Placed`] holds.
+/// What a [`PlacedValue`] holds.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum PlacedContent {
     /// Null, a boolean, a number or a string.
     Scalar(Scalar),
     /// A mapping, in the order in which it is rendered.
-    Mapping(Vec<(String, Placed)>),
+    Mapping(Vec<(String, PlacedValue)>),
     /// A sequence.
-    Sequence(Vec<Placed>),
+    Sequence(Vec<PlacedValue>),
 }
 
-impl Placed {
-    /// A value of which every part stands at one place.
+impl PlacedValue {
+    /// A value with one place for all of its parts.
     pub fn from_value(value: &Value, place: &SourceOffset) -> Self {
         let content = match value {
-            Value::Object(fields) => Content::Mapping(
+            Value::Object(fields) => PlacedContent::Mapping(
                 fields.iter().map(|(key, value)| (key.clone(), Self::from_value(value, place))).collect(),
             ),
             Value::Array(items) => {
-                Content::Sequence(items.iter().map(|item| Self::from_value(item, place)).collect())
+                PlacedContent::Sequence(items.iter().map(|item| Self::from_value(item, place)).collect())
             }
-            scalar => Content::Scalar(scalar.clone().into()),
+            scalar => PlacedContent::Scalar(scalar.clone().into()),
         };
         Self { place: place.clone(), content }
     }
@@ -52,11 +52,11 @@ impl Placed {
     /// The plain value.
     pub fn to_value(&self) -> Value {
         match &self.content {
-            Content::Scalar(scalar) => scalar.value().clone(),
-            Content::Mapping(entries) => Value::Object(
+            PlacedContent::Scalar(scalar) => scalar.value().clone(),
+            PlacedContent::Mapping(entries) => Value::Object(
                 entries.iter().map(|(key, value)| (key.clone(), value.to_value())).collect::<Map<_, _>>(),
             ),
-            Content::Sequence(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            PlacedContent::Sequence(items) => Value::Array(items.iter().map(Self::to_value).collect()),
         }
     }
 
@@ -64,29 +64,31 @@ impl Placed {
     /// stays in quotes or without them, since that decides what it is once it has a value.
     pub fn to_node(&self) -> Node {
         match &self.content {
-            Content::Scalar(scalar) => Node::scalar(scalar.as_written()),
-            Content::Mapping(entries) => {
+            PlacedContent::Scalar(scalar) => Node::scalar(scalar.as_written()),
+            PlacedContent::Mapping(entries) => {
                 Node::mapping(entries.iter().map(|(key, value)| (key.as_str(), value.to_node())))
             }
-            Content::Sequence(items) => Node::sequence(items.iter().map(Self::to_node)),
+            PlacedContent::Sequence(items) => Node::sequence(items.iter().map(Self::to_node)),
         }
     }
 
     /// A field of a mapping; `None` where there is none, or where this is not a mapping.
     pub fn field(&self, key: &str) -> Option<&Self> {
         match &self.content {
-            Content::Mapping(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
-            Content::Scalar(_) | Content::Sequence(_) => None,
+            PlacedContent::Mapping(entries) => {
+                entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+            }
+            PlacedContent::Scalar(_) | PlacedContent::Sequence(_) => None,
         }
     }
 
     /// The field to change; `None` where there is none.
     pub fn field_mut(&mut self, key: &str) -> Option<&mut Self> {
         match &mut self.content {
-            Content::Mapping(entries) => {
+            PlacedContent::Mapping(entries) => {
                 entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
             }
-            Content::Scalar(_) | Content::Sequence(_) => None,
+            PlacedContent::Scalar(_) | PlacedContent::Sequence(_) => None,
         }
     }
 
@@ -95,7 +97,7 @@ impl Placed {
         keys.iter().try_fold(self, |value, key| value.field(key))
     }
 
-    /// The text at the end of some keys; `None` where that is no string.
+    /// The text at the end of some keys; `None` where that is not a string.
     pub fn text_at(&self, keys: &[&str]) -> Option<&str> {
         self.at(keys)?.as_str()
     }
@@ -103,68 +105,68 @@ impl Placed {
     /// The items of a sequence; empty for anything else.
     pub fn items(&self) -> &[Self] {
         match &self.content {
-            Content::Sequence(items) => items,
-            Content::Scalar(_) | Content::Mapping(_) => &[],
+            PlacedContent::Sequence(items) => items,
+            PlacedContent::Scalar(_) | PlacedContent::Mapping(_) => &[],
         }
     }
 
     /// The entries of a mapping; empty for anything else.
     pub fn entries(&self) -> &[(String, Self)] {
         match &self.content {
-            Content::Mapping(entries) => entries,
-            Content::Scalar(_) | Content::Sequence(_) => &[],
+            PlacedContent::Mapping(entries) => entries,
+            PlacedContent::Scalar(_) | PlacedContent::Sequence(_) => &[],
         }
     }
 
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match &self.content {
-            Content::Scalar(scalar) => scalar.value().as_str(),
-            Content::Mapping(_) | Content::Sequence(_) => None,
+            PlacedContent::Scalar(scalar) => scalar.value().as_str(),
+            PlacedContent::Mapping(_) | PlacedContent::Sequence(_) => None,
         }
     }
 
     /// The text of any scalar as it was written, without quotes; nothing for a mapping or sequence.
     pub(super) fn written(&self) -> Cow<'_, str> {
         match &self.content {
-            Content::Scalar(scalar) => scalar.text(),
-            Content::Mapping(_) | Content::Sequence(_) => Cow::Borrowed(""),
+            PlacedContent::Scalar(scalar) => scalar.text(),
+            PlacedContent::Mapping(_) | PlacedContent::Sequence(_) => Cow::Borrowed(""),
         }
     }
 
     /// Whether this is null.
     pub fn is_null(&self) -> bool {
-        matches!(&self.content, Content::Scalar(scalar) if scalar.value().is_null())
+        matches!(&self.content, PlacedContent::Scalar(scalar) if scalar.value().is_null())
     }
 
-    /// Whether nothing stands here: null, or a mapping or sequence without items.
+    /// Whether it is empty: null, or a mapping or sequence without items.
     pub(super) fn is_empty(&self) -> bool {
         match &self.content {
-            Content::Scalar(scalar) => scalar.value().is_null(),
-            Content::Mapping(entries) => entries.is_empty(),
-            Content::Sequence(items) => items.is_empty(),
+            PlacedContent::Scalar(scalar) => scalar.value().is_null(),
+            PlacedContent::Mapping(entries) => entries.is_empty(),
+            PlacedContent::Sequence(items) => items.is_empty(),
         }
     }
 
     /// Whether this is a mapping.
     pub const fn is_mapping(&self) -> bool {
-        matches!(self.content, Content::Mapping(_))
+        matches!(self.content, PlacedContent::Mapping(_))
     }
 
-    /// What stands at a path; `None` where nothing does.
+    /// The value at a path, if there is one.
     pub fn get(&self, path: &FieldPath) -> Option<&Self> {
         path.steps().iter().try_fold(self, |value, step| value.step(step))
     }
 
-    /// What stands at a path, to change it.
+    /// The value at a path, to change it.
     pub fn get_mut(&mut self, path: &FieldPath) -> Option<&mut Self> {
         path.steps().iter().try_fold(self, |value, step| match step {
             Step::Key(key) => value.field_mut(key),
             // A key of digits alone is written like an index.
             Step::Index(index) if value.is_mapping() => value.field_mut(&index.to_string()),
             Step::Index(index) => match &mut value.content {
-                Content::Sequence(items) => items.get_mut(*index),
-                Content::Mapping(_) | Content::Scalar(_) => None,
+                PlacedContent::Sequence(items) => items.get_mut(*index),
+                PlacedContent::Mapping(_) | PlacedContent::Scalar(_) => None,
             },
             Step::New => None,
         })
@@ -195,7 +197,7 @@ impl Placed {
     /// Sets a field of a mapping, at its old position where it has one. Returns whether this is a
     /// mapping at all.
     pub(super) fn set(&mut self, key: &str, value: Self) -> bool {
-        let Content::Mapping(entries) = &mut self.content else { return false };
+        let PlacedContent::Mapping(entries) = &mut self.content else { return false };
         match entries.iter_mut().find(|(name, _)| name == key) {
             Some((_, old)) => *old = value,
             None => entries.push((key.to_owned(), value)),
@@ -205,13 +207,13 @@ impl Placed {
 
     /// Takes a field out of a mapping.
     pub(super) fn remove(&mut self, key: &str) -> Option<Self> {
-        let Content::Mapping(entries) = &mut self.content else { return None };
+        let PlacedContent::Mapping(entries) = &mut self.content else { return None };
         let at = entries.iter().position(|(name, _)| name == key)?;
         Some(entries.remove(at).1)
     }
 
-    /// The mapping at the end of some keys, made where it is missing or null. `None` where
-    /// something that is no mapping stands on the way.
+    /// The mapping at the end of some keys, made where it is missing or null. `None` where a value on the way
+    /// is not a mapping.
     pub(super) fn mapping_at(&mut self, keys: &[&str], place: &SourceOffset) -> Option<&mut Self> {
         let mut value = self;
         for key in keys {
@@ -226,13 +228,15 @@ impl Placed {
     /// A string at a place.
     pub(super) fn text(text: &str, place: &SourceOffset) -> Self {
         let scalar = Scalar::from(Value::String(text.to_owned())).set_anew();
-        Self { place: place.clone(), content: Content::Scalar(scalar) }
+        Self { place: place.clone(), content: PlacedContent::Scalar(scalar) }
     }
 
     /// Puts a value in the place of this one; a scalar in the style of the one that was there.
     pub(super) fn replace_scalar(&mut self, new: Self) {
         let content = match (&self.content, &new.content) {
-            (Content::Scalar(old), Content::Scalar(scalar)) => Content::Scalar(old.replaced_by(scalar)),
+            (PlacedContent::Scalar(old), PlacedContent::Scalar(scalar)) => {
+                PlacedContent::Scalar(old.replaced_by(scalar))
+            }
             _ => new.content,
         };
         *self = Self { place: new.place, content };
@@ -241,8 +245,8 @@ impl Placed {
     /// This value as kustomize sets it where nothing was.
     pub(super) fn set_anew(self) -> Self {
         match self.content {
-            Content::Scalar(scalar) => {
-                Self { place: self.place, content: Content::Scalar(scalar.set_anew()) }
+            PlacedContent::Scalar(scalar) => {
+                Self { place: self.place, content: PlacedContent::Scalar(scalar.set_anew()) }
             }
             _ => self,
         }
@@ -251,15 +255,15 @@ impl Placed {
     /// Forgets how scalars were written, as kustomize does where it makes JSON of an object.
     pub(super) fn settle(&mut self) {
         match &mut self.content {
-            Content::Scalar(scalar) => scalar.settle(),
-            Content::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| value.settle()),
-            Content::Sequence(items) => items.iter_mut().for_each(Self::settle),
+            PlacedContent::Scalar(scalar) => scalar.settle(),
+            PlacedContent::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| value.settle()),
+            PlacedContent::Sequence(items) => items.iter_mut().for_each(Self::settle),
         }
     }
 
     /// A text that kustomize writes without saying what it is, at a place.
     pub(super) fn open(text: &str, place: &SourceOffset) -> Self {
-        Self { place: place.clone(), content: Content::Scalar(Scalar::open(text)) }
+        Self { place: place.clone(), content: PlacedContent::Scalar(Scalar::open(text)) }
     }
 
     /// A mapping of entries, of which the last of a key counts, at the place of the first.
@@ -275,21 +279,21 @@ impl Placed {
                 }
             }
         }
-        Self { place: place.clone(), content: Content::Mapping(all) }
+        Self { place: place.clone(), content: PlacedContent::Mapping(all) }
     }
 
     /// An empty mapping at a place.
     pub(super) fn empty(place: &SourceOffset) -> Self {
-        Self { place: place.clone(), content: Content::Mapping(Vec::new()) }
+        Self { place: place.clone(), content: PlacedContent::Mapping(Vec::new()) }
     }
 }
 
-impl Readable for Placed {
+impl Readable for PlacedValue {
     fn field(&self, key: &str) -> Option<&Self> {
-        Placed::field(self, key)
+        PlacedValue::field(self, key)
     }
     fn items(&self) -> &[Self] {
-        Placed::items(self)
+        PlacedValue::items(self)
     }
     fn text(&self) -> Option<&str> {
         self.as_str()

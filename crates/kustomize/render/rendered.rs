@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::object_names::refused_names;
-use super::placed::{Placed, SourceOffset};
+use super::placed::{PlacedValue, SourceOffset};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::tree::RepoPath;
@@ -31,7 +31,7 @@ pub struct RenderedObject {
     /// Its value.
     pub value: Value,
     /// The same value with the place of every field.
-    pub placed: Placed,
+    pub placed: PlacedValue,
     /// Names that it had before a kustomization gave it this one.
     pub former_names: Vec<String>,
 }
@@ -48,8 +48,8 @@ impl RenderedObject {
         self.placed.get(path).map(|value| &value.place)
     }
 
-    /// Where a field was written, for whoever has to mend it; where the object has no such field, what
-    /// stands nearest above it.
+    /// The place where a field was written, for correcting it; where the object has no such field, the
+    /// nearest value above it.
     pub fn written_at(&self, field: &FieldPath) -> Place {
         Place::from(&self.placed.nearest(field).place)
     }
@@ -124,7 +124,7 @@ pub struct PatchUse {
     pub target: String,
     /// The objects it was applied to.
     pub matched: Vec<ObjectId>,
-    /// Whether and why it could not be applied. Such a patch is left out, and the render goes on
-    /// without it: finding `overlay-loses-target`.
+    /// Whether and why it could not be applied. Such a patch is left out, and the render continues without
+    /// it: finding `overlay-loses-target`.
     pub lost: Option<String>,
 }

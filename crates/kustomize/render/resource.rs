@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::error::RenderError;
-use super::placed::{Placed, Source, SourceOffset};
+use super::placed::{PlacedValue, RenderSource, SourceOffset};
 use super::rendered::RenderedObject;
 use super::spread::spread;
 use capstan_model::object::{ObjectId, api_group};
@@ -15,8 +15,8 @@ use capstan_yaml::YamlFile;
 
 /// An object that is being rendered.
 #[derive(Debug, Clone)]
-pub(super) struct Resource {
-    pub(super) value: Placed,
+pub(super) struct RenderedResource {
+    pub(super) value: PlacedValue,
     /// What it was called before, oldest first: patches and references may still say that.
     pub(super) former: Vec<Former>,
     /// Prefixes and suffixes that were put to its name, in that order: of several objects that a
@@ -29,7 +29,7 @@ pub(super) struct Resource {
     pub(super) gives: Vec<String>,
     /// How many nodes of labels and annotations kustomize has made for it.
     pub(super) nodes: u32,
-    /// Whether one of them stands at several places.
+    /// Whether one of them is at several places.
     pub(super) shares: Shares,
 }
 
@@ -58,16 +58,16 @@ pub(super) enum Shares {
 
 /// The identity of a Kubernetes object, with its API version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity<'v> {
+pub(super) struct ResourceIdentity<'v> {
     pub(super) api_version: &'v str,
     pub(super) kind: &'v str,
     pub(super) namespace: Option<&'v str>,
     pub(super) name: &'v str,
 }
 
-impl<'v> Identity<'v> {
+impl<'v> ResourceIdentity<'v> {
     /// Reads the identity of an object, or of a patch.
-    pub(super) fn of(value: &'v Placed) -> Result<Self, RenderError> {
+    pub(super) fn of(value: &'v PlacedValue) -> Result<Self, RenderError> {
         let text = |keys: &[&str], what: &str| match value.at(keys) {
             Some(found) => match found.as_str() {
                 Some(text) if !text.is_empty() => Ok(text),
@@ -112,14 +112,14 @@ impl<'v> Identity<'v> {
     }
 }
 
-impl Resource {
-    pub(super) fn new(value: Placed) -> Result<Self, RenderError> {
-        Identity::of(&value)?;
+impl RenderedResource {
+    pub(super) fn new(value: PlacedValue) -> Result<Self, RenderError> {
+        ResourceIdentity::of(&value)?;
         Ok(Self::unnamed(value))
     }
 
-    /// One whose identity somebody else looked at.
-    pub(super) const fn unnamed(value: Placed) -> Self {
+    /// One whose identity was checked elsewhere.
+    pub(super) const fn unnamed(value: PlacedValue) -> Self {
         Self {
             value,
             former: Vec::new(),
@@ -139,8 +139,8 @@ impl Resource {
         }
     }
 
-    pub(super) fn identity(&self) -> Result<Identity<'_>, RenderError> {
-        Identity::of(&self.value)
+    pub(super) fn identity(&self) -> Result<ResourceIdentity<'_>, RenderError> {
+        ResourceIdentity::of(&self.value)
     }
 
     pub(super) fn finish(self) -> Result<RenderedObject, RenderError> {
@@ -157,15 +157,18 @@ impl Resource {
 }
 
 impl RenderedObject {
-    /// An object of which only its value and its file are known; `None` where the value is no object.
+    /// An object with only its value and its file; `None` where the value is not an object.
     pub fn from_value(file: RepoPath, value: &Value) -> Option<Self> {
-        let source = Arc::new(Source::new(file, YamlFile::read("").ok()?));
-        Resource::new(Placed::from_value(value, &SourceOffset::new(source, 0))).ok()?.finish().ok()
+        let source = Arc::new(RenderSource::new(file, YamlFile::read("").ok()?));
+        RenderedResource::new(PlacedValue::from_value(value, &SourceOffset::new(source, 0)))
+            .ok()?
+            .finish()
+            .ok()
     }
 }
 
 /// Refuses a second object of one identity.
-pub(super) fn refuse_twins(objects: &[Resource]) -> Result<(), RenderError> {
+pub(super) fn refuse_twins(objects: &[RenderedResource]) -> Result<(), RenderError> {
     let mut seen: HashMap<(&str, &str, Option<&str>, &str), &SourceOffset> =
         HashMap::with_capacity(objects.len());
     for object in objects {
@@ -174,10 +177,10 @@ pub(super) fn refuse_twins(objects: &[Resource]) -> Result<(), RenderError> {
         let place = &object.value.place;
         let known = seen.insert((api_group(id.api_version), id.kind, namespace, id.name), place);
         if let Some(first) = known {
-            let id = Identity { namespace, ..id }.object_id();
+            let id = ResourceIdentity { namespace, ..id }.object_id();
             return Err(RenderError::at(
                 place,
-                super::Trouble::Duplicate,
+                super::RenderErrorKind::Duplicate,
                 format!(
                     "{id} is here and also in {} line {}. An object may be there only once: remove or rename one",
                     first.file(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::dialect::Dialect;
-use super::shared::Shared;
+use super::shared::SharedNode;
 use capstan_yaml::{Scalar as Written, ScalarStyle};
 
 /// A scalar: its value, and what kustomize keeps of how it was written.
@@ -18,7 +18,7 @@ pub struct Scalar {
     tag: Tag,
     style: Style,
     /// The node that kustomize has at other places too.
-    shared: Option<Shared>,
+    shared: Option<SharedNode>,
 }
 
 impl Dialect {
@@ -41,8 +41,8 @@ impl PartialEq for Scalar {
     }
 }
 
-/// Whether a scalar stands in quotes, or in a block. Kustomize keeps that where it sets another value: a
-/// number in quotes is a string.
+/// Whether a scalar is in quotes, or in a block. Kustomize keeps that where it sets another value: a number
+/// in quotes is a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Style {
     #[default]
@@ -108,13 +108,13 @@ impl Scalar {
         Self { tag, style, ..resolve(text) }
     }
 
-    /// A string that old YAML takes for something else is put in quotes where kustomize sets it anew.
+    /// A string that old YAML takes for something else gets quotes where kustomize sets it again.
     pub(super) fn set_anew(mut self) -> Self {
         self.quote();
         self
     }
 
-    /// The same where it stands.
+    /// The same in place.
     pub(super) fn quote(&mut self) {
         if !matches!(self.tag, Tag::Text | Tag::Open) || self.style != Style::Plain {
             return;
@@ -127,7 +127,7 @@ impl Scalar {
 
     /// Another scalar in the place of this one, in the style of this one.
     pub(super) fn replaced_by(&self, new: &Self) -> Self {
-        let shared = self.shared.map(Shared::set);
+        let shared = self.shared.map(SharedNode::set);
         if self.style == new.style || new.value.is_null() {
             return Self { style: self.style, shared, ..new.clone() };
         }
@@ -137,7 +137,7 @@ impl Scalar {
     /// The same kind of scalar with another text, as kustomize copies texts.
     ///
     /// # Errors
-    /// The text is none of that kind.
+    /// The text does not have that type.
     pub(super) fn with_text(&self, text: &str) -> Result<Self, String> {
         let found = resolve(text).tag;
         let fits = matches!(self.tag, Tag::Open | Tag::Text)
@@ -145,7 +145,7 @@ impl Scalar {
             || (self.tag, found) == (Tag::Float, Tag::Integer);
         if fits {
             return Ok(Self {
-                shared: self.shared.map(Shared::set),
+                shared: self.shared.map(SharedNode::set),
                 ..Self::with(text, self.tag, self.style)
             });
         }
@@ -174,14 +174,14 @@ impl Scalar {
 
     /// This value in the place of this one, whatever it was.
     pub(super) fn updated(&self, value: Value) -> Self {
-        Self { shared: self.shared.map(Shared::set), ..Self::from(value) }
+        Self { shared: self.shared.map(SharedNode::set), ..Self::from(value) }
     }
 
-    pub(super) const fn shared(&self) -> Option<Shared> {
+    pub(super) const fn shared(&self) -> Option<SharedNode> {
         self.shared
     }
 
-    pub(super) const fn share(&mut self, with: Option<Shared>) {
+    pub(super) const fn share(&mut self, with: Option<SharedNode>) {
         self.shared = with;
     }
 

@@ -3,20 +3,20 @@
 //!
 //! Kustomize has the OpenAPI description of Kubernetes 1.21 built in (`x-kubernetes-patch-merge-key` and
 //! `x-kubernetes-patch-strategy`, <https://github.com/kubernetes-sigs/kustomize/tree/master/kyaml/openapi>).
-//! Kinds and versions that are not in it have no keys, custom resources above all: their lists are
-//! replaced. This is therefore no list of Kubernetes' types but of those that kustomize knows; what
-//! Kubernetes itself says about a list is told by `domain::schema`.
+//! Kinds and versions that are not in it have no keys, custom resources above all: their lists are replaced.
+//! So this lists the types that kustomize knows, not those of Kubernetes; `schema` has what Kubernetes itself
+//! says about a list.
 
-use super::custom_schema::{CustomSchema, Definition};
+use super::custom_schema::{CustomSchema, TypeDefinition};
 use super::list_merge::ListMerge;
 
 /// What is known about a value's type.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Type<'a> {
+pub(super) enum KnownType<'a> {
     /// One of kustomize's own.
     BuiltIn(BuiltIn),
     /// One of a file that `openapi` names.
-    Custom(&'a CustomSchema, Definition<'a>),
+    Custom(&'a CustomSchema, TypeDefinition<'a>),
 }
 
 /// The built-in types that have lists with keys somewhere below.
@@ -47,7 +47,7 @@ pub(super) struct Root {
     list: Option<(&'static str, &'static str)>,
 }
 
-/// What stands at the end of a way.
+/// The type at the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaf {
     PodTemplate,
@@ -88,15 +88,17 @@ impl Schemas {
     }
 
     /// The type of an object, as far as it is known.
-    pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<Type<'_>> {
+    pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<KnownType<'_>> {
         match &self.custom {
-            Some(custom) => custom.of(api_version, kind).map(|definition| Type::Custom(custom, definition)),
-            None => built_in(api_version, kind).map(|root| Type::BuiltIn(BuiltIn::Object(root))),
+            Some(custom) => {
+                custom.of(api_version, kind).map(|definition| KnownType::Custom(custom, definition))
+            }
+            None => built_in(api_version, kind).map(|root| KnownType::BuiltIn(BuiltIn::Object(root))),
         }
     }
 }
 
-impl<'a> Type<'a> {
+impl<'a> KnownType<'a> {
     /// The type of a field, and how its list is merged.
     pub(super) fn field(self, name: &str) -> (Option<Self>, Option<ListMerge>) {
         match self {
@@ -198,7 +200,7 @@ fn built_in(api_version: &str, kind: &str) -> Option<Root> {
 }
 
 /// By API version: kinds with a namespace, and kinds without.
-type Scope = (&'static str, &'static [&'static str], &'static [&'static str]);
+type KindScopes = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const WEBHOOKS: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 const RBAC: (&[&str], &[&str]) = (&["Role", "RoleBinding"], &["ClusterRole", "ClusterRoleBinding"]);
@@ -208,7 +210,7 @@ const STORAGE: &[&str] = &["CSIDriver", "CSINode", "StorageClass", "VolumeAttach
 
 /// Kustomize's own list (`precomputedIsNamespaceScoped` in kyaml's openapi.go); what is not in it counts
 /// as having a namespace.
-const SCOPES: [Scope; 36] = [
+const SCOPES: [KindScopes; 36] = [
     ("admissionregistration.k8s.io/v1", &[], WEBHOOKS),
     ("admissionregistration.k8s.io/v1beta1", &[], WEBHOOKS),
     ("apiextensions.k8s.io/v1", &[], &["CustomResourceDefinition"]),

@@ -4,18 +4,18 @@ use std::fmt;
 
 use regex::Regex;
 
-use super::budget::{Budget, LOOK};
+use super::budget::{LOOK, RenderBudget};
 use super::error::RenderError;
 use super::go_expression::spelled;
 use super::keys::fields_of;
 use super::kustomize::{Gvk, Id};
-use super::placed::Placed;
-use super::resource::Resource;
+use super::placed::PlacedValue;
+use super::resource::RenderedResource;
 
 /// A `target`: every part that is given must fit. Group, version, kind, name and namespace are
 /// regular expressions that must match as a whole, as in kustomize.
 #[derive(Debug)]
-pub(super) struct Selector {
+pub(super) struct PatchSelector {
     group: Pattern,
     version: Pattern,
     kind: Pattern,
@@ -28,14 +28,14 @@ pub(super) struct Selector {
 #[derive(Debug, Default)]
 struct Pattern {
     text: String,
-    expression: Expression,
+    expression: WholeRegex,
     /// Steps of asking whether a text fits.
     steps: usize,
 }
 
 /// A regular expression that a text must match as a whole.
 #[derive(Debug, Default)]
-enum Expression {
+enum WholeRegex {
     /// None was given.
     #[default]
     Any,
@@ -45,7 +45,7 @@ enum Expression {
     Regex(Regex),
 }
 
-impl Expression {
+impl WholeRegex {
     fn words(text: &str) -> Option<Self> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte);
         let words: Vec<String> = text.split(".*").map(str::to_owned).collect();
@@ -64,7 +64,7 @@ impl Expression {
 fn fits_words(words: &[String], text: &str) -> bool {
     let Some((first, others)) = words.split_first() else { return text.is_empty() };
     let Some((last, between)) = others.split_last() else { return text == first };
-    // A dot stands for anything but the end of a line.
+    // A dot matches anything but the end of a line.
     let Some(rest) = text.strip_prefix(first.as_str()).filter(|_| !text.contains('\n')) else { return false };
     let Some(mut rest) = rest.strip_suffix(last.as_str()) else { return false };
     between.iter().all(|word| {
@@ -75,7 +75,7 @@ fn fits_words(words: &[String], text: &str) -> bool {
 }
 
 impl Pattern {
-    fn read(target: &Placed, field: &str, budget: &Budget) -> Result<Self, RenderError> {
+    fn read(target: &PlacedValue, field: &str, budget: &RenderBudget) -> Result<Self, RenderError> {
         let Some(value) = target.field(field).filter(|value| !value.is_null()) else {
             return Ok(Self::default());
         };
@@ -85,12 +85,12 @@ impl Pattern {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        if let Some(expression) = Expression::words(text) {
+        if let Some(expression) = WholeRegex::words(text) {
             return Ok(Self { text: text.to_owned(), expression, steps: 0 });
         }
         let expression = format!("^(?:{text})$");
         let compiled = budget.expression(&expression, &value.place)?.map_err(|reason| {
-            // In the words of what was written, where it is none by itself.
+            // In the words of the original text, where it is not valid by itself.
             let reason = spelled(text).err().unwrap_or(reason);
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             RenderError::malformed(
@@ -101,7 +101,7 @@ impl Pattern {
             )
         })?;
         let steps = compiled.steps;
-        Ok(Self { text: text.to_owned(), expression: Expression::Regex(compiled.regex), steps })
+        Ok(Self { text: text.to_owned(), expression: WholeRegex::Regex(compiled.regex), steps })
     }
 
     fn fits(&self, text: &str) -> bool {
@@ -109,7 +109,7 @@ impl Pattern {
     }
 
     const fn is_given(&self) -> bool {
-        !matches!(self.expression, Expression::Any)
+        !matches!(self.expression, WholeRegex::Any)
     }
 }
 
@@ -122,9 +122,9 @@ enum Requirement {
     NotIn(String, Vec<String>),
 }
 
-impl Selector {
+impl PatchSelector {
     /// Reads a `target`.
-    pub(super) fn read(target: &Placed, budget: &Budget) -> Result<Self, RenderError> {
+    pub(super) fn read(target: &PlacedValue, budget: &RenderBudget) -> Result<Self, RenderError> {
         const FIELDS: [&str; 7] =
             ["group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector"];
         let target = &*fields_of(target, "a target", &FIELDS)?;
@@ -151,7 +151,7 @@ impl Selector {
 
     /// Whether a patch with this target means an object: by its present kind, and the name and namespace
     /// that it has or was loaded with.
-    pub(super) fn selects(&self, resource: &Resource) -> bool {
+    pub(super) fn selects(&self, resource: &RenderedResource) -> bool {
         let (now, first) = (resource.id(), resource.original_id());
         let either = |pattern: &Pattern, one: &str, other: &str| pattern.fits(one) || pattern.fits(other);
         self.fits_gvk(&now.gvk)
@@ -170,10 +170,10 @@ impl Selector {
     }
 
     /// Whether an object's labels and annotations fit.
-    pub(super) fn fits_marks(&self, resource: &Resource) -> bool {
+    pub(super) fn fits_marks(&self, resource: &RenderedResource) -> bool {
         let meets = |field: &str, requirements: &[Requirement]| {
             let values = resource.value.at(&["metadata", field]);
-            let value = |key: &str| values?.field(key).map(Placed::written).map(Into::into);
+            let value = |key: &str| values?.field(key).map(PlacedValue::written).map(Into::into);
             requirements.iter().all(|requirement| requirement.is_met(&value))
         };
         meets("labels", &self.labels) && meets("annotations", &self.annotations)
@@ -197,7 +197,7 @@ impl Selector {
     }
 }
 
-impl fmt::Display for Selector {
+impl fmt::Display for PatchSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             ("group", &self.group),
@@ -233,14 +233,14 @@ impl Requirement {
     }
 }
 
-/// Whether labels or annotations meet a selector that is written in Kubernetes' way; `None` where it is none.
+/// Whether labels or annotations match a selector in Kubernetes' syntax; `None` where it is not valid.
 pub fn meets_selector(selector: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<bool> {
     let parts = split_outside_brackets(selector).into_iter().map(str::trim).filter(|part| !part.is_empty());
     let requirements: Vec<Requirement> = parts.map(parse_requirement).collect::<Option<_>>()?;
     Some(requirements.iter().all(|requirement| requirement.is_met(value)))
 }
 
-fn requirements(target: &Placed, field: &str) -> Result<Vec<Requirement>, RenderError> {
+fn requirements(target: &PlacedValue, field: &str) -> Result<Vec<Requirement>, RenderError> {
     let Some(value) = target.field(field).filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
     let text = value.as_str().unwrap_or_default();
     split_outside_brackets(text)
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn names_of_any_length_that_kubernetes_has_may_be_asked_for() {
         let place = capstan_model::tree::RepoPath::root();
-        let compiled = |text: &str| Budget::default().expression(text, &place).unwrap();
+        let compiled = |text: &str| RenderBudget::default().expression(text, &place).unwrap();
         assert!(compiled(r"^(?:\w{1,63})$").is_ok());
         assert!(compiled(r"^(?:\pL{999})$").is_err());
     }
@@ -323,7 +323,7 @@ mod tests {
             "", "a", "b", "ab", "ba", "aba", "abba", "aab", "ab\nba", "xay", "abxba", "a-b_c/d", "aa", "a\n",
         ];
         for pattern in patterns {
-            let words = Expression::words(pattern).unwrap();
+            let words = WholeRegex::words(pattern).unwrap();
             let regex = Regex::new(&format!("^(?:{pattern})$")).unwrap();
             for text in texts {
                 assert_eq!(words.fits(text), regex.is_match(text), "{pattern} and {text:?}");
@@ -332,7 +332,7 @@ mod tests {
         for pattern in
             ["a.b", "a+", "[ab]", "a|b", "", "(a)", "a$"].iter().filter(|pattern| !pattern.is_empty())
         {
-            assert!(Expression::words(pattern).is_none(), "{pattern}");
+            assert!(WholeRegex::words(pattern).is_none(), "{pattern}");
         }
     }
 

@@ -1,15 +1,15 @@
 //! Scalars that are one node for kustomize.
 //!
 //! Where a label or an annotation is new, kustomize puts one and the same YAML node at all its places in an
-//! object: its metadata, its selector, its pods' labels. What later sets one of these places sets them all,
-//! so a patch of `metadata.labels` changes the selector too
+//! object: its metadata, its selector, its pods' labels. A later change of one of these places changes them
+//! all, so a patch of `metadata.labels` changes the selector too
 //! (<https://github.com/kubernetes-sigs/kustomize/blob/master/api/filters/filtersutil/setters.go>,
 //! `SetEntry`, and `FieldSetter` in kyaml). It ends where kustomize writes the object or its annotations
-//! anew, as it does for JSON patches.
+//! again, as it does for JSON patches.
 
 /// The node of one label or annotation, at one of its places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shared {
+pub(super) struct SharedNode {
     node: u32,
     news: News,
 }
@@ -21,7 +21,7 @@ enum News {
     Known,
 }
 
-impl Shared {
+impl SharedNode {
     /// A new place of a node.
     pub(super) const fn new(node: u32) -> Self {
         Self { node, news: News::Known }

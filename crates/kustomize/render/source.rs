@@ -1,4 +1,4 @@
-//! Where something was written: a byte of a file, or of YAML that stands inside one as a string.
+//! The place of a value: a byte of a file, or of YAML inside a string of one.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use capstan_model::finding::{Place, Position};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
-/// A file that objects are rendered from, or YAML that stands inside one as a string.
+/// A file that objects are rendered from, or YAML inside a string of one.
 #[derive(Debug)]
-pub struct Source {
+pub struct RenderSource {
     path: RepoPath,
     file: YamlFile,
-    /// Where the string stands.
+    /// The place of the string.
     outer: Option<SourceOffset>,
 }
 
-impl Source {
+impl RenderSource {
     pub(super) const fn new(path: RepoPath, file: YamlFile) -> Self {
         Self { path, file, outer: None }
     }
 
-    /// YAML inside a string, which stands at `outer`.
+    /// YAML inside the string at `outer`.
     pub(super) fn inside(outer: &SourceOffset, file: YamlFile) -> Self {
         Self { path: outer.file().clone(), file, outer: Some(outer.clone()) }
     }
@@ -44,18 +44,18 @@ impl Source {
 
 /// Where something was written, as a byte of its source.
 ///
-/// Every value of a render carries one, and of thousands few are ever shown: so it shares its source and
-/// counts lines only when it becomes a [`Place`]. It also tells more than a place does: whether a value
-/// comes out of a string, and what else stands in the same text.
+/// Every value of a render has one, and of thousands few are ever shown: so it shares its source and counts
+/// lines only when it becomes a [`Place`]. It also has more than a place: whether a value comes from a
+/// string, and the rest of the same text.
 #[derive(Debug, Clone)]
 pub struct SourceOffset {
-    source: Arc<Source>,
+    source: Arc<RenderSource>,
     offset: usize,
 }
 
 impl SourceOffset {
     /// A byte of a file.
-    pub const fn new(source: Arc<Source>, offset: usize) -> Self {
+    pub const fn new(source: Arc<RenderSource>, offset: usize) -> Self {
         Self { source, offset }
     }
 
@@ -64,18 +64,18 @@ impl SourceOffset {
         self.source.path()
     }
 
-    /// The file's own content, where this is no place in a string of it.
+    /// The file's own content, where this is not a place inside a string.
     pub fn content(&self) -> Option<&YamlFile> {
         self.source.outer.is_none().then_some(&self.source.file)
     }
 
-    /// A byte of the YAML in the string that stands here.
+    /// A byte of the YAML in the string at this place.
     #[must_use]
     pub fn inside(&self, file: YamlFile, offset: usize) -> Self {
-        Self::new(Arc::new(Source::inside(self, file)), offset)
+        Self::new(Arc::new(RenderSource::inside(self, file)), offset)
     }
 
-    /// Line and column of a byte of the string that stands here, whatever is in it.
+    /// Line and column of a byte of the string at this place, whatever its content.
     pub fn position_inside(&self, text: &str, offset: usize) -> Position {
         if offset == 0 {
             return self.position();

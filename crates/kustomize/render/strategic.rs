@@ -9,16 +9,16 @@
 //! [`super::losses`] looks first.
 
 use super::associative;
-use super::budget::Budget;
+use super::budget::RenderBudget;
 use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
-use super::placed::{Content, Placed};
-use super::schema::{Schemas, Type};
-use super::walked::{Misfit, Unapplied, Walked};
+use super::placed::{PlacedContent, PlacedValue};
+use super::schema::{KnownType, Schemas};
+use super::walked::{PatchMisfit, Unapplied, Walked};
 
 /// What a patch leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PatchOutcome {
     /// The object, patched.
     Kept,
     /// Nothing: the patch deletes the object.
@@ -30,45 +30,49 @@ pub(super) enum Outcome {
 /// Objects get no deeper by it than they or the patch are, and no larger than both, but for items of lists, which
 /// are charged where they are copied.
 pub(super) fn apply(
-    object: &mut Placed,
-    patch: &Placed,
+    object: &mut PlacedValue,
+    patch: &PlacedValue,
     schemas: &Schemas,
-    budget: &Budget,
-) -> Result<Outcome, Unapplied> {
+    budget: &RenderBudget,
+) -> Result<PatchOutcome, Unapplied> {
     budget.value(patch, &patch.place)?;
     budget.copy(object, &patch.place)?;
-    let mut merge = Merge { schemas, budget, path: Vec::new(), alone: Alone::No };
-    Ok(match merge.walk(Some(object), Some(patch), Known::default())? {
-        Walked::Gone => Outcome::Deleted,
+    let mut merge = StrategicMerge { schemas, budget, path: Vec::new(), alone: Alone::No };
+    Ok(match merge.walk(Some(object), Some(patch), MergeSchema::default())? {
+        Walked::Gone => PatchOutcome::Deleted,
         // `$patch: replace` of a whole object: kustomize makes another one and drops it.
-        Walked::Same | Walked::Other(_) => Outcome::Kept,
+        Walked::Same | Walked::Other(_) => PatchOutcome::Kept,
     })
 }
 
 /// A patch that finds no object and joins as an object of its own: without directives and nulls.
-pub(super) fn as_object(patch: &Placed, schemas: &Schemas, budget: &Budget) -> Result<Placed, Unapplied> {
-    let mut merge = Merge { schemas, budget, path: Vec::new(), alone: Alone::No };
-    match merge.walk(None, Some(patch), Known::default())? {
+pub(super) fn as_object(
+    patch: &PlacedValue,
+    schemas: &Schemas,
+    budget: &RenderBudget,
+) -> Result<PlacedValue, Unapplied> {
+    let mut merge = StrategicMerge { schemas, budget, path: Vec::new(), alone: Alone::No };
+    match merge.walk(None, Some(patch), MergeSchema::default())? {
         Walked::Other(value) => Ok(value),
         Walked::Same | Walked::Gone => Ok(patch.clone()),
     }
 }
 
 /// Whether a document says outright that it deletes.
-pub(super) fn deletes(patch: &Placed) -> bool {
+pub(super) fn deletes(patch: &PlacedValue) -> bool {
     patch.text_at(&[DIRECTIVE]) == Some("delete")
 }
 
 /// What is known about the value that is being merged.
 #[derive(Debug, Clone, Default)]
-struct Known<'a> {
-    of: Option<Type<'a>>,
+struct MergeSchema<'a> {
+    of: Option<KnownType<'a>>,
     list: Option<ListMerge>,
 }
 
-struct Merge<'a> {
+struct StrategicMerge<'a> {
     schemas: &'a Schemas,
-    budget: &'a Budget,
+    budget: &'a RenderBudget,
     path: Vec<String>,
     alone: Alone,
 }
@@ -80,13 +84,13 @@ enum Alone {
     No,
 }
 
-impl<'a> Merge<'a> {
+impl<'a> StrategicMerge<'a> {
     /// Merges one value of the patch, or of the object alone, into the object's.
     fn walk(
         &mut self,
-        object: Option<&mut Placed>,
-        patch: Option<&Placed>,
-        known: Known<'a>,
+        object: Option<&mut PlacedValue>,
+        patch: Option<&PlacedValue>,
+        known: MergeSchema<'a>,
     ) -> Result<Walked, Unapplied> {
         let present = object.as_deref().filter(|value| !value.is_null());
         if let (Some(one), Some(other)) = (present, patch.filter(|patch| !patch.is_null()))
@@ -96,15 +100,15 @@ impl<'a> Merge<'a> {
         }
         let leads = present.or_else(|| patch.filter(|patch| !patch.is_null()));
         match (leads.map(|value| &value.content), known.list) {
-            (Some(Content::Sequence(_)), Some(merge)) => {
+            (Some(PlacedContent::Sequence(_)), Some(merge)) => {
                 let budget = self.budget;
-                let mut item = |object: Option<&mut Placed>, patch: Option<&Placed>| {
-                    self.walk(object, patch, Known { of: known.of, list: None })
+                let mut item = |object: Option<&mut PlacedValue>, patch: Option<&PlacedValue>| {
+                    self.walk(object, patch, MergeSchema { of: known.of, list: None })
                 };
                 associative::walk(&mut item, object, patch, &merge, budget)
             }
-            (Some(Content::Mapping(_)) | None, _) => self.walk_mapping(object, patch, known.of),
-            (Some(Content::Sequence(_) | Content::Scalar(_)), _) => Ok(match patch {
+            (Some(PlacedContent::Mapping(_)) | None, _) => self.walk_mapping(object, patch, known.of),
+            (Some(PlacedContent::Sequence(_) | PlacedContent::Scalar(_)), _) => Ok(match patch {
                 Some(patch) if patch.is_null() => Walked::Gone,
                 Some(patch) => Walked::Other(patch.clone()),
                 None => Walked::Same,
@@ -114,9 +118,9 @@ impl<'a> Merge<'a> {
 
     fn walk_mapping(
         &mut self,
-        object: Option<&mut Placed>,
-        patch: Option<&Placed>,
-        of: Option<Type<'a>>,
+        object: Option<&mut PlacedValue>,
+        patch: Option<&PlacedValue>,
+        of: Option<KnownType<'a>>,
     ) -> Result<Walked, Unapplied> {
         // An object inside an object whose type is not known is looked up by its own kind.
         let of = of.or_else(|| {
@@ -128,7 +132,8 @@ impl<'a> Merge<'a> {
             (Some(object), None) if object.is_null() => {
                 // A null that somebody wrote stays, and so does an empty text that kustomize set without
                 // saying what it is; a field without a value goes.
-                let is_open = matches!(&object.content, Content::Scalar(scalar) if !scalar.is_known_null());
+                let is_open =
+                    matches!(&object.content, PlacedContent::Scalar(scalar) if !scalar.is_known_null());
                 Ok(if object.written().is_empty() && !is_open { Walked::Gone } else { Walked::Same })
             }
             (Some(object), Some(patch)) if !object.is_null() => {
@@ -156,7 +161,7 @@ impl<'a> Merge<'a> {
     }
 
     /// What is new loses its directives and nulls: kustomize merges it with itself.
-    fn on_its_own(&mut self, patch: &Placed, of: Option<Type<'a>>) -> Result<Walked, Unapplied> {
+    fn on_its_own(&mut self, patch: &PlacedValue, of: Option<KnownType<'a>>) -> Result<Walked, Unapplied> {
         let mut source = patch.clone();
         if Directive::of(patch).is_ok() {
             source.remove(DIRECTIVE);
@@ -171,12 +176,12 @@ impl<'a> Merge<'a> {
 
     fn walk_fields(
         &mut self,
-        object: &mut Placed,
-        patch: Option<&Placed>,
-        of: Option<Type<'a>>,
+        object: &mut PlacedValue,
+        patch: Option<&PlacedValue>,
+        of: Option<KnownType<'a>>,
     ) -> Result<(), Unapplied> {
         let mut names: Vec<String> = object.entries().iter().map(|(name, _)| name.clone()).collect();
-        let new = patch.map(Placed::entries).unwrap_or_default();
+        let new = patch.map(PlacedValue::entries).unwrap_or_default();
         // Each field is looked for by its name.
         let fields = names.len() + new.len();
         self.budget.pairs(fields, fields, patch.map_or(&object.place, |patch| &patch.place))?;
@@ -192,14 +197,14 @@ impl<'a> Merge<'a> {
             let walked = self.walk(
                 object.field_mut(self.path.last().map_or("", String::as_str)),
                 new,
-                Known { of: inner, list },
+                MergeSchema { of: inner, list },
             )?;
             let name = self.path.pop().unwrap_or_default();
             match walked {
                 Walked::Gone => drop(object.remove(&name)),
                 Walked::Same => {
                     // Kustomize sets it again, and puts in quotes what old YAML takes for something else.
-                    if let Some(Content::Scalar(scalar)) =
+                    if let Some(PlacedContent::Scalar(scalar)) =
                         object.field_mut(&name).map(|field| &mut field.content)
                     {
                         scalar.quote();
@@ -214,8 +219,8 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    fn mismatch(&self, object: &Placed, patch: &Placed) -> Misfit {
-        Misfit::new(
+    fn mismatch(&self, object: &PlacedValue, patch: &PlacedValue) -> PatchMisfit {
+        PatchMisfit::new(
             &patch.place,
             format!(
                 "`{}` is {} here, but {} in the object ({} line {}): a patch cannot change that, so make them agree",
@@ -229,10 +234,10 @@ impl<'a> Merge<'a> {
     }
 }
 
-fn noun(value: &Placed) -> &'static str {
+fn noun(value: &PlacedValue) -> &'static str {
     match value.content {
-        Content::Scalar(_) => "a single value",
-        Content::Mapping(_) => "a mapping",
-        Content::Sequence(_) => "a list",
+        PlacedContent::Scalar(_) => "a single value",
+        PlacedContent::Mapping(_) => "a mapping",
+        PlacedContent::Sequence(_) => "a list",
     }
 }

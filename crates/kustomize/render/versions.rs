@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::placed::{Placed, SourceOffset};
+use super::placed::{PlacedValue, SourceOffset};
 use super::rendered::RenderedObject;
 use crate::conversion::{apply, convert};
-use crate::render::placed::Content;
+use crate::render::placed::PlacedContent;
 use crate::schema::Schemas;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
@@ -54,8 +54,8 @@ pub fn in_one_version<'o>(
 }
 
 impl RenderedObject {
-    /// The object in that version; `None` where it stands in it, or cannot be brought to it. Its fields
-    /// stand where they were written.
+    /// The object in that version; `None` where it has that version already, or cannot be converted. Its
+    /// fields keep their places.
     pub fn in_version(&self, api_version: &str, schemas: &Schemas) -> Option<Self> {
         if self.api_version == api_version {
             return None;
@@ -63,7 +63,7 @@ impl RenderedObject {
         let mut node = Node::from_value(&self.value);
         let conversion = convert(&node, api_version, schemas).ok()?;
         apply(&mut node, &conversion);
-        let mut placed = Placed::from_value(&node.value(), &self.placed.place);
+        let mut placed = PlacedValue::from_value(&node.value(), &self.placed.place);
         let place = |path: &FieldPath| self.placed.nearest(&conversion.before(path)).place.clone();
         put(&mut placed, &FieldPath::root(), &place);
         let value = placed.to_value();
@@ -73,14 +73,14 @@ impl RenderedObject {
 }
 
 /// Gives every part its own place.
-fn put(value: &mut Placed, path: &FieldPath, place: &dyn Fn(&FieldPath) -> SourceOffset) {
+fn put(value: &mut PlacedValue, path: &FieldPath, place: &dyn Fn(&FieldPath) -> SourceOffset) {
     value.place = place(path);
     match &mut value.content {
-        Content::Scalar(_) => {}
-        Content::Mapping(entries) => {
+        PlacedContent::Scalar(_) => {}
+        PlacedContent::Mapping(entries) => {
             entries.iter_mut().for_each(|(key, value)| put(value, &path.key(key), place));
         }
-        Content::Sequence(items) => {
+        PlacedContent::Sequence(items) => {
             items.iter_mut().enumerate().for_each(|(at, item)| put(item, &path.index(at), place));
         }
     }

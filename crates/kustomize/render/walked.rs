@@ -1,16 +1,16 @@
 //! What merging a value of a patch comes to.
 
 use super::error::RenderError;
-use super::placed::{Placed, SourceOffset};
+use super::placed::{PlacedValue, SourceOffset};
 
 /// Why a patch does not fit its object.
 #[derive(Debug, Clone)]
-pub(super) struct Misfit {
+pub(super) struct PatchMisfit {
     pub(super) place: SourceOffset,
     pub(super) message: String,
 }
 
-impl Misfit {
+impl PatchMisfit {
     pub(super) fn new(place: &SourceOffset, message: impl Into<String>) -> Self {
         Self { place: place.clone(), message: message.into() }
     }
@@ -19,14 +19,14 @@ impl Misfit {
 /// Why a patch is not applied.
 #[derive(Debug)]
 pub(super) enum Unapplied {
-    /// It is left out, and told.
-    Misfit(Misfit),
+    /// It is left out, and reported.
+    Misfit(PatchMisfit),
     /// It would cost more than a render may: nothing is rendered.
     TooLarge(RenderError),
 }
 
-impl From<Misfit> for Unapplied {
-    fn from(misfit: Misfit) -> Self {
+impl From<PatchMisfit> for Unapplied {
+    fn from(misfit: PatchMisfit) -> Self {
         Self::Misfit(misfit)
     }
 }
@@ -41,8 +41,8 @@ impl From<RenderError> for Unapplied {
 pub(super) enum Walked {
     /// Nothing.
     Gone,
-    /// The object's own value, merged where it stands.
+    /// The object's own value, merged in place.
     Same,
     /// Another value.
-    Other(Placed),
+    Other(PlacedValue),
 }

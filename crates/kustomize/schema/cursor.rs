@@ -6,7 +6,7 @@ use capstan_model::finding::Place;
 
 /// Who says something of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SchemaOrigin {
     /// A custom resource definition in the repository: its file and line.
     Repository(Place),
     /// A custom resource definition in `.capstan/crds`: its file and line.
@@ -23,12 +23,12 @@ const LAYERS: usize = 4;
 /// Copied as it moves: no path is built, and no schema cloned.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cursor<'s> {
-    layers: [Option<(&'s Schema, &'s Origin)>; LAYERS],
+    layers: [Option<(&'s Schema, &'s SchemaOrigin)>; LAYERS],
 }
 
 impl<'s> Cursor<'s> {
     /// The root of an object of which these schemas speak, in this order.
-    pub(super) const fn new(layers: [Option<(&'s Schema, &'s Origin)>; LAYERS]) -> Self {
+    pub(super) const fn new(layers: [Option<(&'s Schema, &'s SchemaOrigin)>; LAYERS]) -> Self {
         Self { layers }
     }
 
@@ -54,16 +54,16 @@ impl<'s> Cursor<'s> {
     }
 
     /// How the list here merges, and who says so.
-    pub fn list(self) -> Option<(&'s ListType, &'s Origin)> {
+    pub fn list(self) -> Option<(&'s ListType, &'s SchemaOrigin)> {
         self.first(|schema| schema.list.as_ref())
     }
 
-    /// What the text here stands for, and who says so.
-    pub fn value(self) -> Option<(ValueKind, &'s Origin)> {
+    /// The type of the text here, and the origin of that.
+    pub fn value(self) -> Option<(ValueKind, &'s SchemaOrigin)> {
         self.first(|schema| schema.value)
     }
 
-    fn first<T>(self, read: impl Fn(&'s Schema) -> Option<T>) -> Option<(T, &'s Origin)> {
+    fn first<T>(self, read: impl Fn(&'s Schema) -> Option<T>) -> Option<(T, &'s SchemaOrigin)> {
         self.layers.into_iter().flatten().find_map(|(schema, by)| Some((read(schema)?, by)))
     }
 }

@@ -4,12 +4,12 @@
 //! or in a provider's components, which Cluster API's operator keeps as a string in a ConfigMap.
 
 use super::node::Schema;
-use super::read::{Budget, Pruning, read_schema};
+use super::read::{Pruning, ReadBudget, read_schema};
 use capstan_yaml::{Node, Position, YamlFile};
 
 /// One kind as one document defines it.
 #[derive(Debug)]
-pub(super) struct Definition {
+pub(super) struct KindDefinition {
     pub(super) group: Box<str>,
     pub(super) kind: Box<str>,
     /// Name and schema of each version.
@@ -30,29 +30,34 @@ pub struct Flaw {
 }
 
 /// What a file defines, and what is wrong in it. One flaw hides nothing else.
-pub(super) fn read_file(file: &YamlFile) -> (Vec<Definition>, Vec<Flaw>) {
-    let mut budget = Budget::default();
-    let mut reader =
-        Reader { file, within: None, budget: &mut budget, definitions: Vec::new(), flaws: Vec::new() };
+pub(super) fn read_file(file: &YamlFile) -> (Vec<KindDefinition>, Vec<Flaw>) {
+    let mut budget = ReadBudget::default();
+    let mut reader = DefinitionReader {
+        file,
+        within: None,
+        budget: &mut budget,
+        definitions: Vec::new(),
+        flaws: Vec::new(),
+    };
     for document in file.documents() {
         reader.document(&document.root);
     }
     (reader.definitions, reader.flaws)
 }
 
-/// How many flaws of one file are told.
+/// Flaws of one file that are reported.
 const FLAWS: usize = 20;
 
-struct Reader<'r> {
+struct DefinitionReader<'r> {
     file: &'r YamlFile,
     /// Where the file is a string of another: that file, and where the string begins.
     within: Option<(&'r YamlFile, usize)>,
-    budget: &'r mut Budget,
-    definitions: Vec<Definition>,
+    budget: &'r mut ReadBudget,
+    definitions: Vec<KindDefinition>,
     flaws: Vec<Flaw>,
 }
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     fn document(&mut self, root: &Node) {
         let kind = root.text_at("kind").unwrap_or_default();
         match kind {
@@ -78,7 +83,7 @@ impl Reader<'_> {
         let start = components.span.start;
         match YamlFile::read(text) {
             Ok(inner) => {
-                let mut reader = Reader {
+                let mut reader = DefinitionReader {
                     file: &inner,
                     within: Some((self.file, start)),
                     budget: self.budget,
@@ -86,7 +91,7 @@ impl Reader<'_> {
                     flaws: Vec::new(),
                 };
                 inner.documents().iter().for_each(|document| reader.document(&document.root));
-                let Reader { definitions, flaws, .. } = reader;
+                let DefinitionReader { definitions, flaws, .. } = reader;
                 self.definitions.extend(definitions);
                 self.flaws.extend(flaws);
             }
@@ -164,7 +169,7 @@ impl Reader<'_> {
         }
         let line = self.position(root).line;
         if !known.is_empty() {
-            self.definitions.push(Definition {
+            self.definitions.push(KindDefinition {
                 group: group.into(),
                 kind: kind.into(),
                 versions: known,
@@ -174,7 +179,7 @@ impl Reader<'_> {
         }
     }
 
-    /// In the file, also where the node stands in a string of it.
+    /// In the file, even if the node is in a string of it.
     fn position(&self, node: &Node) -> Position {
         let at = node.span.start;
         match self.within {

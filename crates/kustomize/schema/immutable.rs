@@ -9,14 +9,14 @@ use capstan_yaml::Node;
 /// A field that must stay as it is once the object exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Immutable {
-    /// The fields from where the rule stands to the field it speaks of; empty for that place itself.
+    /// The fields from the rule's place to its field; empty for that place itself.
     pub below: Box<[Box<str>]>,
     /// Whether a value may come where there was none.
-    pub setting: Allowed,
+    pub setting: RuleAllows,
     /// Whether the value may become another.
-    pub changing: Allowed,
+    pub changing: RuleAllows,
     /// Whether the value may go.
-    pub removing: Allowed,
+    pub removing: RuleAllows,
     /// What counts as absent.
     pub absent: Absent,
     /// The rule's own message, where it has one.
@@ -25,7 +25,7 @@ pub struct Immutable {
 
 /// Whether the rule allows something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Allowed {
+pub enum RuleAllows {
     /// It does.
     Yes,
     /// It does not.
@@ -58,9 +58,8 @@ pub(super) fn rules_of(schema: &Node) -> Box<[Immutable]> {
     rules.iter().take(RULES).flat_map(read).collect()
 }
 
-/// Reads a rule: what must hold besides each other (`&&`), by the field that it speaks of. Each field's part is
-/// tried on what can happen to the field; a part that speaks of anything else is passed over, since the others
-/// must hold all the same.
+/// Reads a rule: its conjuncts (`&&`), by their field. Each field's part is tested against the possible
+/// transitions of the field; other parts are ignored, since the rest must hold in any case.
 fn read_rule(rule: &str) -> Vec<Immutable> {
     if !rule.contains("oldSelf") || rule.len() > 2_000 {
         return Vec::new();
@@ -90,26 +89,26 @@ fn read_rule(rule: &str) -> Vec<Immutable> {
 fn judge(path: &Path<'_>, tests: &[Test<'_>]) -> Option<Immutable> {
     let allows = |case| {
         let holds = tests.iter().all(|test| test.holds(case) == Some(true));
-        if holds { Allowed::Yes } else { Allowed::No }
+        if holds { RuleAllows::Yes } else { RuleAllows::No }
     };
     // A rule at the field itself is asked only where the field was there and still is.
-    let unless_itself = |case| if path.is_empty() { Allowed::Yes } else { allows(case) };
+    let unless_itself = |case| if path.is_empty() { RuleAllows::Yes } else { allows(case) };
     let read = Immutable {
         below: path.iter().map(|name| (*name).into()).collect(),
-        setting: unless_itself(Case::Set),
-        changing: allows(Case::Changed),
-        removing: unless_itself(Case::Removed),
+        setting: unless_itself(FieldTransition::Set),
+        changing: allows(FieldTransition::Changed),
+        removing: unless_itself(FieldTransition::Removed),
         absent: if tests.iter().any(Test::asks_for_emptiness) { Absent::OrEmpty } else { Absent::Alone },
         message: None,
     };
-    // A rule that an untouched field breaks is none of this kind.
-    let forbids = [read.setting, read.changing, read.removing].contains(&Allowed::No);
-    (forbids && allows(Case::Kept) == Allowed::Yes).then_some(read)
+    // A rule that an unchanged field violates is not of this kind.
+    let forbids = [read.setting, read.changing, read.removing].contains(&RuleAllows::No);
+    (forbids && allows(FieldTransition::Kept) == RuleAllows::Yes).then_some(read)
 }
 
 /// What can happen to a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum FieldTransition {
     Set,
     Changed,
     Kept,
@@ -121,7 +120,7 @@ type Path<'t> = Vec<&'t str>;
 
 /// One side of a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum TransitionSide {
     Old,
     New,
 }
@@ -133,7 +132,7 @@ enum Test<'t> {
     All(Vec<Test<'t>>),
     Not(Box<Test<'t>>),
     /// `has(self.a)`
-    Has(Side, Path<'t>),
+    Has(TransitionSide, Path<'t>),
     /// `self.a == oldSelf.a`
     Equal(Path<'t>),
     /// `has(self.a) == has(oldSelf.a)`
@@ -168,12 +167,14 @@ impl<'t> Test<'t> {
                 (.., Some((one, path)), Some((other, twin))) if one != other && path == twin => {
                     Some(Self::Equal(path))
                 }
-                (_, _, Some((Side::Old, path)), None) if EMPTY.contains(&other) => Some(Self::WasEmpty(path)),
+                (_, _, Some((TransitionSide::Old, path)), None) if EMPTY.contains(&other) => {
+                    Some(Self::WasEmpty(path))
+                }
                 (None, None, None, None) if other == "0" => {
                     let of = one.strip_prefix("size(").and_then(|one| one.strip_suffix(')'));
                     match side_of(of.or_else(|| one.strip_suffix(".size()"))?)? {
-                        (Side::Old, path) => Some(Self::WasEmpty(path)),
-                        (Side::New, _) => None,
+                        (TransitionSide::Old, path) => Some(Self::WasEmpty(path)),
+                        (TransitionSide::New, _) => None,
                     }
                 }
                 _ => None,
@@ -193,20 +194,25 @@ impl<'t> Test<'t> {
     }
 
     /// As CEL decides it: `None` is an error, which one alternative that holds makes up for.
-    fn holds(&self, case: Case) -> Option<bool> {
+    fn holds(&self, case: FieldTransition) -> Option<bool> {
         let there = |side| match side {
-            Side::Old => matches!(case, Case::Changed | Case::Kept | Case::Removed),
-            Side::New => matches!(case, Case::Set | Case::Changed | Case::Kept),
+            TransitionSide::Old => {
+                matches!(case, FieldTransition::Changed | FieldTransition::Kept | FieldTransition::Removed)
+            }
+            TransitionSide::New => {
+                matches!(case, FieldTransition::Set | FieldTransition::Changed | FieldTransition::Kept)
+            }
         };
         match self {
             Self::Any(tests) => one_decides(tests, case, true),
             Self::All(tests) => one_decides(tests, case, false),
             Self::Not(test) => test.holds(case).map(|held| !held),
             Self::Has(side, _) => Some(there(*side)),
-            Self::BothOrNone(_) => Some(there(Side::Old) == there(Side::New)),
-            Self::Equal(_) => (there(Side::Old) && there(Side::New)).then_some(case == Case::Kept),
+            Self::BothOrNone(_) => Some(there(TransitionSide::Old) == there(TransitionSide::New)),
+            Self::Equal(_) => (there(TransitionSide::Old) && there(TransitionSide::New))
+                .then_some(case == FieldTransition::Kept),
             // What is empty counts as absent ([`Absent::OrEmpty`]).
-            Self::WasEmpty(_) => Some(case == Case::Set),
+            Self::WasEmpty(_) => Some(case == FieldTransition::Set),
         }
     }
 
@@ -224,7 +230,7 @@ impl<'t> Test<'t> {
 const EMPTY: [&str; 6] = ["''", "\"\"", "null", "0", "[]", "{}"];
 
 /// Whether tests hold of which one alone decides, if it comes out so: an error counts only where none does.
-fn one_decides(tests: &[Test<'_>], case: Case, so: bool) -> Option<bool> {
+fn one_decides(tests: &[Test<'_>], case: FieldTransition, so: bool) -> Option<bool> {
     let held: Vec<Option<bool>> = tests.iter().map(|test| test.holds(case)).collect();
     if held.contains(&Some(so)) {
         return Some(so);
@@ -233,16 +239,16 @@ fn one_decides(tests: &[Test<'_>], case: Case, so: bool) -> Option<bool> {
 }
 
 /// `has(self.a)`
-fn has(text: &str) -> Option<(Side, Path<'_>)> {
+fn has(text: &str) -> Option<(TransitionSide, Path<'_>)> {
     side_of(text.strip_prefix("has(")?.strip_suffix(')')?).filter(|(_, path)| !path.is_empty())
 }
 
 /// `oldSelf.a.b` -> the old side, `a`, `b`.
-fn side_of(text: &str) -> Option<(Side, Path<'_>)> {
+fn side_of(text: &str) -> Option<(TransitionSide, Path<'_>)> {
     let text = text.trim();
     match text.strip_prefix("oldSelf") {
-        Some(rest) => path_of(rest).map(|path| (Side::Old, path)),
-        None => path_of(text.strip_prefix("self")?).map(|path| (Side::New, path)),
+        Some(rest) => path_of(rest).map(|path| (TransitionSide::Old, path)),
+        None => path_of(text.strip_prefix("self")?).map(|path| (TransitionSide::New, path)),
     }
 }
 
@@ -275,7 +281,7 @@ fn strip(text: &str) -> &str {
     text
 }
 
-/// Splits at an operator that stands in no parentheses.
+/// Splits at an operator outside of parentheses.
 fn split<'t>(text: &'t str, operator: &'t str) -> impl Iterator<Item = &'t str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -295,13 +301,13 @@ fn split<'t>(text: &'t str, operator: &'t str) -> impl Iterator<Item = &'t str> 
 
 #[cfg(test)]
 mod tests {
-    use super::Allowed::{No, Yes};
+    use super::RuleAllows::{No, Yes};
     use super::*;
 
     #[test]
     fn the_shapes_that_forbid_a_change_are_read_and_no_others() {
         // Whether a value may be set, changed, removed.
-        type Read = (&'static str, Allowed, Allowed, Allowed);
+        type Read = (&'static str, RuleAllows, RuleAllows, RuleAllows);
         let cases: [(&str, &[Read]); 25] = [
             ("self == oldSelf", &[("", Yes, No, Yes)]),
             ("(self == oldSelf)", &[("", Yes, No, Yes)]),
@@ -324,7 +330,7 @@ mod tests {
             ("has(oldSelf.a) == has(self.a)", &[("a", No, Yes, No)]),
             ("has(oldSelf.a) == has(self.a) && (!has(self.a) || self.a == oldSelf.a)", &[("a", No, No, No)]),
             ("self.a == oldSelf.a && oldSelf.b == self.b", &[("a", No, No, No), ("b", No, No, No)]),
-            // The other half must hold all the same.
+            // The other half must hold in any case.
             ("self.a == oldSelf.a && self.b > 3", &[("a", No, No, No)]),
             ("self.b > 3 || self.a == oldSelf.a && self.c", &[]),
             ("self == oldSelf || self == 'x'", &[]),

@@ -13,7 +13,7 @@ const PATTERN_SIZE: usize = 1 << 20;
 
 /// The limits of one value.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Limits {
+pub struct ValueLimits {
     /// Fields that a mapping must have, and that the server does not fill in.
     pub required: Box<[Box<str>]>,
     /// How many items a list has.
@@ -44,7 +44,7 @@ impl<T> Default for Range<T> {
 }
 
 impl<T: PartialOrd + Copy> Range<T> {
-    /// Whether a value lies in it.
+    /// Whether a value is within it.
     pub fn holds(&self, value: T) -> bool {
         self.least.is_none_or(|least| value >= least) && self.most.is_none_or(|most| value <= most)
     }
@@ -97,7 +97,7 @@ impl PartialEq for Pattern {
     }
 }
 
-impl Limits {
+impl ValueLimits {
     /// Adds what the API server asks of the replicas of a kind that can be scaled, whatever the schema says:
     /// <https://github.com/kubernetes/apiextensions-apiserver/blob/master/pkg/registry/customresource/validator.go>.
     pub(super) fn add_scale(&mut self) {

@@ -36,18 +36,18 @@ mod value;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-pub use built_in::fields::{Field, Fields, NEWEST_MINOR as CLUSTER_API_MINOR, Of, Zero};
+pub use built_in::fields::{FieldContent, NEWEST_MINOR as CLUSTER_API_MINOR, TypeField, TypeFields, Zero};
 pub use built_in::limits::is_filled_in;
-pub use cursor::{Cursor, Origin};
+pub use cursor::{Cursor, SchemaOrigin};
 pub use definition::Flaw;
-pub use immutable::{Absent, Allowed, Immutable};
-pub use limits::{Limits, Pattern, Range};
-pub use node::{ListType, MapKey, Parts, Schema, Type, Unlisted};
+pub use immutable::{Absent, Immutable, RuleAllows};
+pub use limits::{Pattern, Range, ValueLimits};
+pub use node::{ListType, MapKey, Schema, SchemaParts, SchemaType, Unlisted};
 pub use sniff::may_define as seems_to_define;
 pub use value::ValueKind;
 pub use value::nanoseconds;
 
-use definition::Definition;
+use definition::KindDefinition;
 
 use capstan_model::finding::{FileError, Place, Position, rules};
 use capstan_model::tree::RepoPath;
@@ -76,7 +76,7 @@ struct LazyFile {
 /// What a file defines, and what is wrong in it.
 #[derive(Debug, Default)]
 struct FileRead {
-    definitions: Vec<(Definition, Origin)>,
+    definitions: Vec<(KindDefinition, SchemaOrigin)>,
     problems: Vec<FileError>,
 }
 
@@ -85,12 +85,12 @@ struct FileRead {
 struct LazyKind {
     files: Vec<usize>,
     /// In the order in which they decide.
-    known: OnceLock<Vec<Known>>,
+    known: OnceLock<Vec<DefinitionIndex>>,
 }
 
 /// One version of a kind as one file defines it: indexes of file, definition, version.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct DefinitionIndex {
     file: usize,
     definition: usize,
     version: usize,
@@ -99,7 +99,8 @@ struct Known {
 /// How many files may define one kind.
 const FILES_OF_A_KIND: usize = 100;
 
-/// A file that may define kinds. What stands in [`FOLDER`] is Capstan's own and decides before the repository's.
+/// A file that may define kinds. One in [`FOLDER`] is Capstan's own and takes precedence over the
+/// repository's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFile {
     /// The file.
@@ -109,14 +110,14 @@ pub struct SchemaFile {
 }
 
 impl SchemaFile {
-    /// Whether a file lies in [`FOLDER`].
+    /// Whether a file is in [`FOLDER`].
     pub fn is_own(path: &RepoPath) -> bool {
         path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Where a definition of it stands.
-    fn origin(&self, line: u32) -> Origin {
-        let of = if Self::is_own(&self.path) { Origin::Capstan } else { Origin::Repository };
+    /// The place of its definition.
+    fn origin(&self, line: u32) -> SchemaOrigin {
+        let of = if Self::is_own(&self.path) { SchemaOrigin::Capstan } else { SchemaOrigin::Repository };
         of(Place::line_of(self.path.clone(), line))
     }
 }
@@ -177,7 +178,11 @@ impl Schemas {
     }
 
     /// All definitions of a kind in an API version (`group/version`), in the order in which they decide.
-    pub fn definitions(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
+    pub fn definitions(
+        &self,
+        kind: &str,
+        api_version: &str,
+    ) -> impl Iterator<Item = (&Schema, &SchemaOrigin)> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         self.of_kind(kind)
             .filter(move |(definition, name, _)| *definition.group == *group && ***name == *version)
@@ -190,7 +195,7 @@ impl Schemas {
     /// What objects of a kind in an API version (`group/version`) are judged by: its definitions, in the order
     /// in which they decide. Where there is none, the built-in one of Cluster API's own kinds (v1beta1 and
     /// v1beta2), which knows every field up to Cluster API 1.[`CLUSTER_API_MINOR`].
-    pub fn judges(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
+    pub fn judges(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &SchemaOrigin)> {
         let mut definitions = self.definitions(kind, api_version).peekable();
         let built_in =
             definitions.peek().is_none().then(|| built_in::definition(kind, api_version)).flatten();
@@ -199,7 +204,7 @@ impl Schemas {
 
     /// Where it is defined that a kind is not served in an API version (`group/version`), and in which
     /// versions it is; `None` where no definition has that version, or one serves it.
-    pub fn not_served(&self, kind: &str, api_version: &str) -> Option<(&Origin, Vec<&str>)> {
+    pub fn not_served(&self, kind: &str, api_version: &str) -> Option<(&SchemaOrigin, Vec<&str>)> {
         let (group, version) = api_version.split_once('/')?;
         let served = self.served(kind, group);
         let mut of_kind = self.of_kind(kind);
@@ -220,7 +225,7 @@ impl Schemas {
     }
 
     /// Every version of a kind that a file defines.
-    fn of_kind(&self, kind: &str) -> impl Iterator<Item = (&Definition, &Box<str>, &Origin)> {
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = (&KindDefinition, &Box<str>, &SchemaOrigin)> {
         let known = self.kinds.get(kind).map(|lazy| lazy.known.get_or_init(|| self.order(kind, lazy)));
         known.into_iter().flatten().filter_map(|known| {
             let (definition, origin) =
@@ -230,9 +235,9 @@ impl Schemas {
     }
 
     /// The repository's before `.capstan/crds`, unless the repository's disagree.
-    fn order(&self, kind: &str, lazy: &LazyKind) -> Vec<Known> {
+    fn order(&self, kind: &str, lazy: &LazyKind) -> Vec<DefinitionIndex> {
         struct Candidate<'s> {
-            known: Known,
+            known: DefinitionIndex,
             group: &'s str,
             version: &'s str,
             schema: &'s Schema,
@@ -245,10 +250,10 @@ impl Schemas {
                 if *defined.kind != *kind {
                     continue;
                 }
-                let is_own = matches!(origin, Origin::Capstan(_));
+                let is_own = matches!(origin, SchemaOrigin::Capstan(_));
                 found.extend(defined.versions.iter().enumerate().map(|(version, (name, schema))| {
                     Candidate {
-                        known: Known { file: *file, definition, version },
+                        known: DefinitionIndex { file: *file, definition, version },
                         group: &defined.group,
                         version: name,
                         schema,
@@ -264,7 +269,7 @@ impl Schemas {
             first.is_some_and(|first| others.any(|other| other.schema != first.schema))
         };
         let later: Vec<bool> = found.iter().map(|one| one.is_own != disagrees(one)).collect();
-        let mut order: Vec<(bool, Known)> =
+        let mut order: Vec<(bool, DefinitionIndex)> =
             later.into_iter().zip(&found).map(|(later, candidate)| (later, candidate.known)).collect();
         order.sort_by_key(|(later, _)| *later);
         order.into_iter().map(|(_, known)| known).collect()
@@ -298,7 +303,7 @@ fn read_file(file: &SchemaFile) -> FileRead {
         return broken(problem(None, message));
     }
     let flaw = |flaw: Flaw| problem(Some(flaw.position), flaw.message);
-    let placed = |definition: Definition| {
+    let placed = |definition: KindDefinition| {
         let origin = file.origin(definition.line);
         (definition, origin)
     };

@@ -1,4 +1,4 @@
-//! One schema: what may stand in a field, and how it is merged and compared.
+//! One schema: the content of a field, and how it is merged and compared.
 //!
 //! The compact form of an OpenAPI v3 schema as custom resource definitions use it. Descriptions and formats that
 //! decide nothing here are left out.
@@ -11,7 +11,7 @@ use capstan_yaml::Value;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schema {
     /// The field's type.
-    pub kind: Type,
+    pub kind: SchemaType,
     /// Whether `null` is a value of its own.
     pub nullable: bool,
     /// What happens to fields that [`Self::fields`] does not list.
@@ -29,9 +29,9 @@ pub struct Schema {
     /// The values allowed; empty where any is.
     pub choices: Box<[Value]>,
     /// What else is asked of it; `None` where nothing is.
-    pub limits: Option<Box<super::limits::Limits>>,
+    pub limits: Option<Box<super::limits::ValueLimits>>,
     /// What is asked of it by parts.
-    pub parts: Box<[Parts]>,
+    pub parts: Box<[SchemaParts]>,
     /// Whether the server fills it in where it is absent.
     pub has_default: bool,
     /// The value that the server fills in, where that is a string (keys of lists need it).
@@ -44,7 +44,7 @@ pub struct Schema {
 
 /// Types of fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Type {
+pub enum SchemaType {
     /// Nothing is said.
     #[default]
     Any,
@@ -64,7 +64,7 @@ pub enum Type {
     IntOrString,
 }
 
-impl Type {
+impl SchemaType {
     /// Whether a scalar is of this type.
     pub fn takes(self, scalar: &Value) -> bool {
         let is_whole = || {
@@ -99,7 +99,7 @@ impl Type {
 /// What happens to fields that the schema does not list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Unlisted {
-    /// Nobody knows: the schema is a part of the truth (the built-in table).
+    /// Unknown: the schema is incomplete (the built-in table).
     #[default]
     Unknown,
     /// The server drops them.
@@ -115,7 +115,7 @@ pub enum ListType {
     Atomic,
     /// Items without order, each once.
     Set,
-    /// Items told apart by these fields.
+    /// Items with these fields as their key.
     Map(Box<[MapKey]>),
 }
 
@@ -172,10 +172,11 @@ impl Schema {
 /// Parts of a definition: what a value must be besides (`allOf`), at least one of several (`anyOf`), exactly one of them
 /// (`oneOf`), or not (`not`).
 ///
-/// In a definition of Kubernetes they hold limits alone: types, fields and defaults stand in the schema around them.
+/// In a definition of Kubernetes they contain only limits: types, fields and defaults are in the schema
+/// around them.
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
 #[derive(Debug, Clone, PartialEq)]
-pub enum Parts {
+pub enum SchemaParts {
     /// All must hold.
     All(Box<[Schema]>),
     /// At least one must hold.
@@ -187,8 +188,8 @@ pub enum Parts {
 }
 
 /// Parts that a list holds.
-type OfList = fn(Box<[Schema]>) -> Parts;
+type OfList = fn(Box<[Schema]>) -> SchemaParts;
 
 /// The lists of parts, by their keys.
 pub(super) const LISTS_OF_PARTS: [(&str, OfList); 3] =
-    [("allOf", Parts::All), ("anyOf", Parts::Any), ("oneOf", Parts::One)];
+    [("allOf", SchemaParts::All), ("anyOf", SchemaParts::Any), ("oneOf", SchemaParts::One)];

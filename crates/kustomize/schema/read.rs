@@ -2,8 +2,8 @@
 //! definition is anybody's input.
 
 use super::immutable;
-use super::limits::Limits;
-use super::node::{LISTS_OF_PARTS, ListType, MapKey, Parts, Schema, Type, Unlisted};
+use super::limits::ValueLimits;
+use super::node::{LISTS_OF_PARTS, ListType, MapKey, Schema, SchemaParts, SchemaType, Unlisted};
 use super::value::ValueKind;
 use capstan_yaml::{Entry, Node, Value};
 
@@ -46,9 +46,9 @@ const KEYS_OF_PARTS: [&str; 21] = [
 
 /// What may still be read.
 #[derive(Debug)]
-pub(super) struct Budget(usize);
+pub(super) struct ReadBudget(usize);
 
-impl Default for Budget {
+impl Default for ReadBudget {
     fn default() -> Self {
         Self(SCHEMAS)
     }
@@ -70,10 +70,10 @@ pub(super) type Flaws<'n> = Vec<(&'n Node, String)>;
 pub(super) fn read_schema<'n>(
     node: &'n Node,
     pruning: Pruning,
-    budget: &mut Budget,
+    budget: &mut ReadBudget,
     flaws: &mut Flaws<'n>,
 ) -> Schema {
-    let mut reader = Reader {
+    let mut reader = NodeReader {
         pruning,
         in_part: false,
         is_unread: false,
@@ -94,7 +94,7 @@ pub(super) fn read_schema<'n>(
     schema
 }
 
-struct Reader<'r, 'n> {
+struct NodeReader<'r, 'n> {
     pruning: Pruning,
     /// Whether it reads a part, which says nothing of fields that it does not list.
     in_part: bool,
@@ -106,7 +106,7 @@ struct Reader<'r, 'n> {
     flaws: &'r mut Flaws<'n>,
 }
 
-impl<'n> Reader<'_, 'n> {
+impl<'n> NodeReader<'_, 'n> {
     fn schema(&mut self, node: &'n Node, name: &str, depth: usize) -> Schema {
         if self.left == 0 || depth > DEPTH {
             self.cut.get_or_insert(node);
@@ -127,7 +127,7 @@ impl<'n> Reader<'_, 'n> {
             has_default: node.get("default").is_some(),
             default: node.get("default").and_then(Node::as_scalar).map(|scalar| scalar.text.as_str().into()),
             choices: self.choices(node),
-            limits: Limits::of(node),
+            limits: ValueLimits::of(node),
             immutable: immutable::rules_of(node),
             ..Schema::default()
         };
@@ -144,7 +144,7 @@ impl<'n> Reader<'_, 'n> {
             .filter(|node| node.as_mapping().is_some_and(|entries| !entries.is_empty()))
             .map(|node| Box::new(self.schema(node, name, depth + 1)));
         let keeps_others = others.is_some_and(|node| node.value() != false) && schema.values.is_none();
-        let says_nothing = schema.kind == Type::Any && schema.fields.is_empty();
+        let says_nothing = schema.kind == SchemaType::Any && schema.fields.is_empty();
         schema.unlisted = if self.in_part {
             Unlisted::Unknown
         } else if flag("x-kubernetes-preserve-unknown-fields")
@@ -170,7 +170,7 @@ impl<'n> Reader<'_, 'n> {
         schema
     }
 
-    fn parts(&mut self, node: &'n Node, depth: usize) -> Box<[Parts]> {
+    fn parts(&mut self, node: &'n Node, depth: usize) -> Box<[SchemaParts]> {
         let was = (std::mem::replace(&mut self.in_part, true), std::mem::take(&mut self.is_unread));
         let flaws = self.flaws.len();
         let mut parts = Vec::new();
@@ -183,7 +183,8 @@ impl<'n> Reader<'_, 'n> {
             }
             parts.push(of(list.iter().map(|part| self.schema(part, "", depth + 1)).collect()));
         }
-        parts.extend(node.get("not").map(|part| Parts::Not(Box::new(self.schema(part, "", depth + 1)))));
+        parts
+            .extend(node.get("not").map(|part| SchemaParts::Not(Box::new(self.schema(part, "", depth + 1)))));
         // Of what is not understood as a whole nobody can say whether it holds.
         if self.is_unread || self.cut.is_some() || self.flaws.len() > flaws {
             parts.clear();
@@ -192,32 +193,32 @@ impl<'n> Reader<'_, 'n> {
         parts.into()
     }
 
-    fn kind(&mut self, node: &'n Node) -> Type {
+    fn kind(&mut self, node: &'n Node) -> SchemaType {
         let int_or_string = node.get("x-kubernetes-int-or-string").is_some_and(|node| node.value() == true);
         let Some(word) = node.get("type") else {
             let has = |key: &str| node.get(key).is_some();
             return if int_or_string || is_int_or_string(node) {
-                Type::IntOrString
+                SchemaType::IntOrString
             } else if has("properties") || has("additionalProperties") {
-                Type::Object
+                SchemaType::Object
             } else if has("items") {
-                Type::Array
+                SchemaType::Array
             } else {
-                Type::Any
+                SchemaType::Any
             };
         };
         match word.as_str() {
-            _ if int_or_string => Type::IntOrString,
-            Some("object") => Type::Object,
-            Some("array") => Type::Array,
-            Some("string") => Type::String,
-            Some("integer") => Type::Integer,
-            Some("number") => Type::Number,
-            Some("boolean") => Type::Boolean,
+            _ if int_or_string => SchemaType::IntOrString,
+            Some("object") => SchemaType::Object,
+            Some("array") => SchemaType::Array,
+            Some("string") => SchemaType::String,
+            Some("integer") => SchemaType::Integer,
+            Some("number") => SchemaType::Number,
+            Some("boolean") => SchemaType::Boolean,
             _ => {
                 let known = "object, array, string, integer, number or boolean";
                 self.flaws.push((word, format!("a schema's `type` is one of {known}")));
-                Type::Any
+                SchemaType::Any
             }
         }
     }
@@ -285,10 +286,10 @@ impl<'n> Reader<'_, 'n> {
 
 /// Adds what every object has besides its own fields.
 pub(super) fn add_object_fields(schema: &mut Schema, pruning: Pruning) {
-    if schema.kind == Type::Any && schema.fields.is_empty() {
+    if schema.kind == SchemaType::Any && schema.fields.is_empty() {
         return;
     }
-    let text = || Schema { kind: Type::String, unlisted: Unlisted::Pruned, ..Schema::default() };
+    let text = || Schema { kind: SchemaType::String, unlisted: Unlisted::Pruned, ..Schema::default() };
     let mut fields: Vec<_> = std::mem::take(&mut schema.fields).into_vec();
     fields.retain(|(name, _)| !matches!(name.as_ref(), "apiVersion" | "kind" | "metadata"));
     fields.extend([
@@ -309,36 +310,36 @@ pub(super) fn unknown() -> Schema {
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/>
 pub(super) fn metadata(pruning: Pruning) -> Schema {
     let unlisted = if pruning == Pruning::On { Unlisted::Pruned } else { Unlisted::Kept };
-    let of = |kind: Type| Schema { kind, unlisted, ..Schema::default() };
-    let texts = || Schema { values: Some(Box::new(of(Type::String))), ..of(Type::Object) };
+    let of = |kind: SchemaType| Schema { kind, unlisted, ..Schema::default() };
+    let texts = || Schema { values: Some(Box::new(of(SchemaType::String))), ..of(SchemaType::Object) };
     let list = |items: Schema, list: ListType| Schema {
         items: Some(Box::new(items)),
         list: Some(list),
-        ..of(Type::Array)
+        ..of(SchemaType::Array)
     };
     let anything = || Schema { unlisted: Unlisted::Kept, ..Schema::default() };
     let uid = MapKey { name: "uid".into(), default: None };
     let mut fields: Vec<(Box<str>, Schema)> = [
-        ("creationTimestamp", Schema { nullable: true, ..of(Type::String) }),
-        ("deletionGracePeriodSeconds", of(Type::Integer)),
-        ("deletionTimestamp", of(Type::String)),
-        ("finalizers", list(of(Type::String), ListType::Set)),
-        ("generateName", of(Type::String)),
-        ("generation", of(Type::Integer)),
+        ("creationTimestamp", Schema { nullable: true, ..of(SchemaType::String) }),
+        ("deletionGracePeriodSeconds", of(SchemaType::Integer)),
+        ("deletionTimestamp", of(SchemaType::String)),
+        ("finalizers", list(of(SchemaType::String), ListType::Set)),
+        ("generateName", of(SchemaType::String)),
+        ("generation", of(SchemaType::Integer)),
         ("annotations", texts()),
         ("labels", texts()),
         ("managedFields", list(anything(), ListType::Atomic)),
-        ("name", of(Type::String)),
-        ("namespace", of(Type::String)),
+        ("name", of(SchemaType::String)),
+        ("namespace", of(SchemaType::String)),
         ("ownerReferences", list(anything(), ListType::Map([uid].into()))),
-        ("resourceVersion", of(Type::String)),
-        ("selfLink", of(Type::String)),
-        ("uid", of(Type::String)),
+        ("resourceVersion", of(SchemaType::String)),
+        ("selfLink", of(SchemaType::String)),
+        ("uid", of(SchemaType::String)),
     ]
     .map(|(name, schema)| (name.into(), schema))
     .into();
     fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Schema { fields: fields.into(), ..of(Type::Object) }
+    Schema { fields: fields.into(), ..of(SchemaType::Object) }
 }
 
 fn has_one_key(node: &Node) -> bool {
@@ -355,8 +356,8 @@ fn is_int_or_string(node: &Node) -> bool {
 /// Names that the Go type `metav1.Duration` goes by: a definition made from it says only `string`.
 const DURATIONS: [&str; 5] = ["timeout", "interval", "period", "duration", "ttl"];
 
-fn value_kind(kind: Type, node: &Node, name: &str, pattern: Option<&str>) -> Option<ValueKind> {
-    let is_text = matches!(kind, Type::String | Type::IntOrString);
+fn value_kind(kind: SchemaType, node: &Node, name: &str, pattern: Option<&str>) -> Option<ValueKind> {
+    let is_text = matches!(kind, SchemaType::String | SchemaType::IntOrString);
     let has = |key: &str| node.get(key).is_some();
     // The patterns that controller-gen and Flux write for quantities and durations.
     let pattern_has = |part: &str| pattern.is_some_and(|pattern| pattern.contains(part));
@@ -369,6 +370,7 @@ fn value_kind(kind: Type, node: &Node, name: &str, pattern: Option<&str>) -> Opt
     } else {
         let lower = name.to_ascii_lowercase();
         let named = DURATIONS.iter().any(|word| lower.ends_with(word));
-        (named && kind == Type::String && !has("format") && pattern.is_none()).then_some(ValueKind::Duration)
+        (named && kind == SchemaType::String && !has("format") && pattern.is_none())
+            .then_some(ValueKind::Duration)
     }
 }

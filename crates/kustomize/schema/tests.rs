@@ -81,7 +81,7 @@ fn a_definition_is_read_version_by_version() {
     assert_eq!(problems(&schemas), Vec::<String>::new());
     let root = schemas.object("Rack", ["example.org/v1"]);
     let list = |path| walk(root, path).list();
-    let origin = Origin::Repository(Place::line_of(RepoPath::parse("crds/racks.yaml").unwrap(), 1));
+    let origin = SchemaOrigin::Repository(Place::line_of(RepoPath::parse("crds/racks.yaml").unwrap(), 1));
     let side = MapKey { name: "side".into(), default: Some("front".into()) };
     let keys = ListType::Map([MapKey { name: "row".into(), default: None }, side].into());
     assert_eq!(list("spec.slots"), Some((&keys, &origin)));
@@ -97,11 +97,11 @@ fn a_definition_is_read_version_by_version() {
     let (schema, _) = schemas.definitions("Rack", "example.org/v1").next().unwrap();
     let spec = schema.field("spec").unwrap();
     let at = |path: &str| path.split('.').try_fold(spec, Schema::field).unwrap();
-    assert_eq!(at("labels.anything").kind, Type::String);
+    assert_eq!(at("labels.anything").kind, SchemaType::String);
     assert_eq!(at("settings").unlisted, Unlisted::Kept);
     assert_eq!(at("settings.known").unlisted, Unlisted::Pruned, "pruning starts again below");
-    assert_eq!(at("template.metadata.name").kind, Type::String);
-    assert_eq!(at("slots").item().unwrap().field("power").unwrap().kind, Type::IntOrString);
+    assert_eq!(at("template.metadata.name").kind, SchemaType::String);
+    assert_eq!(at("slots").item().unwrap().field("power").unwrap().kind, SchemaType::IntOrString);
     // The other version knows nothing of slots, a version that is not there nothing at all.
     let lists =
         |versions: &[&str]| walk(schemas.object("Rack", versions.iter().copied()), "spec.slots").list();
@@ -139,9 +139,9 @@ items:
         let (schema, _) = schemas.definitions(kind, version).next().unwrap();
         (schema.field("spec").unwrap().unlisted, schema.field("spec").unwrap().field("size").unwrap().kind)
     };
-    assert_eq!(spec("Old", "example.org/v1alpha1"), (Unlisted::Kept, Type::Integer));
-    assert_eq!(spec("Pruned", "example.org/v1"), (Unlisted::Pruned, Type::Integer));
-    assert_eq!(spec("Pruned", "example.org/v2"), (Unlisted::Pruned, Type::Integer));
+    assert_eq!(spec("Old", "example.org/v1alpha1"), (Unlisted::Kept, SchemaType::Integer));
+    assert_eq!(spec("Pruned", "example.org/v1"), (Unlisted::Pruned, SchemaType::Integer));
+    assert_eq!(spec("Pruned", "example.org/v2"), (Unlisted::Pruned, SchemaType::Integer));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn components_in_a_config_map_count_and_patches_of_definitions_do_not() {
                  spec: {conversion: {strategy: Webhook}}\n";
     let schemas = schemas(&[("components.yaml", &config_map), ("patch.yaml", patch)]);
     assert_eq!(problems(&schemas), Vec::<String>::new());
-    let origin = Origin::Repository(Place::line_of(RepoPath::parse("components.yaml").unwrap(), 5));
+    let origin = SchemaOrigin::Repository(Place::line_of(RepoPath::parse("components.yaml").unwrap(), 5));
     let tags = walk(schemas.object("Rack", ["example.org/v1"]), "spec.tags").list();
     assert_eq!(tags, Some((&ListType::Set, &origin)));
 }
@@ -194,8 +194,8 @@ fn the_repository_decides_before_the_folder_unless_it_disagrees_with_itself() {
         let schemas = schemas(files);
         let (list, by) = schemas.object("A", ["g.org/v1"]).field("l").list().unwrap();
         let file = match by {
-            Origin::Repository(place) | Origin::Capstan(place) => place.file().to_string(),
-            Origin::BuiltIn => "built in".to_owned(),
+            SchemaOrigin::Repository(place) | SchemaOrigin::Capstan(place) => place.file().to_string(),
+            SchemaOrigin::BuiltIn => "built in".to_owned(),
         };
         (list.clone(), file)
     };

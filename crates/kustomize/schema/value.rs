@@ -4,7 +4,7 @@
 //! <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/>,
 //! <https://pkg.go.dev/time#ParseDuration>.
 
-/// What a field's text stands for.
+/// The type of a field's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// A Kubernetes quantity: `1Gi` is `1024Mi`, `1` is `"1"` and `1000m`.
@@ -25,7 +25,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether two texts are the same value; `None` where one of them is no such value.
+    /// Whether two texts are the same value; `None` where one of them is not such a value.
     pub fn same(self, one: &str, other: &str) -> Option<bool> {
         match self {
             Self::Quantity => Some(Quantity::read(one)? == Quantity::read(other)?),

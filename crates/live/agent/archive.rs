@@ -25,7 +25,7 @@ pub const FILES: &str = "files/";
 
 /// What an archive holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Index {
+pub struct ArchiveIndex {
     /// The repository.
     pub repository: RepositoryName,
     /// The commit whose content it is.
@@ -130,7 +130,7 @@ pub enum IndexError {
     NoPath,
 }
 
-impl Index {
+impl ArchiveIndex {
     /// Whether this is the index of what was asked for, and one from which a tree can be made.
     ///
     /// # Errors
@@ -178,13 +178,13 @@ pub fn statement(agent: &AgentId, repository: &RepositoryName, commit: &CommitId
 mod tests {
     use super::*;
 
-    fn index(paths: &[&str]) -> Index {
+    fn index(paths: &[&str]) -> ArchiveIndex {
         let entry = |path: &&str| IndexEntry {
             path: RepoPath::parse(path).unwrap(),
             kind: IndexKind::File,
             blob: BlobId::parse(&"b".repeat(40)).unwrap(),
         };
-        Index {
+        ArchiveIndex {
             repository: RepositoryName::parse("acme/gitops").unwrap(),
             commit: CommitId::parse(&"a".repeat(40)).unwrap(),
             clusters: vec![],
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_index_from_which_no_tree_can_be_made_is_refused() {
-        let check = |index: &Index| {
+        let check = |index: &ArchiveIndex| {
             let repository = RepositoryName::parse("Acme/GitOps").unwrap();
             index.check(&repository, &CommitId::parse(&"a".repeat(40)).unwrap())
         };
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(check(&index(&["a", "a/b"])), Err(IndexError::FileAndFolder(path("a"))));
         assert_eq!(check(&index(&["a", "a-b", "a/b/c"])), Err(IndexError::FileAndFolder(path("a"))));
         assert_eq!(check(&index(&[""])), Err(IndexError::NoPath));
-        let other = Index { commit: CommitId::parse(&"c".repeat(40)).unwrap(), ..index(&[]) };
+        let other = ArchiveIndex { commit: CommitId::parse(&"c".repeat(40)).unwrap(), ..index(&[]) };
         assert!(matches!(check(&other), Err(IndexError::Other { .. })));
     }
 

@@ -45,7 +45,7 @@ pub use kubeconfig::{
 pub use next_step::{Awaited, LastRollout, NextStep, SpeaksOf, next_step};
 pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightState, PreflightVerdict};
 pub use progress::{Announced, Progress, Transition, TransitionKind};
-pub use published::{GitOwners, Published};
-pub use rollout::{Machine, MachineAge, Reason, RolloutReport, RolloutState};
+pub use published::{GitOwners, PublishedFile};
+pub use rollout::{Machine, MachineAge, RolloutReport, RolloutState, WireReason};
 pub use token::{Claims, TokenRefusal, judge_claims};
 pub use words::Words;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::identity::PreflightId;
-use super::rollout::Reason;
+use super::rollout::WireReason;
 use super::{bounded, limits};
 use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
@@ -61,7 +61,7 @@ pub struct ClusterAnswer {
     pub verdict: PreflightVerdict,
     /// Why.
     #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::REASONS }>")]
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<WireReason>,
     /// The live names of its templates.
     #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::NAMES }>")]
     pub names: Vec<LiveTemplate>,
@@ -201,7 +201,7 @@ pub struct Preflight {
 
 /// What preflights mean for a head's check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Meaning {
+pub enum PreflightMeaning {
     /// None is needed, or all accept.
     Fine,
     /// GitHub lets it pass: an advisory one is unanswered, or the live cluster cannot tell.
@@ -217,25 +217,25 @@ pub enum Meaning {
 
 impl Preflight {
     /// What it means under that mode.
-    pub fn meaning(&self, mode: PreflightMode) -> Meaning {
+    pub fn meaning(&self, mode: PreflightMode) -> PreflightMeaning {
         let unanswered = match mode {
-            PreflightMode::Advisory => Meaning::Neutral,
-            PreflightMode::Required => Meaning::ActionRequired,
+            PreflightMode::Advisory => PreflightMeaning::Neutral,
+            PreflightMode::Required => PreflightMeaning::ActionRequired,
         };
         match &self.standing {
-            Standing::Asked => Meaning::Awaited,
+            Standing::Asked => PreflightMeaning::Awaited,
             Standing::Unanswered | Standing::NotAsked(_) => unanswered,
             Standing::Answered(answer) => {
                 let of = |cluster: &ClusterId| answer.clusters.iter().find(|one| one.cluster == *cluster);
                 let each = self.clusters.iter().map(|cluster| match of(cluster).map(|one| one.verdict) {
                     // An answer that leaves a cluster out is none for that cluster.
                     None => unanswered,
-                    Some(PreflightVerdict::Accepted) => Meaning::Fine,
+                    Some(PreflightVerdict::Accepted) => PreflightMeaning::Fine,
                     // Whoever cannot tell has not said yes.
                     Some(PreflightVerdict::NotVerifiable) => unanswered,
-                    Some(PreflightVerdict::Rejected) => Meaning::Rejected,
+                    Some(PreflightVerdict::Rejected) => PreflightMeaning::Rejected,
                 });
-                each.max().unwrap_or(Meaning::Fine)
+                each.max().unwrap_or(PreflightMeaning::Fine)
             }
         }
     }
@@ -252,7 +252,7 @@ impl Preflight {
 
     fn rejections(&self, answer: &ClusterAnswer) -> Vec<Finding> {
         let says = format!("The live cluster on `{}` would refuse this", self.management_cluster);
-        let finding = |reason: &Reason| {
+        let finding = |reason: &WireReason| {
             Finding::new(rules::PREFLIGHT, format!("{says}: {}", reason.sentence()))
                 .maybe_place(reason.place())
                 .maybe_of(reason.object.clone(), reason.field_path())
@@ -268,8 +268,8 @@ impl Preflight {
 }
 
 /// What all preflights of a head mean together.
-pub fn meaning(preflights: &[Preflight], mode: PreflightMode) -> Meaning {
-    preflights.iter().map(|preflight| preflight.meaning(mode)).max().unwrap_or(Meaning::Fine)
+pub fn meaning(preflights: &[Preflight], mode: PreflightMode) -> PreflightMeaning {
+    preflights.iter().map(|preflight| preflight.meaning(mode)).max().unwrap_or(PreflightMeaning::Fine)
 }
 
 #[cfg(test)]
@@ -305,26 +305,34 @@ mod tests {
         use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
         let both = |one, two| answered(&[("gauss/peu01", one), ("gauss/peu02", two)]);
         for (standing, advisory, required) in [
-            (Standing::Asked, Meaning::Awaited, Meaning::Awaited),
-            (Standing::Unanswered, Meaning::Neutral, Meaning::ActionRequired),
-            (Standing::NotAsked("Why.".to_owned()), Meaning::Neutral, Meaning::ActionRequired),
-            (both(Accepted, Accepted), Meaning::Fine, Meaning::Fine),
-            (both(Accepted, NotVerifiable), Meaning::Neutral, Meaning::ActionRequired),
-            (both(Rejected, NotVerifiable), Meaning::Rejected, Meaning::Rejected),
-            (answered(&[("gauss/peu01", Accepted)]), Meaning::Neutral, Meaning::ActionRequired),
-            (answered(&[("other/x", Rejected)]), Meaning::Neutral, Meaning::ActionRequired),
+            (Standing::Asked, PreflightMeaning::Awaited, PreflightMeaning::Awaited),
+            (Standing::Unanswered, PreflightMeaning::Neutral, PreflightMeaning::ActionRequired),
+            (
+                Standing::NotAsked("Why.".to_owned()),
+                PreflightMeaning::Neutral,
+                PreflightMeaning::ActionRequired,
+            ),
+            (both(Accepted, Accepted), PreflightMeaning::Fine, PreflightMeaning::Fine),
+            (both(Accepted, NotVerifiable), PreflightMeaning::Neutral, PreflightMeaning::ActionRequired),
+            (both(Rejected, NotVerifiable), PreflightMeaning::Rejected, PreflightMeaning::Rejected),
+            (
+                answered(&[("gauss/peu01", Accepted)]),
+                PreflightMeaning::Neutral,
+                PreflightMeaning::ActionRequired,
+            ),
+            (answered(&[("other/x", Rejected)]), PreflightMeaning::Neutral, PreflightMeaning::ActionRequired),
         ] {
             let preflight = preflight(standing);
             assert_eq!(preflight.meaning(PreflightMode::Advisory), advisory, "{preflight:?}");
             assert_eq!(preflight.meaning(PreflightMode::Required), required, "{preflight:?}");
         }
-        assert_eq!(meaning(&[], PreflightMode::Required), Meaning::Fine);
+        assert_eq!(meaning(&[], PreflightMode::Required), PreflightMeaning::Fine);
     }
 
     #[test]
     fn machines_that_move_on_may_change_an_answer_but_not_what_the_api_server_refuses_for_good() {
         use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
-        let reason = |kind: &str| Reason {
+        let reason = |kind: &str| WireReason {
             severity: Severity::Error,
             kind: kind.to_owned(),
             message: Words::new("x"),
@@ -361,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_rejection_is_a_finding_at_its_file_and_line() {
-        let reason = Reason {
+        let reason = WireReason {
             severity: Severity::Error,
             kind: "Invalid".to_owned(),
             message: Words::new("spec.version: cannot skip a minor"),
@@ -441,7 +449,7 @@ mod tests {
             let before = AskedBefore { state: &state, asked_at: asked, until, machines };
             assert_eq!(before.standing(wish, now), standing, "row {at}");
         }
-        let words = Reason {
+        let words = WireReason {
             severity: Severity::Warning,
             kind: "CloudNotAnswered".to_owned(),
             message: Words::new("Nova at cloud.example.com answers 503"),

@@ -40,7 +40,7 @@ pub struct RolloutReport {
     pub words: Option<Words>,
     /// Why nothing of it is applied, or what failed.
     #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::REASONS }>")]
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<WireReason>,
     /// Machines wanted.
     #[serde(default)]
     pub wanted: u32,
@@ -136,7 +136,7 @@ pub enum MachineAge {
 
 /// One reason, without values of Secrets, files or data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
+pub struct WireReason {
     /// How bad.
     pub severity: Severity,
     /// A CamelCase word: `Invalid`, `VersionBelowLive`.
@@ -161,7 +161,7 @@ pub struct Reason {
     pub column: Option<u32>,
 }
 
-impl Reason {
+impl WireReason {
     /// The field, where it is a JSON Pointer.
     pub fn field_path(&self) -> Option<FieldPath> {
         FieldPath::parse(self.field.as_deref()?)

@@ -4,7 +4,7 @@
 use super::owners::{Claim, OwnerIndex};
 use capstan_kustomize::render::Rendered;
 use capstan_model::object::FieldPath;
-use capstan_plan::boundary::{Beyond, Home, Outside, Surroundings};
+use capstan_plan::boundary::{Beyond, FolderHome, ForeignObject, Surroundings};
 
 /// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
 /// the folder is applied.
@@ -12,10 +12,10 @@ use capstan_plan::boundary::{Beyond, Home, Outside, Surroundings};
 /// `rendered` has its namespaces already ([`place_in_namespaces`](super::place_in_namespaces)).
 pub fn boundary(
     rendered: &Rendered,
-    home: &Home,
+    home: &FolderHome,
     surroundings: &Surroundings<'_>,
     owners: &OwnerIndex,
-) -> Vec<Outside> {
+) -> Vec<ForeignObject> {
     let mut found = capstan_plan::boundary::boundary(rendered, home, surroundings);
     for object in &rendered.objects {
         let why = match owners.claim(surroundings.folder, &object.id) {
@@ -24,7 +24,7 @@ pub fn boundary(
             Claim::Undecided(other) => Beyond::TwoFolders(other),
             Claim::PerhapsOf(other) => Beyond::PerhapsAnothers(other),
         };
-        found.push(Outside::of(object, FieldPath::root(), why));
+        found.push(ForeignObject::of(object, FieldPath::root(), why));
     }
     found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
     found

@@ -1,7 +1,7 @@
 //! Whose an object is, of several folders that render it.
 
 use super::super::testing::{id, placed};
-use super::super::{Inventory, Scopes};
+use super::super::{AppliedInventory, Scopes};
 use super::*;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
@@ -12,7 +12,7 @@ fn one_object_belongs_to_one_folder() {
     let folder = |id: &str| ClusterId::new(RepoPath::parse(id).unwrap());
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: org}\n";
     let shared = id("ConfigMap org/shared");
-    let mut applied = Inventory::default();
+    let mut applied = AppliedInventory::default();
     applied.intend(&shared, "v1", "shared");
     let (rendered, home) = placed(config, "");
     let (settings, scopes) = (RepositorySettings::default(), Scopes::default());

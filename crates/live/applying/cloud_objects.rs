@@ -10,8 +10,8 @@ use crate::live_objects::{LONGEST_MESSAGE, is_terminating, text};
 
 /// How an object stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// The cloud has it as it is asked for.
+pub(super) enum CloudObjectState {
+    /// The cloud has it is asked for.
     Available,
     /// It may be there in a moment.
     Waits(String),
@@ -59,12 +59,12 @@ fn unread(object: &Value) -> Option<String> {
 }
 
 /// How a live object stands, by what its controller says of this generation of it.
-pub(super) fn standing(live: &Value) -> Standing {
+pub(super) fn standing(live: &Value) -> CloudObjectState {
     if let Some(why) = unread(live) {
-        return Standing::Waits(format!("its state is unknown: {why}"));
+        return CloudObjectState::Waits(format!("its state is unknown: {why}"));
     }
     if is_terminating(live) {
-        return Standing::Waits("it is being deleted".to_owned());
+        return CloudObjectState::Waits("it is being deleted".to_owned());
     }
     let generation = live.pointer("/metadata/generation").and_then(Value::as_i64);
     let conditions = live.pointer("/status/conditions").and_then(Value::as_array);
@@ -77,7 +77,7 @@ pub(super) fn standing(live: &Value) -> Standing {
     };
     let (available, progressing) = (of("Available"), of("Progressing"));
     if available.is_some_and(|condition| text(condition, "/status") == Some("True")) {
-        return Standing::Available;
+        return CloudObjectState::Available;
     }
     let given_up = [progressing, available].into_iter().flatten().find(|condition| {
         matches!(text(condition, "/reason"), Some("InvalidConfiguration" | "UnrecoverableError"))
@@ -87,11 +87,11 @@ pub(super) fn standing(live: &Value) -> Standing {
         let made = text(live, "/status/id").is_some_and(|id| !id.is_empty());
         let is_managed = text(live, "/spec/managementPolicy").is_none_or(|policy| policy == "managed");
         let lost = !made && is_managed && died_in_its_create(condition);
-        return if lost { Standing::Lost(words) } else { Standing::Refused(words) };
+        return if lost { CloudObjectState::Lost(words) } else { CloudObjectState::Refused(words) };
     }
     match progressing.or(available) {
-        Some(condition) => Standing::Waits(words(condition)),
-        None => Standing::Waits("its controller has not observed it yet".to_owned()),
+        Some(condition) => CloudObjectState::Waits(words(condition)),
+        None => CloudObjectState::Waits("its controller has not observed it yet".to_owned()),
     }
 }
 
@@ -122,7 +122,7 @@ fn words(condition: &Value) -> String {
 
 /// An object of the cloud as something names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Named<'v> {
+pub(super) enum CloudReference<'v> {
     /// One of that kind.
     OfKind(&'static str, By, &'v str),
     /// One of whatever kind: by a value of a class or of its variables.
@@ -135,20 +135,22 @@ pub(super) enum Named<'v> {
 
 /// Which objects of ORC a machine template of OpenStack names: the image by its object's name or by what the cloud calls
 /// it, everything else by what the cloud calls it.
-pub(super) fn named_by<'v>(template: &ObjectId, value: &'v Value) -> Vec<Named<'v>> {
+pub(super) fn named_by<'v>(template: &ObjectId, value: &'v Value) -> Vec<CloudReference<'v>> {
     if template.kind != names::OPENSTACK_MACHINE_TEMPLATE {
         return Vec::new();
     }
     if unread(value).is_some() {
-        return vec![Named::Any];
+        return vec![CloudReference::Any];
     }
     let spec = value.pointer("/spec/template/spec").unwrap_or(&Value::Null);
     let items = |of: &'v Value, key: &str| of.get(key).and_then(Value::as_array).into_iter().flatten();
     let one = |kind, of: &'v Value, pointer: &str| {
-        text(of, pointer).map(|name| Named::OfKind(kind, By::Cloud, name))
+        text(of, pointer).map(|name| CloudReference::OfKind(kind, By::Cloud, name))
     };
-    let mut found: Vec<Named<'v>> = Vec::new();
-    found.extend(text(spec, "/image/imageRef/name").map(|name| Named::OfKind("Image", By::Object, name)));
+    let mut found: Vec<CloudReference<'v>> = Vec::new();
+    found.extend(
+        text(spec, "/image/imageRef/name").map(|name| CloudReference::OfKind("Image", By::Object, name)),
+    );
     found.extend(one("Image", spec, "/image/filter/name"));
     found.extend(one("ServerGroup", spec, "/serverGroup/filter/name"));
     // A name up to v1beta1, then a filter.
@@ -174,17 +176,17 @@ pub(super) enum By {
 }
 
 /// Whether an object of ORC is the one that is named.
-pub(super) fn is_named(id: &ObjectId, value: &Value, named: &Named<'_>) -> bool {
+pub(super) fn is_named(id: &ObjectId, value: &Value, named: &CloudReference<'_>) -> bool {
     let in_cloud = ["/spec/resource/name", "/spec/import/filter/name"];
     let in_cloud = in_cloud.iter().find_map(|pointer| text(value, pointer)).unwrap_or(&id.name);
     is_cloud_object(id)
         && match named {
             _ if unread(value).is_some() => true,
-            Named::Any => true,
-            Named::OfKind(kind, By::Object, name) => id.kind == *kind && id.name == *name,
-            Named::OfKind(kind, By::Cloud, name) => id.kind == *kind && in_cloud == *name,
-            Named::Called(name) => id.name == *name || in_cloud == *name,
-            Named::InTemplate(text) => mentions(text, &id.name) || mentions(text, in_cloud),
+            CloudReference::Any => true,
+            CloudReference::OfKind(kind, By::Object, name) => id.kind == *kind && id.name == *name,
+            CloudReference::OfKind(kind, By::Cloud, name) => id.kind == *kind && in_cloud == *name,
+            CloudReference::Called(name) => id.name == *name || in_cloud == *name,
+            CloudReference::InTemplate(text) => mentions(text, &id.name) || mentions(text, in_cloud),
         }
 }
 

@@ -23,12 +23,12 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
     let updated = "invalid configuration updating resource: Patch \"http://c/v2/images/i\": EOF";
     let told_by_service = "invalid configuration creating resource: Expected HTTP response code [201] when accessing [POST http://c/v2/images], but got 409 instead: connection refused";
     let not_trusted = "invalid configuration creating resource: Post \"https://c/v2/images\": tls: failed to verify certificate: x509: certificate signed by unknown authority";
-    let refused = |words: &str| Standing::Refused(words.to_owned());
-    let waits = |words: &str| Standing::Waits(words.to_owned());
+    let refused = |words: &str| CloudObjectState::Refused(words.to_owned());
+    let waits = |words: &str| CloudObjectState::Waits(words.to_owned());
     for (object, expected) in [
         (
             image(2, "a", &[("Available", "True", "Success", "OpenStack resource is available", 2)]),
-            Standing::Available,
+            CloudObjectState::Available,
         ),
         // That is of what stood there before.
         (
@@ -82,20 +82,20 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
         ),
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
-            Standing::Lost(format!("InvalidConfiguration: {reset}")),
+            CloudObjectState::Lost(format!("InvalidConfiguration: {reset}")),
         ),
         // Also where it never reached the service.
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", refused_by_host, 1)]),
-            Standing::Lost(format!("InvalidConfiguration: {refused_by_host}")),
+            CloudObjectState::Lost(format!("InvalidConfiguration: {refused_by_host}")),
         ),
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", timed_out, 1)]),
-            Standing::Lost(format!("InvalidConfiguration: {timed_out}")),
+            CloudObjectState::Lost(format!("InvalidConfiguration: {timed_out}")),
         ),
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", closed, 1)]),
-            Standing::Lost(format!("InvalidConfiguration: {closed}")),
+            CloudObjectState::Lost(format!("InvalidConfiguration: {closed}")),
         ),
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", updated, 1)]),
@@ -124,14 +124,14 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
     }
     let mut imported = image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]);
     imported["spec"]["managementPolicy"] = json!("unmanaged");
-    assert!(matches!(standing(&imported), Standing::Refused(_)), "nothing was created: {imported}");
+    assert!(matches!(standing(&imported), CloudObjectState::Refused(_)), "nothing was created: {imported}");
 }
 
 #[test]
 fn what_is_being_deleted_is_waited_for() {
     let mut object = image(1, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]);
     object["metadata"]["deletionTimestamp"] = json!("2026-11-27T22:00:00Z");
-    assert_eq!(standing(&object), Standing::Waits("it is being deleted".to_owned()));
+    assert_eq!(standing(&object), CloudObjectState::Waits("it is being deleted".to_owned()));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_template_names_what_its_literals_and_actions_may_come_to() {
 fn a_long_message_is_cut() {
     let long = "x".repeat(2_000);
     let object = image(1, "", &[("Progressing", "True", "TransientError", &long, 1)]);
-    let Standing::Waits(words) = standing(&object) else { panic!("{object}") };
+    let CloudObjectState::Waits(words) = standing(&object) else { panic!("{object}") };
     assert_eq!(words.len(), "TransientError: ".len() + 512);
 }
 
@@ -179,7 +179,7 @@ fn what_is_read_is_what_the_table_says() {
             live["kind"] = "Image".into();
             assert_eq!(
                 standing(&live),
-                Standing::Waits(format!(
+                CloudObjectState::Waits(format!(
                     "its state is unknown: `{}/v9` is not read here (v1alpha1 is)",
                     known.group
                 ))
@@ -187,7 +187,7 @@ fn what_is_read_is_what_the_table_says() {
             assert!(is_named(
                 &id(known.group, "Image"),
                 &live,
-                &Named::OfKind("Image", By::Cloud, "another")
+                &CloudReference::OfKind("Image", By::Cloud, "another")
             ));
             continue;
         }
@@ -196,11 +196,11 @@ fn what_is_read_is_what_the_table_says() {
                 json!({"apiVersion": format!("{}/{version}", known.group), "kind": kind,
                 "spec": {"template": {"spec": {"sshKeyName": "ops"}}}})
             };
-            assert_eq!(named_by(&id(known.group, kind), &template("v9")), [Named::Any], "{kind}");
+            assert_eq!(named_by(&id(known.group, kind), &template("v9")), [CloudReference::Any], "{kind}");
             for version in known.versions {
                 assert_eq!(
                     named_by(&id(known.group, kind), &template(version)),
-                    [Named::OfKind("KeyPair", By::Cloud, "ops")],
+                    [CloudReference::OfKind("KeyPair", By::Cloud, "ops")],
                     "{kind} {version}"
                 );
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::managed::{Entry, path_in};
+use super::managed::{ManagerEntry, path_in};
 use capstan_model::object::FieldPath;
 
 /// Below `metadata`: what moves without anybody wishing it.
@@ -35,13 +35,13 @@ pub fn differs(live: Option<&Value>, dry_run: &Value) -> Vec<FieldPath> {
     differing(Some(live), Some(dry_run), &FieldPath::root(), &mut |path| {
         found.insert(path);
     });
-    let (before, after) = (Entry::ours(live), Entry::ours(dry_run));
+    let (before, after) = (ManagerEntry::ours(live), ManagerEntry::ours(dry_run));
     if let (Some(before), Some(after)) = (before, after)
         && before.api_version != after.api_version
     {
         found.insert(FieldPath::root().key("apiVersion"));
     }
-    let leaves = |entry: Option<Entry<'_>>| entry.map(|entry| entry.leaves()).unwrap_or_default();
+    let leaves = |entry: Option<ManagerEntry<'_>>| entry.map(|entry| entry.leaves()).unwrap_or_default();
     let (before, after) = (leaves(before), leaves(after));
     for spelled in before.symmetric_difference(&after) {
         let path = path_in(dry_run, spelled).or_else(|| path_in(live, spelled));

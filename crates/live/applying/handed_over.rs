@@ -8,7 +8,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::managed::{Entry, Spelled, is_count, overlap, path_in};
+use super::managed::{ManagerEntry, Spelled, is_count, overlap, path_in};
 use super::managers::member;
 use capstan_model::object::FieldPath;
 
@@ -25,14 +25,15 @@ pub struct FieldSurvived {
 /// of before the manifest is applied, and to be left out of what the apply changes. `from` are the managers
 /// whose fields Capstan takes over with the same stroke.
 pub fn handed_over(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
-    let taken = |entry: &Entry<'_>| {
+    let taken = |entry: &ManagerEntry<'_>| {
         entry.is_ours() || entry.subresource.is_empty() && from.iter().any(|name| name == entry.manager)
     };
-    let (ours, others): (Vec<Entry<'_>>, Vec<Entry<'_>>) = Entry::of(live).partition(taken);
+    let (ours, others): (Vec<ManagerEntry<'_>>, Vec<ManagerEntry<'_>>) =
+        ManagerEntry::of(live).partition(taken);
     let held: Vec<Spelled> = others.iter().flat_map(|entry| entry.leaves()).collect();
     let mut found: Vec<FieldPath> = ours
         .iter()
-        .flat_map(Entry::leaves)
+        .flat_map(ManagerEntry::leaves)
         .filter(|spelled| is_count(spelled) && !is_named(manifest, spelled))
         .filter(|spelled| !held.iter().any(|other| overlap(other, spelled)))
         .filter_map(|spelled| path_in(live, &spelled))
@@ -56,15 +57,15 @@ fn is_named(manifest: &Value, spelled: &[String]) -> bool {
 /// The fields that Capstan owned in the live object and no longer does in the dry run, though they are still
 /// there, because somebody else holds them too.
 pub fn survived(live: &Value, dry_run: &Value) -> Vec<FieldSurvived> {
-    let leaves = |object| Entry::ours(object).map(|entry| entry.leaves()).unwrap_or_default();
+    let leaves = |object| ManagerEntry::ours(object).map(|entry| entry.leaves()).unwrap_or_default();
     let (before, after) = (leaves(live), leaves(dry_run));
     let mut found: Vec<FieldSurvived> = before
         .difference(&after)
         .filter(|spelled| !is_count(spelled))
         .filter_map(|spelled| {
             let field = path_in(dry_run, spelled)?;
-            let holds = |entry: &Entry<'_>| entry.leaves().iter().any(|other| overlap(other, spelled));
-            let mut managers: Vec<String> = Entry::of(dry_run)
+            let holds = |entry: &ManagerEntry<'_>| entry.leaves().iter().any(|other| overlap(other, spelled));
+            let mut managers: Vec<String> = ManagerEntry::of(dry_run)
                 .filter(|entry| !entry.is_ours() && holds(entry))
                 .map(|entry| entry.manager.to_owned())
                 .collect();

@@ -11,7 +11,7 @@ use capstan_model::object::{ObjectId, api_version};
 /// The objects that a folder has applied, or was about to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Inventory {
+pub struct AppliedInventory {
     /// The objects, ordered by group, kind, namespace and name.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     objects: Vec<InventoryObject>,
@@ -84,7 +84,7 @@ impl InventoryObject {
     }
 }
 
-impl Inventory {
+impl AppliedInventory {
     /// The objects.
     pub fn objects(&self) -> &[InventoryObject] {
         &self.objects

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::inventory::Inventory;
+use super::inventory::AppliedInventory;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{KindRole, Machines, is_cluster, is_cluster_api, names, role_of};
@@ -19,7 +19,7 @@ const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
 /// all of them were read may it be said that all were ([`LiveObjects::listed`]).
 pub fn clusters_to_read(
     rendered: &[RenderedObject],
-    inventory: &Inventory,
+    inventory: &AppliedInventory,
     live: &LiveObjects,
 ) -> BTreeSet<ObjectId> {
     let is_rendered = |id: &ObjectId| rendered.iter().any(|object| object.id == *id);

@@ -12,7 +12,7 @@ use capstan_model::object::FieldPath;
 
 /// One manager of some fields of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'v> {
+pub(super) struct ManagerEntry<'v> {
     pub(super) manager: &'v str,
     pub(super) operation: &'v str,
     pub(super) subresource: &'v str,
@@ -23,7 +23,7 @@ pub(super) struct Entry<'v> {
 /// A field as `fieldsV1` spells it, from the root.
 pub(super) type Spelled = Vec<String>;
 
-impl<'v> Entry<'v> {
+impl<'v> ManagerEntry<'v> {
     /// The entries of an object.
     pub(super) fn of(object: &'v Value) -> impl Iterator<Item = Self> {
         let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);

@@ -8,7 +8,7 @@
 //!
 //! *Expected flow*: the folders of a commit are rendered and [indexed](OwnerIndex); of each,
 //! [`place_in_namespaces`], [`boundary()`], live names of templates, [`named_outside`] and one read of the live
-//! cluster, [`guards()`], a dry run of everything, [`differs()`], [`plan()`]; [`Inventory::intend`] is stored, then
+//! cluster, [`guards()`], a dry run of everything, [`differs()`], [`plan()`]; [`AppliedInventory::intend`] is stored, then
 //! each step is applied ([`handed_over()`] first, then [`sent_over`] or [`sent_new`]); [`prune()`]; and the rollout is judged.
 //!
 //! *Guarantees*: the same facts give the same decisions; none of them needs another's memory, so a pass may
@@ -52,26 +52,27 @@ pub(crate) mod testing;
 
 pub use boundary::boundary;
 pub use capstan_plan::boundary::{
-    Beyond, Home, LiveCluster, Outside, Scope, Scopes, Surroundings, is_of_ownership, overlay_selects,
-    place_in_namespaces, strangers,
+    Beyond, FolderHome, ForeignObject, LiveCluster, Scope, Scopes, Surroundings, is_of_ownership,
+    overlay_selects, place_in_namespaces, strangers,
 };
 pub use differs::differs;
-pub use disputes::{Dispute, Elsewhere, Rival, is_new, of_other_fleets, settle};
-pub use guards::{Broken, GuardBroken, guards, named_outside};
+pub use disputes::{Dispute, OtherFleet, Rival, is_new, of_other_fleets, settle};
+pub use guards::{GuardBreach, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
-pub use inventory::{Inventory, InventoryObject};
+pub use inventory::{AppliedInventory, InventoryObject};
 pub use machines::clusters_to_read;
 pub use managers::{
     LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, may_be_applied_without_fields, taken_over,
 };
 pub use owners::OwnerIndex;
 pub use plan::{
-    AfterGivingUp, Changes, GivenUp, Phase, Plan, Stage, Step, Withheld, available, given_up, plan,
+    AfterGivingUp, ApplyPhase, ApplyPlan, ApplyStage, Changes, GivenUp, Step, Withheld, available, given_up,
+    plan,
 };
 pub use prune::{
-    Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, PruneFacts, TombstoneFinding, Useless,
-    Withholding, prune,
+    DeletionReason, Deletions, Doomed, Forget, Forgotten, Keep, OrphanedObject, PruneFacts, TombstoneFinding,
+    Useless, Withholding, prune,
 };
-pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
+pub use refusal::{ApiRefusal, FieldNotation, LONGEST_MESSAGE, RefusalKind, StatusCause};
 pub use sent::{sent, sent_new, sent_over};
 pub use taking_over::{TakeOver, speaks_another_version, survives_take_over, take_over};

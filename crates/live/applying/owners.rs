@@ -6,21 +6,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inventory::{Inventory, InventoryObject};
+use super::inventory::{AppliedInventory, InventoryObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 
 /// What the folders of a management cluster render, and what they have applied.
 #[derive(Debug, Clone, Default)]
 pub struct OwnerIndex {
-    objects: BTreeMap<ObjectId, Owners>,
+    objects: BTreeMap<ObjectId, FolderOwners>,
     unreadable: BTreeSet<ClusterId>,
     refused: BTreeSet<ClusterId>,
 }
 
 /// The folders that render an object, and those that have applied it: almost always one.
 #[derive(Debug, Clone, Default)]
-struct Owners {
+struct FolderOwners {
     rendered: Few,
     recorded: Few,
 }
@@ -67,7 +67,8 @@ impl OwnerIndex {
         let objects = self.objects.iter().filter_map(|(id, owners)| {
             let rendered = owners.rendered.0.iter().filter(|id| folders.contains(*id));
             let rendered = Few(rendered.cloned().collect());
-            (!rendered.0.is_empty()).then(|| (id.clone(), Owners { rendered, recorded: Few::default() }))
+            (!rendered.0.is_empty())
+                .then(|| (id.clone(), FolderOwners { rendered, recorded: Few::default() }))
         });
         let objects = objects.collect();
         Self { objects, unreadable: kept(&self.unreadable), refused: kept(&self.refused) }
@@ -94,7 +95,7 @@ impl OwnerIndex {
     }
 
     /// A folder has applied these.
-    pub fn records(&mut self, folder: &ClusterId, inventory: &Inventory) {
+    pub fn records(&mut self, folder: &ClusterId, inventory: &AppliedInventory) {
         for object in inventory.objects() {
             self.objects.entry(object.logical_id()).or_default().recorded.insert(folder);
             self.objects.entry(object.id()).or_default().recorded.insert(folder);
@@ -104,7 +105,7 @@ impl OwnerIndex {
     /// Whose an object is that a folder renders. Of several that render it, the one that has applied it
     /// keeps it; what nobody applied belongs to none of them, since nobody can say who is right.
     pub(super) fn claim(&self, folder: &ClusterId, id: &ObjectId) -> Claim {
-        let Some(Owners { rendered, recorded }) = self.objects.get(id) else { return Claim::Own };
+        let Some(FolderOwners { rendered, recorded }) = self.objects.get(id) else { return Claim::Own };
         let is_own = recorded.0.contains(folder);
         let others = rendered.0.iter().filter(|other| *other != folder);
         // Where both have applied it, one before the other, the one that is refused gave it up last.
@@ -127,7 +128,7 @@ impl OwnerIndex {
     /// The folder to which an object passes that this one no longer renders, once it is applied there: the only
     /// one beside it that renders it and is not refused; of several the one that has applied it already.
     pub fn new_owner(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
-        let Owners { rendered, recorded } = self.objects.get(id)?;
+        let FolderOwners { rendered, recorded } = self.objects.get(id)?;
         let able: Vec<&ClusterId> =
             rendered.0.iter().filter(|other| *other != folder && !self.refused.contains(*other)).collect();
         match able.as_slice() {
@@ -158,7 +159,7 @@ impl OwnerIndex {
 
     /// The other folders that render something of this one's inventory. Whether it is theirs by now, their own
     /// inventories tell: to be read before [`prune`](super::prune()) is asked.
-    pub fn neighbours(&self, folder: &ClusterId, inventory: &Inventory) -> BTreeSet<ClusterId> {
+    pub fn neighbours(&self, folder: &ClusterId, inventory: &AppliedInventory) -> BTreeSet<ClusterId> {
         let entries = inventory.objects().iter();
         let beside = entries.flat_map(|entry| self.beside(folder, entry));
         beside.cloned().collect()
@@ -180,7 +181,7 @@ impl OwnerIndex {
         folder: &ClusterId,
         fits: impl Fn(&ObjectId) -> bool,
     ) -> Option<(&ObjectId, &ClusterId)> {
-        let first = |few: fn(&Owners) -> &Few, may: &dyn Fn(&ClusterId) -> bool| {
+        let first = |few: fn(&FolderOwners) -> &Few, may: &dyn Fn(&ClusterId) -> bool| {
             let mut all = self.objects.iter().filter(|(id, _)| fits(id));
             all.find_map(|(id, owners)| {
                 Some((id, few(owners).0.iter().find(|other| *other != folder && may(other))?))
@@ -215,7 +216,7 @@ mod tests {
 
     fn index(folders: &[(&str, Has)], refused: &[&str]) -> (OwnerIndex, ObjectId) {
         let shared = id("ConfigMap org/shared");
-        let mut inventory = Inventory::default();
+        let mut inventory = AppliedInventory::default();
         inventory.intend(&shared, "v1", "shared");
         let mut owners = OwnerIndex::default();
         for (name, has) in folders {

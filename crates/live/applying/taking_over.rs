@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::differs::differing;
 use super::handed_over::{FieldSurvived, handed_over};
-use super::managed::{Entry, Spelled, is_count, overlap, path_in};
+use super::managed::{ManagerEntry, Spelled, is_count, overlap, path_in};
 use super::managers::{LAST_APPLIED, fields_that_go, taken};
 use crate::live_objects::identity;
 use capstan_model::object::FieldPath;
@@ -34,7 +34,7 @@ pub struct TakeOver {
 /// Whether one of these managers wrote a live object in another version than the manifest's.
 pub fn speaks_another_version(live: &Value, manifest: &Value, from: &[String]) -> bool {
     let version = manifest.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    Entry::of(live).any(|entry| {
+    ManagerEntry::of(live).any(|entry| {
         entry.subresource.is_empty()
             && entry.api_version != version
             && from.iter().any(|name| name == entry.manager)
@@ -69,8 +69,8 @@ pub fn take_over(
 pub fn survives_take_over(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldSurvived> {
     let Some(managed) = taken(live, from) else { return Vec::new() };
     let object = json!({"metadata": {"managedFields": managed}});
-    let Some(ours) = Entry::ours(&object) else { return Vec::new() };
-    let others: Vec<(&str, BTreeSet<Spelled>)> = Entry::of(&object)
+    let Some(ours) = ManagerEntry::ours(&object) else { return Vec::new() };
+    let others: Vec<(&str, BTreeSet<Spelled>)> = ManagerEntry::of(&object)
         .filter(|entry| !entry.is_ours() && entry.subresource != "status")
         .map(|entry| (entry.manager, entry.leaves()))
         .collect();
@@ -96,10 +96,10 @@ pub fn survives_take_over(live: &Value, manifest: &Value, from: &[String]) -> Ve
 
 /// What a new object would not have of a tried one and nobody else holds.
 fn lacking(tried: &Value, created: &Value, from: &[String]) -> Vec<FieldPath> {
-    let is_taken = |entry: &Entry<'_>| {
+    let is_taken = |entry: &ManagerEntry<'_>| {
         entry.is_ours() || entry.subresource.is_empty() && from.iter().any(|name| name == entry.manager)
     };
-    let others = Entry::of(tried).filter(|entry| !is_taken(entry) && entry.subresource != "status");
+    let others = ManagerEntry::of(tried).filter(|entry| !is_taken(entry) && entry.subresource != "status");
     let held: Vec<FieldPath> =
         others.flat_map(|entry| entry.leaves()).filter_map(|spelled| path_in(tried, &spelled)).collect();
     let mut created = created.clone();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Home, Scopes, place_in_namespaces};
+use super::{FolderHome, Scopes, place_in_namespaces};
 use crate::live_objects::LiveObjects;
 use capstan_kustomize::render::{Folders, Rendered, RenderedObject, render};
 use capstan_model::object::ObjectId;
@@ -22,7 +22,7 @@ pub(crate) fn rendered(base: &str, overlay: &str) -> Rendered {
 }
 
 /// The same with its namespaces.
-pub(crate) fn placed(base: &str, overlay: &str) -> (Rendered, Home) {
+pub(crate) fn placed(base: &str, overlay: &str) -> (Rendered, FolderHome) {
     let mut rendered = rendered(base, overlay);
     let home = place_in_namespaces(&mut rendered, &Scopes::default()).unwrap();
     (rendered, home)

@@ -12,7 +12,7 @@
 //! speaks for a suspect. An end in order says nothing.
 //!
 //! *Guarantees*, which the simulation holds: random kills, however many, keep no folder for longer than two minutes
-//! after the last of them; a folder of which the process dies at once is [known](Begun::Known) after five deaths, and
+//! after the last of them; a folder of which the process dies at once is [known](TurnStart::Known) after five deaths, and
 //! nobody beside it ever is. *Caveat*: whoever kills at one folder's every turn, and only there, cannot be told from
 //! the folder; it is kept for no longer than that went on, and for 16 minutes at most.
 
@@ -45,7 +45,7 @@ const BEYOND_CHANCE: u32 = 17;
 pub struct Turns {
     /// `None` before the first, and after an end in order.
     process: Option<Process>,
-    folders: BTreeMap<String, Folder>,
+    folders: BTreeMap<String, SuspectFolder>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,11 +57,11 @@ struct Process {
 
 /// A folder that is under way or suspected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Folder {
+struct SuspectFolder {
     /// What tells its contents apart.
     content: String,
     /// Its turn now.
-    turn: Option<Turn>,
+    turn: Option<DeathTurn>,
     /// When its last turn began.
     begun: Timestamp,
     #[serde(flatten)]
@@ -69,7 +69,7 @@ struct Folder {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Turn {
+enum DeathTurn {
     /// Beside others.
     Beside,
     /// It is suspected, and the only one that is tried now.
@@ -87,7 +87,7 @@ pub struct Suspect {
 
 /// Whether a folder's turn may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun {
+pub enum TurnStart {
     /// It has begun. Of a suspect that is tried, [`BEAT`] wants to be kept.
     Turn {
         /// Whether it is one.
@@ -108,18 +108,18 @@ impl Turns {
     /// A process takes over from the one that noted this. Gives what is suspected now, by folder.
     pub fn take_over(&mut self, now: Timestamp) -> BTreeMap<&str, Suspect> {
         let died = self.process.replace(Process { since: now, seen: now });
-        let is_explained = self.folders.values().any(|folder| folder.turn == Some(Turn::Tried));
+        let is_explained = self.folders.values().any(|folder| folder.turn == Some(DeathTurn::Tried));
         self.folders.retain(|_, folder| now.duration_since(folder.begun) < REMEMBERED);
         for folder in self.folders.values_mut() {
             let turn = folder.turn.take();
             let Some(died) = &died else { continue };
             let suspect = &mut folder.suspect;
             match turn {
-                Some(Turn::Tried) => {
+                Some(DeathTurn::Tried) => {
                     suspect.deaths += 1;
                     suspect.evidence += died.evidence(folder.begun);
                 }
-                Some(Turn::Beside) => suspect.deaths += u32::from(!is_explained),
+                Some(DeathTurn::Beside) => suspect.deaths += u32::from(!is_explained),
                 None if suspect.evidence > COUNTER_EVIDENCE => suspect.evidence -= COUNTER_EVIDENCE,
                 None => *suspect = Suspect::default(),
             }
@@ -136,8 +136,8 @@ impl Turns {
 
     /// Begins a folder's turn, where it may begin. What has another content is another folder. After the process has
     /// [left](Self::leave), nothing is noted.
-    pub fn begin(&mut self, folder: &str, content: &str, now: Timestamp) -> Begun {
-        let Some(process) = &mut self.process else { return Begun::Turn { is_tried: false } };
+    pub fn begin(&mut self, folder: &str, content: &str, now: Timestamp) -> TurnStart {
+        let Some(process) = &mut self.process else { return TurnStart::Turn { is_tried: false } };
         process.seen = process.seen.max(now);
         // A clock that was set back makes no pause longer.
         process.since = process.since.min(now);
@@ -148,22 +148,22 @@ impl Turns {
         let pause = suspect.pause();
         if lived < pause {
             return match suspect.is_beyond_chance() {
-                true => Begun::Known {
+                true => TurnStart::Known {
                     deaths: suspect.deaths,
                     until: process.since.saturating_add(pause).unwrap_or(Timestamp::MAX),
                 },
-                false => Begun::Wait(pause - lived),
+                false => TurnStart::Wait(pause - lived),
             };
         }
-        let is_another_tried = self.folders.values().any(|folder| folder.turn == Some(Turn::Tried));
+        let is_another_tried = self.folders.values().any(|folder| folder.turn == Some(DeathTurn::Tried));
         if is_suspected && is_another_tried && (lived < PATIENCE || suspect.is_beyond_chance()) {
-            return Begun::Wait(ASK_AGAIN);
+            return TurnStart::Wait(ASK_AGAIN);
         }
         let is_tried = is_suspected && !is_another_tried;
-        let turn = Some(if is_tried { Turn::Tried } else { Turn::Beside });
-        let begun = Folder { content: content.to_owned(), turn, begun: now, suspect };
+        let turn = Some(if is_tried { DeathTurn::Tried } else { DeathTurn::Beside });
+        let begun = SuspectFolder { content: content.to_owned(), turn, begun: now, suspect };
         self.folders.insert(folder.to_owned(), begun);
-        Begun::Turn { is_tried }
+        TurnStart::Turn { is_tried }
     }
 
     /// A turn has ended, and the process lives.

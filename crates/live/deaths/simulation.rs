@@ -12,7 +12,7 @@
 use capstan_test_support::random::{Random, seed};
 use jiff::Timestamp;
 
-use super::{Begun, Turn, Turns};
+use super::{DeathTurn, TurnStart, Turns};
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -34,7 +34,7 @@ enum Killer {
     Both(i64, i64),
 }
 
-struct Folder {
+struct SimulatedFolder {
     name: String,
     /// How long its turns take.
     takes: i64,
@@ -53,7 +53,7 @@ struct Folder {
     known: Option<usize>,
 }
 
-impl Folder {
+impl SimulatedFolder {
     fn note_kept(&mut self, now: i64, is_after: bool) {
         self.kept += self.kept_since.take().map_or(0, |since| now - since);
         let most = &mut self.most_kept[usize::from(is_after)];
@@ -61,11 +61,11 @@ impl Folder {
     }
 }
 
-struct Fleet {
+struct SimulatedFleet {
     random: Random,
     now: i64,
     turns: Turns,
-    folders: Vec<Folder>,
+    folders: Vec<SimulatedFolder>,
     killer: Killer,
     /// So many are left.
     kills: usize,
@@ -76,10 +76,10 @@ fn at(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap()
 }
 
-impl Fleet {
+impl SimulatedFleet {
     fn new(seed: u64, size: usize, killer: Killer, kills: usize) -> Self {
         let mut random = Random::new(seed);
-        let mut folder = |index| Folder {
+        let mut folder = |index| SimulatedFolder {
             name: format!("fleet/{index:02}"),
             takes: if random.percent(5) {
                 between(&mut random, 20, 60)
@@ -95,7 +95,7 @@ impl Fleet {
             gap: 0,
             known: None,
         };
-        let folders: Vec<Folder> = (0..size).map(&mut folder).collect();
+        let folders: Vec<SimulatedFolder> = (0..size).map(&mut folder).collect();
         Self { random, now: 0, turns: Turns::default(), folders, killer, kills, deaths: 0 }
     }
 
@@ -138,7 +138,7 @@ impl Fleet {
             while let Some(index) = self.due() {
                 self.begin(index, &mut dies);
             }
-            let is_tried = self.turns.folders.values().any(|folder| folder.turn == Some(Turn::Tried));
+            let is_tried = self.turns.folders.values().any(|folder| folder.turn == Some(DeathTurn::Tried));
             let next_beat = if is_tried { beat } else { i64::MAX };
             let is_room = self.running() < PLACES;
             let next = self.folders.iter().filter_map(|folder| folder.ends.or(is_room.then_some(folder.due)));
@@ -168,7 +168,7 @@ impl Fleet {
     fn begin(&mut self, index: usize, dies: &mut i64) {
         let folder = &mut self.folders[index];
         match self.turns.begin(&folder.name, "1", at(self.now)) {
-            Begun::Turn { .. } => {
+            TurnStart::Turn { .. } => {
                 folder.note_kept(self.now, self.kills == 0);
                 folder.kept = 0;
                 folder.ends = Some(self.now + folder.takes);
@@ -183,11 +183,11 @@ impl Fleet {
                     _ => {}
                 }
             }
-            Begun::Wait(pause) => {
+            TurnStart::Wait(pause) => {
                 folder.kept_since.get_or_insert(self.now);
                 folder.due = self.now + i64::try_from(pause.as_millis()).unwrap();
             }
-            Begun::Known { until, .. } => {
+            TurnStart::Known { until, .. } => {
                 folder.kept_since.get_or_insert(self.now);
                 folder.known.get_or_insert(self.deaths);
                 folder.due = until.as_millisecond();
@@ -207,7 +207,7 @@ impl Fleet {
         }
     }
 
-    fn most(&self, of: impl Fn(&Folder) -> i64) -> i64 {
+    fn most(&self, of: impl Fn(&SimulatedFolder) -> i64) -> i64 {
         self.folders.iter().map(of).max().unwrap_or_default()
     }
 }
@@ -238,7 +238,7 @@ fn random_kills_keep_no_folder_for_longer_than_two_minutes_after_the_last_of_the
         let (mut deaths, mut kept) = (0, [0; 2]);
         for _ in 0..2_000 {
             let (run, size) = (random.next(), *random.pick(&[3, 3, 8, 8, 8, 8, 8, 8, 8, 50]));
-            let mut fleet = Fleet::new(run, size, killer, 1 + random.below(8));
+            let mut fleet = SimulatedFleet::new(run, size, killer, 1 + random.below(8));
             fleet.run(i64::MAX, 3 * MINUTE);
             deaths += fleet.deaths;
             for (most, which) in kept.iter_mut().zip([0, 1]) {
@@ -261,7 +261,7 @@ fn a_folder_at_whose_every_turn_somebody_kills_is_kept_no_longer_than_that_went_
     let mut random = Random::new(seed);
     for (kills, most) in [(1, 1), (2, 2), (3, 2), (4, 2), (5, 4), (6, 8), (7, 16), (12, 16)] {
         for size in [3, 8, 50] {
-            let mut fleet = Fleet::new(random.next(), size, Killer::OfOne, kills);
+            let mut fleet = SimulatedFleet::new(random.next(), size, Killer::OfOne, kills);
             fleet.run(i64::MAX, 20 * MINUTE);
             let [_, kept] = fleet.folders[0].most_kept;
             println!("{kills} kills, of {size}: {kept} ms");
@@ -278,7 +278,7 @@ fn one_bad_folder_among_fifty_is_known_after_five_deaths_and_the_others_are_undi
     let (mut known, mut deaths, mut kept, mut gap) = (0, 0, 0, 0);
     for _ in 0..100 {
         let (run, after) = (random.next(), between(&mut random, 0, 3));
-        let mut fleet = Fleet::new(run, 50, Killer::Folder(after), usize::MAX);
+        let mut fleet = SimulatedFleet::new(run, 50, Killer::Folder(after), usize::MAX);
         fleet.run(HOUR, 0);
         let bad = fleet.folders.remove(0);
         let found = bad.known.unwrap_or(usize::MAX);
@@ -303,7 +303,7 @@ fn a_bad_folder_among_random_kills_makes_nobody_else_known() {
     for mean in [MINUTE, 10 * MINUTE] {
         for _ in 0..100 {
             let (run, after) = (random.next(), between(&mut random, 0, 30));
-            let mut fleet = Fleet::new(run, 8, Killer::Both(after, mean), usize::MAX);
+            let mut fleet = SimulatedFleet::new(run, 8, Killer::Both(after, mean), usize::MAX);
             fleet.run(HOUR, 0);
             known += usize::from(fleet.folders[0].known.is_some());
             let others = &fleet.folders[1..];

@@ -20,7 +20,7 @@ pub const ADOPT: &str = "capstan.dev/adopt";
 
 /// What the checks look at of one provider object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked<'a> {
+pub struct CheckedProvider<'a> {
     /// Its kind.
     pub kind: ProviderKind,
     /// Its namespace.
@@ -39,7 +39,7 @@ pub struct Checked<'a> {
 
 /// Why a provider is not gone on with. `reason` and `message` are those of `PreflightCheckPassed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Check {
+pub enum InstallCheck {
     /// `spec.version` is no semantic version: the parser's words.
     IncorrectVersionFormat(String),
     /// An older minor than the installed one, of that provider.
@@ -72,7 +72,7 @@ pub enum Check {
     ObjectRefused(String),
 }
 
-impl Check {
+impl InstallCheck {
     /// A CamelCase word; the operator's, where it has one.
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -131,35 +131,35 @@ impl Check {
 ///
 /// # Errors
 /// Why it is not gone on with.
-pub fn check(provider: &Checked<'_>, all: &[Checked<'_>]) -> Result<(), Check> {
+pub fn check(provider: &CheckedProvider<'_>, all: &[CheckedProvider<'_>]) -> Result<(), InstallCheck> {
     if let Some(version) = provider.version.filter(|version| !version.is_empty()) {
-        let wanted = semantic(version).map_err(Check::IncorrectVersionFormat)?;
+        let wanted = semantic(version).map_err(InstallCheck::IncorrectVersionFormat)?;
         // An installed version that is none says nothing: the operator stops there, in its log alone.
         let installed = provider.installed.and_then(|installed| semantic(installed).ok());
         if installed.is_some_and(|installed| wanted < installed) {
-            return Err(Check::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));
+            return Err(InstallCheck::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));
         }
     }
     if provider.kind == ProviderKind::Core && provider.name != CORE {
-        return Err(Check::IncorrectCoreProviderName(provider.name.to_owned()));
+        return Err(InstallCheck::IncorrectCoreProviderName(provider.name.to_owned()));
     }
     if !provider.has_source && !is_known(provider.kind, provider.name) {
-        return Err(Check::NoSource);
+        return Err(InstallCheck::NoSource);
     }
-    let is_itself = |other: &Checked<'_>| {
+    let is_itself = |other: &CheckedProvider<'_>| {
         other.kind == provider.kind && other.namespace == provider.namespace && other.name == provider.name
     };
     for other in all.iter().filter(|other| other.kind == provider.kind && !is_itself(other)) {
         if provider.kind == ProviderKind::Core {
-            return Err(Check::SecondCore);
+            return Err(InstallCheck::SecondCore);
         }
         if other.name == provider.name {
-            return Err(Check::Second(provider.kind, provider.name.to_owned()));
+            return Err(InstallCheck::Second(provider.kind, provider.name.to_owned()));
         }
     }
     let core_is_ready = || all.iter().any(|other| other.kind == ProviderKind::Core && other.is_ready);
     if provider.kind != ProviderKind::Core && !core_is_ready() {
-        return Err(Check::WaitingForCoreProviderReady);
+        return Err(InstallCheck::WaitingForCoreProviderReady);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn asked<'a>(kind: ProviderKind, namespace: &'a str, name: &'a str) -> Checked<'a> {
-    Checked {
+fn asked<'a>(kind: ProviderKind, namespace: &'a str, name: &'a str) -> CheckedProvider<'a> {
+    CheckedProvider {
         kind,
         namespace,
         name,
@@ -16,41 +16,41 @@ fn asked<'a>(kind: ProviderKind, namespace: &'a str, name: &'a str) -> Checked<'
 #[test]
 fn the_operators_checks_have_its_reasons_and_messages() {
     use ProviderKind::{Core, Infrastructure, Ipam};
-    let core = Checked { is_ready: true, ..asked(Core, "capi-system", "cluster-api") };
+    let core = CheckedProvider { is_ready: true, ..asked(Core, "capi-system", "cluster-api") };
     let aws = asked(Infrastructure, "capa-system", "aws");
     for (provider, beside, reason, message) in [
         (
-            Checked { version: Some("latest"), ..core },
+            CheckedProvider { version: Some("latest"), ..core },
             vec![],
             "IncorrectVersionFormat",
             r#"could not parse "latest" as version"#,
         ),
         (
-            Checked { version: Some("v1.13"), ..core },
+            CheckedProvider { version: Some("v1.13"), ..core },
             vec![],
             "IncorrectVersionFormat",
             r#"illegal version string "v1.13""#,
         ),
         (
-            Checked { version: Some("v1.013.0"), ..core },
+            CheckedProvider { version: Some("v1.013.0"), ..core },
             vec![],
             "IncorrectVersionFormat",
             r#"illegal zero-prefixed version component "013" in "v1.013.0""#,
         ),
         (
-            Checked { version: Some("v1.13.0_1"), ..core },
+            CheckedProvider { version: Some("v1.13.0_1"), ..core },
             vec![],
             "IncorrectVersionFormat",
             r#"could not parse pre-release/metadata (_1) in version "v1.13.0_1""#,
         ),
         (
-            Checked { installed: Some("v1.14.0"), ..core },
+            CheckedProvider { installed: Some("v1.14.0"), ..core },
             vec![],
             "UnsupportedProviderDowngradeReason",
             "Downgrade is not supported for provider cluster-api",
         ),
         (
-            Checked { installed: Some("v2.0.0"), ..aws },
+            CheckedProvider { installed: Some("v2.0.0"), ..aws },
             vec![core],
             "UnsupportedProviderDowngradeReason",
             "Downgrade is not supported for provider infrastructure-aws",
@@ -62,7 +62,7 @@ fn the_operators_checks_have_its_reasons_and_messages() {
             "Incorrect CoreProvider name: capi. It should be cluster-api",
         ),
         (
-            Checked { has_source: false, ..asked(Infrastructure, "own-system", "own") },
+            CheckedProvider { has_source: false, ..asked(Infrastructure, "own-system", "own") },
             vec![core],
             "FetchConfigValidationError",
             "Either Selector, OCI URL or provider URL must be provided for a not predefined provider",
@@ -90,27 +90,27 @@ fn the_operators_checks_have_its_reasons_and_messages() {
         let refused = check(&provider, &beside).unwrap_err();
         assert_eq!((refused.reason(), refused.message().as_str()), (reason, message));
     }
-    assert_eq!(Check::InvalidGithubToken.reason(), "InvalidGithubTokenError");
+    assert_eq!(InstallCheck::InvalidGithubToken.reason(), "InvalidGithubTokenError");
     assert_eq!(
-        Check::InvalidGithubToken.message(),
+        InstallCheck::InvalidGithubToken.message(),
         "Invalid github token, please check your github token value and its permissions"
     );
-    assert_eq!(Check::TwoSources.reason(), "FetchConfigValidationError");
-    assert_eq!(Check::TwoSources.message(), "Only one of Selector and URL must be provided, not both");
+    assert_eq!(InstallCheck::TwoSources.reason(), "FetchConfigValidationError");
+    assert_eq!(InstallCheck::TwoSources.message(), "Only one of Selector and URL must be provided, not both");
 }
 
 #[test]
 fn what_the_operator_lets_pass_passes() {
     use ProviderKind::{Bootstrap, Core, Infrastructure};
-    let core = Checked { is_ready: true, ..asked(Core, "capi-system", "cluster-api") };
+    let core = CheckedProvider { is_ready: true, ..asked(Core, "capi-system", "cluster-api") };
     for (provider, beside) in [
         (core, vec![core]),
         // A patch level down.
-        (Checked { installed: Some("v1.13.9"), ..core }, vec![core]),
-        (Checked { version: None, installed: Some("v9.0.0"), ..core }, vec![]),
-        (Checked { version: Some("1.13.4-rc.1+build.5"), ..core }, vec![]),
+        (CheckedProvider { installed: Some("v1.13.9"), ..core }, vec![core]),
+        (CheckedProvider { version: None, installed: Some("v9.0.0"), ..core }, vec![]),
+        (CheckedProvider { version: Some("1.13.4-rc.1+build.5"), ..core }, vec![]),
         // clusterctl knows where it is released.
-        (Checked { has_source: false, ..asked(Bootstrap, "b", "kubeadm") }, vec![core]),
+        (CheckedProvider { has_source: false, ..asked(Bootstrap, "b", "kubeadm") }, vec![core]),
         // One name, two kinds.
         (asked(Infrastructure, "i", "kubeadm"), vec![core, asked(Bootstrap, "b", "kubeadm")]),
     ] {

@@ -2,7 +2,7 @@
 //! (`api/v1alpha2/conditions_consts.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0). Where it
 //! is meant to differ stands in one table, in `README.md`.
 //!
-//! *Expected flow*: a pass finds out how a provider stands ([`Standing`]); [`status`] says what its status is to be, from
+//! *Expected flow*: a pass finds out how a provider stands ([`ProviderCondition`]); [`status`] says what its status is to be, from
 //! that and from what stands there.
 //!
 //! *Guarantees*: the same standing and the same status give the same status, to the byte: whoever compares them writes
@@ -11,13 +11,13 @@
 
 use std::sync::LazyLock;
 
-use capstan_providers::Stage;
+use capstan_providers::RenderStage;
 use jiff::Timestamp;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::checks::Check;
-use super::workloads::{Health, Workload};
+use super::checks::InstallCheck;
+use super::workloads::{ProviderWorkload, WorkloadHealth};
 use crate::live_objects::shortened;
 
 /// What preflight says.
@@ -50,7 +50,7 @@ pub struct Installed {
 
 /// How one provider stands, as a pass found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct ProviderCondition {
     /// `metadata.generation` of the object that was looked at.
     pub generation: i64,
     /// The version that shall be: `spec.version`, or the one that was chosen where it says none; `None` where none could
@@ -59,20 +59,20 @@ pub struct Standing {
     /// What is installed whole. While an upgrade is under way, the version before.
     pub installed: Option<Installed>,
     /// How far it is on its way to `version`.
-    pub course: Course,
+    pub course: ProviderCourse,
     /// The workloads of what is installed, or of what is being installed from its first object on.
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<ProviderWorkload>,
 }
 
 /// How far a provider is on its way to the version that it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Course {
+pub enum ProviderCourse {
     /// Preflight does not let it begin, or go on.
-    Halted(Check),
+    Halted(InstallCheck),
     /// Something failed: what, and where the pass stands.
     Failed {
         /// What sort of thing.
-        failure: Failure,
+        failure: InstallFailure,
         /// What was found and what to do, and where it stands. Never a value of a variable.
         message: String,
     },
@@ -84,7 +84,7 @@ pub enum Course {
 
 /// What failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum InstallFailure {
     /// clusterctl does not know it, and its configuration is none.
     UnknownProvider,
     /// Its components cannot be had or read, or lack values.
@@ -105,20 +105,20 @@ pub enum Failure {
     OldComponentsDeletion,
 }
 
-impl From<Stage> for Failure {
+impl From<RenderStage> for InstallFailure {
     /// What a refusal of rendering is called.
-    fn from(stage: Stage) -> Self {
+    fn from(stage: RenderStage) -> Self {
         match stage {
-            Stage::Components => Self::ComponentsFetch,
-            Stage::Contract => Self::CapiVersion,
-            Stage::Customization => Self::ComponentsCustomization,
-            Stage::Patches => Self::ComponentsPatch,
-            Stage::ImageOverrides => Self::ComponentsImageOverride,
+            RenderStage::Components => Self::ComponentsFetch,
+            RenderStage::Contract => Self::CapiVersion,
+            RenderStage::Customization => Self::ComponentsCustomization,
+            RenderStage::Patches => Self::ComponentsPatch,
+            RenderStage::ImageOverrides => Self::ComponentsImageOverride,
         }
     }
 }
 
-impl Failure {
+impl InstallFailure {
     /// The condition that says so, and why.
     const fn condition(self, is_upgrade: bool) -> (&'static str, &'static str) {
         match self {
@@ -139,19 +139,19 @@ impl Failure {
 
 /// What the status of a provider object is to be. `previous` is the one that it has (`{}` or null where it has none); what
 /// this room says nothing of is kept.
-pub fn status(standing: &Standing, previous: &Value, now: Timestamp) -> Value {
-    let mut said = Said::over(previous, standing.generation, now);
+pub fn status(standing: &ProviderCondition, previous: &Value, now: Timestamp) -> Value {
+    let mut said = ConditionWriter::over(previous, standing.generation, now);
     let before = previous.get("installedVersion").and_then(Value::as_str);
     let installed = standing.installed.as_ref();
     let is_upgrade = installed.is_some_and(|installed| Some(&installed.version) != standing.version.as_ref());
     match &standing.course {
-        Course::Halted(check) => said.set(PREFLIGHT, "False", check.reason(), &check.message()),
-        Course::Failed { failure, message } => {
+        ProviderCourse::Halted(check) => said.set(PREFLIGHT, "False", check.reason(), &check.message()),
+        ProviderCourse::Failed { failure, message } => {
             said.passed();
             let (condition, reason) = failure.condition(is_upgrade);
             said.set(condition, "False", reason, message);
         }
-        Course::Underway(step) => {
+        ProviderCourse::Underway(step) => {
             said.passed();
             match is_upgrade {
                 true => said.set(UPGRADED, "False", "Upgrading", step),
@@ -160,7 +160,7 @@ pub fn status(standing: &Standing, previous: &Value, now: Timestamp) -> Value {
                 false => {}
             }
         }
-        Course::Installed => {
+        ProviderCourse::Installed => {
             said.passed();
             said.set(INSTALLED, "True", "ProviderInstalled", "Provider installed successfully");
             let is_other = installed.is_some_and(|now| before.is_some_and(|before| before != now.version));
@@ -191,7 +191,7 @@ pub fn status(standing: &Standing, previous: &Value, now: Timestamp) -> Value {
 /// The status of a provider object whose operator has stopped: what is waited for before Capstan takes it over. Everything else is
 /// as the operator left it.
 pub fn with_wait(previous: &Value, generation: i64, message: &str, now: Timestamp) -> Value {
-    let mut said = Said::over(previous, generation, now);
+    let mut said = ConditionWriter::over(previous, generation, now);
     said.set(PREFLIGHT, "False", WAITING_FOR_LEASE, message);
     let mut status = previous.as_object().cloned().unwrap_or_default();
     status.insert("conditions".to_owned(), Value::Array(said.conditions));
@@ -200,32 +200,32 @@ pub fn with_wait(previous: &Value, generation: i64, message: &str, now: Timestam
 
 /// Whether everything runs, at the version that is asked for; reason and message. The first workload that does not
 /// decides, by the gravity of it.
-fn ready(standing: &Standing) -> (bool, String, String) {
+fn ready(standing: &ProviderCondition) -> (bool, String, String) {
     let no = |reason: &str, message: String| (false, reason.to_owned(), message);
     let Some(installed) = &standing.installed else {
         return no("ProviderNotInstalled", "No version is completely installed".to_owned());
     };
     let workloads = &standing.workloads;
-    let find = |fits: fn(&Health) -> bool| workloads.iter().find(|workload| fits(&workload.health));
-    if let Some(absent) = find(|health| *health == Health::Absent) {
+    let find = |fits: fn(&WorkloadHealth) -> bool| workloads.iter().find(|workload| fits(&workload.health));
+    if let Some(absent) = find(|health| *health == WorkloadHealth::Absent) {
         return no("WorkloadAbsent", format!("{} is not there", absent.id));
     }
-    if let Some(Workload { id, health: Health::Unavailable { reason, message } }) =
-        find(|health| matches!(health, Health::Unavailable { .. }))
+    if let Some(ProviderWorkload { id, health: WorkloadHealth::Unavailable { reason, message } }) =
+        find(|health| matches!(health, WorkloadHealth::Unavailable { .. }))
     {
         return no(reason_or(reason, "DeploymentUnavailable"), with_subject(id, message, workloads.len()));
     }
-    if let Some(unknown) = find(|health| *health == Health::Unknown) {
+    if let Some(unknown) = find(|health| *health == WorkloadHealth::Unknown) {
         return no(NO_CONDITION, with_subject(&unknown.id, NO_CONDITION_MESSAGE, workloads.len()));
     }
-    if let Some(unobserved) = find(|health| *health == Health::Unobserved) {
+    if let Some(unobserved) = find(|health| *health == WorkloadHealth::Unobserved) {
         return no(
             "GenerationNotObserved",
             format!("{} was changed, but its controller has not observed it", unobserved.id),
         );
     }
-    if let Some(Workload { id, health: Health::RollingOut { ready, wanted } }) =
-        find(|health| matches!(health, Health::RollingOut { .. }))
+    if let Some(ProviderWorkload { id, health: WorkloadHealth::RollingOut { ready, wanted } }) =
+        find(|health| matches!(health, WorkloadHealth::RollingOut { .. }))
     {
         return no("RollingOut", format!("{id}: {ready} of {wanted} pods are up to date and available"));
     }
@@ -237,7 +237,7 @@ fn ready(standing: &Standing) -> (bool, String, String) {
         );
     }
     match workloads.first() {
-        Some(Workload { health: Health::Available { reason, message }, .. }) => {
+        Some(ProviderWorkload { health: WorkloadHealth::Available { reason, message }, .. }) => {
             (true, reason_or(reason, AVAILABLE).to_owned(), message.clone())
         }
         _ => (true, "NoWorkloads".to_owned(), "It runs nothing".to_owned()),
@@ -259,13 +259,13 @@ fn reason_or<'a>(reason: &'a str, otherwise: &'a str) -> &'a str {
 }
 
 /// The conditions of a status, as they are said anew.
-pub(super) struct Said {
+pub(super) struct ConditionWriter {
     pub(super) conditions: Vec<Value>,
     generation: i64,
     now: Timestamp,
 }
 
-impl Said {
+impl ConditionWriter {
     pub(super) fn over(previous: &Value, generation: i64, now: Timestamp) -> Self {
         let conditions = previous.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
         Self { conditions, generation, now }

@@ -14,18 +14,18 @@ fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
-fn deployment(name: &str, health: Health) -> Workload {
+fn deployment(name: &str, health: WorkloadHealth) -> ProviderWorkload {
     let id = ObjectId {
         group: "apps".into(),
         kind: "Deployment".into(),
         namespace: Some("capi-system".into()),
         name: name.into(),
     };
-    Workload { id, health }
+    ProviderWorkload { id, health }
 }
 
-fn available() -> Health {
-    Health::Available {
+fn available() -> WorkloadHealth {
+    WorkloadHealth::Available {
         reason: "MinimumReplicasAvailable".into(),
         message: "Deployment has minimum availability.".into(),
     }
@@ -35,8 +35,8 @@ fn installed(version: &str) -> Option<Installed> {
     Some(Installed { version: version.into(), contract: "v1beta2".into() })
 }
 
-fn standing(course: Course) -> Standing {
-    Standing {
+fn standing(course: ProviderCourse) -> ProviderCondition {
+    ProviderCondition {
         generation: 2,
         version: Some("v1.13.4".into()),
         installed: installed("v1.13.4"),
@@ -61,7 +61,7 @@ fn found<'v>(status: &'v Value, kind: &str) -> &'v Value {
 /// What the operator writes after an install: its conditions, and no others.
 #[test]
 fn an_installed_provider_says_what_the_operator_says() {
-    let said = status(&standing(Course::Installed), &json!({}), now());
+    let said = status(&standing(ProviderCourse::Installed), &json!({}), now());
     let expected = json!({
         "conditions": [
             one("PreflightCheckPassed", "True", NOW, "PreflightChecksPassed", "All preflight checks passed"),
@@ -73,7 +73,7 @@ fn an_installed_provider_says_what_the_operator_says() {
         "contract": "v1beta2",
     });
     assert_eq!(said, expected);
-    assert_eq!(status(&standing(Course::Installed), &said, at(0)), said, "nothing new is no write");
+    assert_eq!(status(&standing(ProviderCourse::Installed), &said, at(0)), said, "nothing new is no write");
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn an_upgrade_says_that_it_is_one_and_where_it_stands() {
         "conditions": [one("ProviderInstalled", "True", EARLIER, "ProviderInstalled", "Provider installed successfully")],
         "installedVersion": "v1.12.8", "contract": "v1beta2", "observedGeneration": 1,
     });
-    let underway = Standing {
+    let underway = ProviderCondition {
         installed: installed("v1.12.8"),
-        ..standing(Course::Underway("2 of 4: its old manager ends".into()))
+        ..standing(ProviderCourse::Underway("2 of 4: its old manager ends".into()))
     };
     let said = status(&underway, &before, now());
     assert_eq!(
@@ -98,8 +98,11 @@ fn an_upgrade_says_that_it_is_one_and_where_it_stands() {
     );
     assert_eq!((&said["installedVersion"], &said["observedGeneration"]), (&json!("v1.12.8"), &json!(2)));
 
-    let failed = Standing {
-        course: Course::Failed { failure: Failure::Apply, message: "Service x: refused".into() },
+    let failed = ProviderCondition {
+        course: ProviderCourse::Failed {
+            failure: InstallFailure::Apply,
+            message: "Service x: refused".into(),
+        },
         ..underway
     };
     let stuck = status(&failed, &said, at(0));
@@ -108,7 +111,7 @@ fn an_upgrade_says_that_it_is_one_and_where_it_stands() {
         &one("ProviderUpgraded", "False", NOW, "ComponentsUpgradeError", "Service x: refused")
     );
 
-    let done = status(&standing(Course::Installed), &stuck, now());
+    let done = status(&standing(ProviderCourse::Installed), &stuck, now());
     assert_eq!(
         found(&done, "ProviderUpgraded"),
         &one("ProviderUpgraded", "True", NOW, "ProviderUpgraded", "Provider upgraded successfully")
@@ -126,8 +129,8 @@ fn a_check_that_fails_says_so_and_leaves_the_rest() {
         ],
         "installedVersion": "v1.13.4", "contract": "v1beta2", "own": 1,
     });
-    let check = Check::WaitingForSet("CoreProvider capi-system/cluster-api is refused".into());
-    let said = status(&standing(Course::Halted(check)), &before, now());
+    let check = InstallCheck::WaitingForSet("CoreProvider capi-system/cluster-api is refused".into());
+    let said = status(&standing(ProviderCourse::Halted(check)), &before, now());
     assert_eq!(
         said["conditions"],
         json!([
@@ -144,7 +147,7 @@ fn a_check_that_fails_says_so_and_leaves_the_rest() {
 
 #[test]
 fn each_failure_stands_where_the_operator_has_it() {
-    use Failure::*;
+    use InstallFailure::*;
     for (failure, condition, reason) in [
         (UnknownProvider, "ProviderInstalled", "UnknownProvider"),
         (ComponentsFetch, "ProviderInstalled", "ComponentsFetchError"),
@@ -156,8 +159,8 @@ fn each_failure_stands_where_the_operator_has_it() {
         (Timeout, "ProviderInstalled", "TimedOutWaitingForDeployment"),
         (OldComponentsDeletion, "ProviderInstalled", "OldComponentsDeletionError"),
     ] {
-        let course = Course::Failed { failure, message: "why".into() };
-        let new = Standing { installed: None, workloads: vec![], ..standing(course) };
+        let course = ProviderCourse::Failed { failure, message: "why".into() };
+        let new = ProviderCondition { installed: None, workloads: vec![], ..standing(course) };
         let said = status(&new, &Value::Null, now());
         assert_eq!(found(&said, condition), &one(condition, "False", NOW, reason, "why"));
         assert_eq!(found(&said, "PreflightCheckPassed")["status"], "True");
@@ -172,10 +175,10 @@ fn each_failure_stands_where_the_operator_has_it() {
 /// The operator tells of the Deployment that changed last, of no other kind, and of no version.
 #[test]
 fn ready_is_of_every_workload() {
-    let missing = |name| deployment(name, Health::Absent);
+    let missing = |name| deployment(name, WorkloadHealth::Absent);
     let unavailable = |name, reason: &str| {
         let message = "Deployment does not have minimum availability.".to_owned();
-        deployment(name, Health::Unavailable { reason: reason.into(), message })
+        deployment(name, WorkloadHealth::Unavailable { reason: reason.into(), message })
     };
     for (workloads, reason, message) in [
         (
@@ -195,7 +198,7 @@ fn ready_is_of_every_workload() {
             "Deployment does not have minimum availability.",
         ),
         (
-            vec![deployment("a", Health::Unknown)],
+            vec![deployment("a", WorkloadHealth::Unknown)],
             "NoDeploymentAvailableConditionReason",
             "No minimum availability condition found on the provider deployment",
         ),
@@ -205,21 +208,21 @@ fn ready_is_of_every_workload() {
             "Deployment capi-system/b is not there",
         ),
         (
-            vec![deployment("a", Health::Unobserved)],
+            vec![deployment("a", WorkloadHealth::Unobserved)],
             "GenerationNotObserved",
             "Deployment capi-system/a was changed, but its controller has not observed it",
         ),
         (
-            vec![deployment("a", Health::RollingOut { ready: 1, wanted: 2 })],
+            vec![deployment("a", WorkloadHealth::RollingOut { ready: 1, wanted: 2 })],
             "RollingOut",
             "Deployment capi-system/a: 1 of 2 pods are up to date and available",
         ),
     ] {
-        let standing = Standing { workloads, ..standing(Course::Installed) };
+        let standing = ProviderCondition { workloads, ..standing(ProviderCourse::Installed) };
         let said = status(&standing, &Value::Null, now());
         assert_eq!(found(&said, "Ready"), &one("Ready", "False", NOW, reason, message));
     }
-    let nothing = Standing { workloads: vec![], ..standing(Course::Installed) };
+    let nothing = ProviderCondition { workloads: vec![], ..standing(ProviderCourse::Installed) };
     let said = status(&nothing, &Value::Null, now());
     assert_eq!(found(&said, "Ready"), &one("Ready", "True", NOW, "NoWorkloads", "It runs nothing"));
 }
@@ -233,9 +236,9 @@ fn a_workload_is_available_when_all_its_pods_are_of_its_generation() {
         name: "a".into(),
     };
     let yes = json!([{"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "m"}]);
-    let named = Health::Available { reason: "MinimumReplicasAvailable".into(), message: "m".into() };
-    let plain = Health::Available { reason: String::new(), message: String::new() };
-    let rolling = |ready, wanted| Health::RollingOut { ready, wanted };
+    let named = WorkloadHealth::Available { reason: "MinimumReplicasAvailable".into(), message: "m".into() };
+    let plain = WorkloadHealth::Available { reason: String::new(), message: String::new() };
+    let rolling = |ready, wanted| WorkloadHealth::RollingOut { ready, wanted };
     for (kind, live, expected) in [
         (
             "Deployment",
@@ -248,7 +251,7 @@ fn a_workload_is_available_when_all_its_pods_are_of_its_generation() {
             "Deployment",
             json!({"metadata": {"generation": 4}, "spec": {"replicas": 1}, "status": {
                 "observedGeneration": 3, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "conditions": yes}}),
-            Health::Unobserved,
+            WorkloadHealth::Unobserved,
         ),
         // The old pod keeps it available while the new one does not start.
         (
@@ -269,11 +272,11 @@ fn a_workload_is_available_when_all_its_pods_are_of_its_generation() {
                 "observedGeneration": 3, "conditions": yes}}),
             named,
         ),
-        ("Deployment", json!({"metadata": {"generation": 1}}), Health::Unobserved),
+        ("Deployment", json!({"metadata": {"generation": 1}}), WorkloadHealth::Unobserved),
         (
             "Deployment",
             json!({"metadata": {"generation": 1}, "status": {"observedGeneration": 1}}),
-            Health::Unknown,
+            WorkloadHealth::Unknown,
         ),
         (
             "DaemonSet",
@@ -304,7 +307,7 @@ fn a_workload_is_available_when_all_its_pods_are_of_its_generation() {
     ] {
         assert_eq!(workload(&id(kind), Some(&live)).unwrap().health, expected, "{live}");
     }
-    assert_eq!(workload(&id("Deployment"), None).unwrap().health, Health::Absent);
+    assert_eq!(workload(&id("Deployment"), None).unwrap().health, WorkloadHealth::Absent);
     assert_eq!(workload(&id("ReplicaSet"), None), None);
 }
 

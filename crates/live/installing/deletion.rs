@@ -10,7 +10,7 @@ use capstan_providers::ProviderKind;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::conditions::Said;
+use super::conditions::ConditionWriter;
 
 /// The condition that a provider object has while it is being deleted and may not go.
 pub const DELETION_BLOCKED: &str = "DeletionBlocked";
@@ -126,7 +126,7 @@ fn some_of(names: &[String], count: usize) -> String {
 /// The status of a provider object that is being deleted, with what is in the way; and of one that is not, without the
 /// condition.
 pub fn with_deletion(status: &Value, generation: i64, deletion: Option<&Deletion>, now: Timestamp) -> Value {
-    let mut said = Said::over(status, generation, now);
+    let mut said = ConditionWriter::over(status, generation, now);
     match deletion {
         Some(Deletion::Blocked(blocked)) => {
             let message: Vec<String> = blocked.iter().map(Blocked::message).collect();

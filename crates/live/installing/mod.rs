@@ -22,16 +22,17 @@ pub mod pass;
 mod verdict;
 mod workloads;
 
-pub use checks::{ADOPT, Check, Checked, check};
+pub use checks::{ADOPT, CheckedProvider, InstallCheck, check};
 pub use conditions::{
-    Course, Failure, INSTALLED, Installed, PREFLIGHT, READY, Standing, UPGRADED, status, with_wait,
+    INSTALLED, InstallFailure, Installed, PREFLIGHT, ProviderCondition, ProviderCourse, READY, UPGRADED,
+    status, with_wait,
 };
 pub use deletion::{
     Blocked, DEFINITION, DELETION_BLOCKED, Deletion, DeletionFacts, InUse, definition_may_go, deletion,
     with_deletion,
 };
 pub use ownership::{
-    HOLDER, LEASE, OPERATOR_LABELS, OWNED_ELSEWHERE, Operator, Owner, OwnerFacts, Sightings, owner,
+    HOLDER, InstallOwner, LEASE, LiveOperator, OPERATOR_LABELS, OWNED_ELSEWHERE, OwnerFacts, Sightings, owner,
 };
 pub use verdict::{PROVIDER_LABEL, SetFacts, is_provider, judge_set};
-pub use workloads::{APPS, DEPLOYMENT, Health, LEASE_KIND, WORKLOADS, Workload, workload};
+pub use workloads::{APPS, DEPLOYMENT, LEASE_KIND, ProviderWorkload, WORKLOADS, WorkloadHealth, workload};

@@ -37,11 +37,11 @@ const SILENT: Duration = Duration::from_secs(5);
 /// What was seen of Leases, and when. Kept from look to look by whoever looks.
 #[derive(Debug, Clone, Default)]
 pub struct Sightings {
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, SeenInstallers>,
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
+struct SeenInstallers {
     /// Holder, time of the last renewal, transitions: what a renewal changes.
     mark: [String; 3],
     since: Duration,
@@ -57,7 +57,7 @@ impl Sightings {
             .collect();
         self.seen.retain(|namespace, seen| now.get(namespace) == Some(&seen.mark));
         for (namespace, mark) in now {
-            self.seen.entry(namespace).or_insert(Seen { mark, since: at });
+            self.seen.entry(namespace).or_insert(SeenInstallers { mark, since: at });
         }
     }
 
@@ -104,19 +104,19 @@ pub struct OwnerFacts<'a> {
 
 /// Who installs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Owner {
+pub enum InstallOwner {
     /// Capstan may, once it holds the Leases of these namespaces: where an operator is or was.
     Capstan {
         /// Namespaces, ordered, each once.
         hold: Vec<String>,
     },
     /// Operators live; never empty.
-    Elsewhere(Vec<Operator>),
+    Elsewhere(Vec<LiveOperator>),
 }
 
 /// An operator that lives.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Operator {
+pub struct LiveOperator {
     /// Its namespace.
     pub namespace: String,
     /// Its Deployment; `None` where none has the labels.
@@ -127,7 +127,7 @@ pub struct Operator {
     pub runs_out: Option<Duration>,
 }
 
-impl std::fmt::Display for Operator {
+impl std::fmt::Display for LiveOperator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let namespace = &self.namespace;
         match (&self.deployment, &self.holder) {
@@ -148,7 +148,7 @@ impl std::fmt::Display for Operator {
     }
 }
 
-impl Owner {
+impl InstallOwner {
     /// Where all operators have stopped, so that their Leases alone are waited for: in which namespaces, and for how long.
     pub fn runs_out(&self) -> Option<(Vec<String>, Duration)> {
         let Self::Elsewhere(operators) = self else { return None };
@@ -178,9 +178,9 @@ impl Owner {
 }
 
 /// Who installs providers here.
-pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
+pub fn owner(facts: &OwnerFacts<'_>) -> InstallOwner {
     let mut hold: Vec<String> = Vec::new();
-    let mut operators: BTreeMap<String, Vec<Operator>> = BTreeMap::new();
+    let mut operators: BTreeMap<String, Vec<LiveOperator>> = BTreeMap::new();
     let holder_in = |namespace: &str| {
         let lease = facts.leases.iter().find(|lease| {
             self::namespace(lease) == namespace && text(lease, "/metadata/name") == Some(LEASE)
@@ -201,7 +201,7 @@ pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
         let stands_by = is_ours && elects(deployment);
         if asks_for_pods(deployment) && !stands_by {
             let holder = holder.filter(|_| !is_ours).map(str::to_owned);
-            let operator = Operator {
+            let operator = LiveOperator {
                 namespace: namespace.to_owned(),
                 deployment: Some(name.to_owned()),
                 holder,
@@ -223,7 +223,7 @@ pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
                 facts.deployments.iter().find(|deployment| self::namespace(deployment) == namespace);
             let unchanged = facts.sightings.unchanged(lease, facts.at);
             let has_stopped = is_there.is_some() || unchanged >= SILENT;
-            named.push(Operator {
+            named.push(LiveOperator {
                 namespace: namespace.to_owned(),
                 deployment: is_there.and_then(|found| text(found, "/metadata/name")).map(str::to_owned),
                 holder: Some(holder.to_owned()),
@@ -233,8 +233,8 @@ pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
     }
     hold.sort();
     hold.dedup();
-    let living: Vec<Operator> = operators.into_values().flatten().collect();
-    if living.is_empty() { Owner::Capstan { hold } } else { Owner::Elsewhere(living) }
+    let living: Vec<LiveOperator> = operators.into_values().flatten().collect();
+    if living.is_empty() { InstallOwner::Capstan { hold } } else { InstallOwner::Elsewhere(living) }
 }
 
 /// Whether a Deployment asks for a pod, or has one still.

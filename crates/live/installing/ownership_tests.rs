@@ -26,7 +26,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 /// The owner after looks at these times, each at these Leases; the Deployments as they are at the last one.
-fn after(deployments: &[Value], looks: &[(u64, Vec<Value>)]) -> Owner {
+fn after(deployments: &[Value], looks: &[(u64, Vec<Value>)]) -> InstallOwner {
     let mut sightings = Sightings::default();
     for (at, leases) in looks {
         sightings.look(leases, seconds(*at));
@@ -35,8 +35,8 @@ fn after(deployments: &[Value], looks: &[(u64, Vec<Value>)]) -> Owner {
     owner(&OwnerFacts { deployments, leases, sightings: &sightings, at: seconds(*at) })
 }
 
-fn capstan(hold: &[&str]) -> Owner {
-    Owner::Capstan { hold: hold.iter().map(|namespace| (*namespace).to_owned()).collect() }
+fn capstan(hold: &[&str]) -> InstallOwner {
+    InstallOwner::Capstan { hold: hold.iter().map(|namespace| (*namespace).to_owned()).collect() }
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn one_whose_labels_were_changed_is_told_by_its_lease() {
     let mut forked = deployment("fork", 1, ELECTS);
     forked["metadata"]["labels"] = json!({"app": "fork"});
     let owner = after(&[forked], &[(0, vec![lease("fork", "pod-1_a", FIRST)])]);
-    let Owner::Elsewhere(operators) = owner else { panic!("{owner:?}") };
+    let InstallOwner::Elsewhere(operators) = owner else { panic!("{owner:?}") };
     assert_eq!((operators[0].namespace.as_str(), operators[0].holder.as_deref()), ("fork", Some("pod-1_a")));
     let alone = after(&[], &[(0, vec![lease("fork", "pod-1_a", FIRST)])]);
     assert!(
@@ -125,7 +125,7 @@ fn one_whose_labels_were_changed_is_told_by_its_lease() {
 fn of_two_operators_both_are_named() {
     let deployments = [deployment("one", 1, ELECTS), deployment("two", 2, ELECTS)];
     let owner = after(&deployments, &[(0, vec![lease("one", "pod-1_a", FIRST)])]);
-    let Owner::Elsewhere(operators) = &owner else { panic!("{owner:?}") };
+    let InstallOwner::Elsewhere(operators) = &owner else { panic!("{owner:?}") };
     let named: Vec<_> = operators.iter().map(|one| (one.namespace.as_str(), one.holder.as_deref())).collect();
     assert_eq!(named, [("one", Some("pod-1_a")), ("two", None)]);
 }

@@ -13,9 +13,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::conditions::{INSTALLED, PREFLIGHT, READY, UPGRADED, WAITING_FOR_LEASE};
-use super::workloads::{Health, workload};
+use super::workloads::{WorkloadHealth, workload};
 use crate::live_objects::{LiveObjects, label, shortened, text};
-use crate::rollout::observed::{Counts, OwnerKind, OwnerVerdict, Readiness, State, Verdict};
+use crate::rollout::observed::{Counts, OwnerKind, OwnerVerdict, Readiness, RolloutProgress, RolloutVerdict};
 
 /// The label by which a workload belongs to a provider.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
@@ -43,12 +43,12 @@ pub fn is_provider(id: &ObjectId) -> bool {
 }
 
 /// How a set stands.
-pub fn judge_set(facts: &SetFacts<'_>) -> Verdict {
+pub fn judge_set(facts: &SetFacts<'_>) -> RolloutVerdict {
     let asked = facts.rendered.iter().filter(|object| is_provider(&object.id));
     let mut owners: Vec<OwnerVerdict> = asked.map(|object| judge(facts, object)).collect();
     owners.sort_by(|a, b| a.object.cmp(&b.object));
-    let state = owners.iter().map(|owner| owner.state).max().unwrap_or(State::Done);
-    Verdict { state, owners, machines: Vec::new() }
+    let state = owners.iter().map(|owner| owner.state).max().unwrap_or(RolloutProgress::Done);
+    RolloutVerdict { state, owners, machines: Vec::new() }
 }
 
 fn judge(facts: &SetFacts<'_>, asked: &RenderedObject) -> OwnerVerdict {
@@ -56,32 +56,35 @@ fn judge(facts: &SetFacts<'_>, asked: &RenderedObject) -> OwnerVerdict {
     // Conditions may be older than what is waited for.
     let since = since.into_iter().chain(facts.applied_at).max();
     let is_still = since.is_some_and(|since: Timestamp| facts.now.duration_since(since) >= facts.still);
-    let state = if state == State::Rolling && is_still { State::Stuck } else { state };
+    let state = if state == RolloutProgress::Rolling && is_still { RolloutProgress::Stuck } else { state };
     OwnerVerdict {
         object: asked.id.clone(),
         kind: OwnerKind::Workers,
         state,
-        since: since.filter(|_| state != State::Done),
+        since: since.filter(|_| state != RolloutProgress::Done),
         until: None,
         on: None,
         words: words.map(|words| shortened(&words)),
         counts: Counts::default(),
-        ready: if state == State::Done { Readiness::Ready } else { Readiness::NotReady },
+        ready: if state == RolloutProgress::Done { Readiness::Ready } else { Readiness::NotReady },
     }
 }
 
 /// Its state, since when, and why it is not done.
-fn standing(facts: &SetFacts<'_>, asked: &RenderedObject) -> (State, Option<Timestamp>, Option<String>) {
+fn standing(
+    facts: &SetFacts<'_>,
+    asked: &RenderedObject,
+) -> (RolloutProgress, Option<Timestamp>, Option<String>) {
     let Some(live) = facts.live.get(&asked.id) else {
-        return (State::Waiting, None, Some("not applied yet".to_owned()));
+        return (RolloutProgress::Waiting, None, Some("not applied yet".to_owned()));
     };
     let wanted = text(&asked.value, "/spec/version");
     if wanted.is_some() && text(live, "/spec/version") != wanted {
-        return (State::Waiting, None, Some("not applied yet".to_owned()));
+        return (RolloutProgress::Waiting, None, Some("not applied yet".to_owned()));
     }
-    let since = |condition: Option<&Condition<'_>>| condition.and_then(|condition| condition.since);
+    let since = |condition: Option<&WorkloadCondition<'_>>| condition.and_then(|condition| condition.since);
     let generation = |pointer: &str| live.pointer(pointer).and_then(Value::as_i64);
-    let conditions = Conditions::of(live);
+    let conditions = WorkloadConditions::of(live);
     let seen = generation("/status/observedGeneration");
     let is_seen = seen.is_some() && seen >= generation("/metadata/generation");
     // A check that failed says so whatever the generation: the operator does not raise it where it fails.
@@ -92,56 +95,62 @@ fn standing(facts: &SetFacts<'_>, asked: &RenderedObject) -> (State, Option<Time
         let words = format!("{}: {}", condition.reason, condition.message);
         // What waits for others, or is on its way, passes by itself.
         let state = match condition.reason {
-            "WaitingForCoreProviderReady" | "WaitingForSet" | WAITING_FOR_LEASE => State::Waiting,
-            _ => State::Rolling,
+            "WaitingForCoreProviderReady" | "WaitingForSet" | WAITING_FOR_LEASE => RolloutProgress::Waiting,
+            _ => RolloutProgress::Rolling,
         };
         return (state, since(Some(&condition)), Some(words));
     }
     let ready = conditions.get(READY);
     if let (Err(nobody), false) = (facts.installer, is_seen) {
-        return (State::Stuck, None, Some(nobody.to_owned()));
+        return (RolloutProgress::Stuck, None, Some(nobody.to_owned()));
     }
     if !is_seen {
         let words = "its current generation was not observed yet".to_owned();
-        return (State::Rolling, since(ready.as_ref()), Some(words));
+        return (RolloutProgress::Rolling, since(ready.as_ref()), Some(words));
     }
     let installed = text(live, "/status/installedVersion");
     if let Some(wanted) = wanted.filter(|wanted| installed != Some(wanted)) {
         let has = installed.map_or_else(|| "nothing".to_owned(), str::to_owned);
         return (
-            State::Rolling,
+            RolloutProgress::Rolling,
             since(ready.as_ref()),
             Some(format!("{has} is installed, {wanted} is requested")),
         );
     }
     if conditions.get(INSTALLED).is_none() {
-        return (State::Rolling, None, Some(format!("it has no condition {INSTALLED} yet")));
+        return (RolloutProgress::Rolling, None, Some(format!("it has no condition {INSTALLED} yet")));
     }
     let workloads = workloads(facts.live, &asked.id);
     let open = workloads.iter().find_map(|(id, value)| {
         let health = workload(id, Some(value))?.health;
-        (!matches!(health, Health::Available { .. })).then_some((*id, health))
+        (!matches!(health, WorkloadHealth::Available { .. })).then_some((*id, health))
     });
     if let Some((id, health)) = open {
-        return (State::Rolling, since(ready.as_ref()), Some(format!("{id}: {}", in_words(&health))));
+        return (
+            RolloutProgress::Rolling,
+            since(ready.as_ref()),
+            Some(format!("{id}: {}", in_words(&health))),
+        );
     }
     match ready {
-        Some(ready) if ready.status == "True" => (State::Done, None, None),
-        Some(ready) => (State::Rolling, ready.since, Some(format!("{}: {}", ready.reason, ready.message))),
+        Some(ready) if ready.status == "True" => (RolloutProgress::Done, None, None),
+        Some(ready) => {
+            (RolloutProgress::Rolling, ready.since, Some(format!("{}: {}", ready.reason, ready.message)))
+        }
         // An operator says nothing of a provider that runs nothing.
-        None if workloads.is_empty() => (State::Done, None, None),
-        None => (State::Rolling, None, Some(format!("it has no condition {READY} yet"))),
+        None if workloads.is_empty() => (RolloutProgress::Done, None, None),
+        None => (RolloutProgress::Rolling, None, Some(format!("it has no condition {READY} yet"))),
     }
 }
 
-fn in_words(health: &Health) -> String {
+fn in_words(health: &WorkloadHealth) -> String {
     match health {
-        Health::Available { .. } => "available".to_owned(),
-        Health::Absent => "not there".to_owned(),
-        Health::Unobserved => "changed, but its controller has not observed it".to_owned(),
-        Health::Unknown => "no condition Available yet".to_owned(),
-        Health::Unavailable { reason, message } => format!("{reason}: {message}"),
-        Health::RollingOut { ready, wanted } => {
+        WorkloadHealth::Available { .. } => "available".to_owned(),
+        WorkloadHealth::Absent => "not there".to_owned(),
+        WorkloadHealth::Unobserved => "changed, but its controller has not observed it".to_owned(),
+        WorkloadHealth::Unknown => "no condition Available yet".to_owned(),
+        WorkloadHealth::Unavailable { reason, message } => format!("{reason}: {message}"),
+        WorkloadHealth::RollingOut { ready, wanted } => {
             format!("{ready} of {wanted} pods are up to date and available")
         }
     }
@@ -158,24 +167,24 @@ fn workloads<'l>(live: &'l LiveObjects, provider: &ObjectId) -> Vec<(&'l ObjectI
 }
 
 /// A condition, as it is read.
-struct Condition<'v> {
+struct WorkloadCondition<'v> {
     status: &'v str,
     reason: &'v str,
     message: &'v str,
     since: Option<Timestamp>,
 }
 
-struct Conditions<'v>(&'v [Value]);
+struct WorkloadConditions<'v>(&'v [Value]);
 
-impl<'v> Conditions<'v> {
+impl<'v> WorkloadConditions<'v> {
     fn of(live: &'v Value) -> Self {
         let conditions = live.pointer("/status/conditions").and_then(Value::as_array);
         Self(conditions.map(Vec::as_slice).unwrap_or_default())
     }
 
-    fn get(&self, kind: &str) -> Option<Condition<'v>> {
+    fn get(&self, kind: &str) -> Option<WorkloadCondition<'v>> {
         let found = self.0.iter().find(|one| text(one, "/type") == Some(kind))?;
-        Some(Condition {
+        Some(WorkloadCondition {
             status: text(found, "/status").unwrap_or_default(),
             reason: text(found, "/reason").unwrap_or_default(),
             message: text(found, "/message").unwrap_or_default(),

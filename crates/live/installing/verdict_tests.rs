@@ -34,7 +34,7 @@ fn deployment(updated: i64, label: &str) -> String {
 
 const NOW: &str = "2026-11-23T12:00:00Z";
 
-fn judged(docs: &[String], installer: Result<(), &str>, applied_at: Option<&str>) -> Verdict {
+fn judged(docs: &[String], installer: Result<(), &str>, applied_at: Option<&str>) -> RolloutVerdict {
     let (rendered, live) = (objects(SET), live(&docs.join("---\n")));
     judge_set(&SetFacts {
         rendered: &rendered,
@@ -46,7 +46,7 @@ fn judged(docs: &[String], installer: Result<(), &str>, applied_at: Option<&str>
     })
 }
 
-fn words(verdict: &Verdict) -> (State, &str) {
+fn words(verdict: &RolloutVerdict) -> (RolloutProgress, &str) {
     let [owner] = verdict.owners.as_slice() else { panic!("{verdict:?}") };
     (verdict.state, owner.words.as_deref().unwrap_or_default())
 }
@@ -62,27 +62,33 @@ const INSTALLED_NEW: &str = "{observedGeneration: 2, installedVersion: v1.13.4, 
 fn a_set_is_done_when_object_and_workloads_say_so() {
     let recent = Some("2026-11-23T11:59:00Z");
     for (docs, expected) in [
-        (vec![], (State::Waiting, "not applied yet")),
-        (vec![provider("v1.12.8", 1, INSTALLED_OLD)], (State::Waiting, "not applied yet")),
+        (vec![], (RolloutProgress::Waiting, "not applied yet")),
+        (vec![provider("v1.12.8", 1, INSTALLED_OLD)], (RolloutProgress::Waiting, "not applied yet")),
         // Seen of the operator: Ready while nobody has looked at the new version.
         (
             vec![provider("v1.13.4", 2, INSTALLED_OLD), deployment(1, "cluster-api")],
-            (State::Rolling, "its current generation was not observed yet"),
+            (RolloutProgress::Rolling, "its current generation was not observed yet"),
         ),
         (
             vec![provider("v1.13.4", 1, INSTALLED_OLD), deployment(1, "cluster-api")],
-            (State::Rolling, "v1.12.8 is installed, v1.13.4 is requested"),
+            (RolloutProgress::Rolling, "v1.12.8 is installed, v1.13.4 is requested"),
         ),
         // Ready tells of one Deployment, and of that nothing but its old pod.
         (
             vec![provider("v1.13.4", 2, INSTALLED_NEW), deployment(0, "cluster-api")],
             (
-                State::Rolling,
+                RolloutProgress::Rolling,
                 "Deployment capi-system/capi-controller-manager: 0 of 1 pods are up to date and available",
             ),
         ),
-        (vec![provider("v1.13.4", 2, INSTALLED_NEW), deployment(0, "infrastructure-aws")], (State::Done, "")),
-        (vec![provider("v1.13.4", 2, INSTALLED_NEW), deployment(1, "cluster-api")], (State::Done, "")),
+        (
+            vec![provider("v1.13.4", 2, INSTALLED_NEW), deployment(0, "infrastructure-aws")],
+            (RolloutProgress::Done, ""),
+        ),
+        (
+            vec![provider("v1.13.4", 2, INSTALLED_NEW), deployment(1, "cluster-api")],
+            (RolloutProgress::Done, ""),
+        ),
         (
             vec![provider(
                 "v1.13.4",
@@ -90,7 +96,7 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
                 "{observedGeneration: 1, installedVersion: v1.12.8, conditions: [{type: ProviderUpgraded, status: 'False', \
                  reason: ComponentsUpgradeError, message: refused}]}",
             )],
-            (State::Rolling, "ComponentsUpgradeError: refused"),
+            (RolloutProgress::Rolling, "ComponentsUpgradeError: refused"),
         ),
         (
             vec![provider(
@@ -98,7 +104,7 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
                 2,
                 "{conditions: [{type: PreflightCheckPassed, status: 'False', reason: WaitingForSet, message: first core}]}",
             )],
-            (State::Waiting, "WaitingForSet: first core"),
+            (RolloutProgress::Waiting, "WaitingForSet: first core"),
         ),
     ] {
         let verdict = judged(&docs, Ok(()), recent);
@@ -114,9 +120,9 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
 fn what_stands_still_is_stuck_from_when_it_was_applied() {
     let docs = [provider("v1.13.4", 2, INSTALLED_OLD)];
     for (applied_at, expected) in [
-        ("2026-11-23T11:41:00Z", State::Rolling),
-        ("2026-11-23T11:40:00Z", State::Stuck),
-        ("2026-11-23T11:39:00Z", State::Stuck),
+        ("2026-11-23T11:41:00Z", RolloutProgress::Rolling),
+        ("2026-11-23T11:40:00Z", RolloutProgress::Stuck),
+        ("2026-11-23T11:39:00Z", RolloutProgress::Stuck),
     ] {
         let verdict = judged(&docs, Ok(()), Some(applied_at));
         assert_eq!(verdict.state, expected, "{applied_at}");
@@ -133,10 +139,10 @@ fn what_stands_still_is_stuck_from_when_it_was_applied() {
 fn a_set_that_nobody_installs_says_so() {
     let recent = Some("2026-11-23T11:59:00Z");
     let nobody = judged(&[provider("v1.13.4", 2, INSTALLED_OLD)], Err("no operator"), recent);
-    assert_eq!(words(&nobody), (State::Stuck, "no operator"));
+    assert_eq!(words(&nobody), (RolloutProgress::Stuck, "no operator"));
     // What is installed is, whoever did it.
     assert_eq!(
         judged(&[provider("v1.13.4", 2, INSTALLED_NEW)], Err("no operator"), recent).state,
-        State::Done
+        RolloutProgress::Done
     );
 }

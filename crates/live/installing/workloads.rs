@@ -21,16 +21,16 @@ pub const LEASE_KIND: (&str, &str) = ("coordination.k8s.io", "Lease");
 
 /// One workload of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Workload {
+pub struct ProviderWorkload {
     /// Which.
     pub id: ObjectId,
     /// How it stands.
-    pub health: Health,
+    pub health: WorkloadHealth,
 }
 
 /// How a workload stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
+pub enum WorkloadHealth {
     /// All that it asks for is there, of this generation. Reason and message of its condition `Available`, where it has
     /// one.
     Available {
@@ -64,18 +64,18 @@ pub enum Health {
 /// How a workload stands that is rendered; `live` is what an API server holds of it, `None` where it has none.
 ///
 /// `None` where `id` is of no kind that runs pods by itself.
-pub fn workload(id: &ObjectId, live: Option<&Value>) -> Option<Workload> {
+pub fn workload(id: &ObjectId, live: Option<&Value>) -> Option<ProviderWorkload> {
     if id.group != APPS || !WORKLOADS.contains(&id.kind.as_str()) {
         return None;
     }
-    let health = live.map_or(Health::Absent, |live| health(&id.kind, live));
-    Some(Workload { id: id.clone(), health })
+    let health = live.map_or(WorkloadHealth::Absent, |live| health(&id.kind, live));
+    Some(ProviderWorkload { id: id.clone(), health })
 }
 
-fn health(kind: &str, live: &Value) -> Health {
+fn health(kind: &str, live: &Value) -> WorkloadHealth {
     let number = |pointer: &str| live.pointer(pointer).and_then(Value::as_i64);
     if number("/status/observedGeneration") < number("/metadata/generation") {
-        return Health::Unobserved;
+        return WorkloadHealth::Unobserved;
     }
     let status = |name: &str| number(&format!("/status/{name}")).unwrap_or(0);
     let (wanted, updated, available, all) = match kind {
@@ -95,9 +95,11 @@ fn health(kind: &str, live: &Value) -> Health {
     };
     if kind == DEPLOYMENT {
         match condition.and_then(|condition| condition.get("status")).and_then(Value::as_str) {
-            None => return Health::Unknown,
+            None => return WorkloadHealth::Unknown,
             Some("True") => {}
-            Some(_) => return Health::Unavailable { reason: said("reason"), message: said("message") },
+            Some(_) => {
+                return WorkloadHealth::Unavailable { reason: said("reason"), message: said("message") };
+            }
         }
     }
     // Where pods are replaced only when somebody deletes them, or only some of them, old ones are meant to stay.
@@ -105,9 +107,9 @@ fn health(kind: &str, live: &Value) -> Health {
         && number("/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0) == 0;
     let ready = if replaces { updated.min(available) } else { available };
     if ready < wanted || (replaces && all > updated) {
-        return Health::RollingOut { ready, wanted };
+        return WorkloadHealth::RollingOut { ready, wanted };
     }
-    Health::Available { reason: said("reason"), message: said("message") }
+    WorkloadHealth::Available { reason: said("reason"), message: said("message") }
 }
 
 fn condition<'v>(live: &'v Value, kind: &str) -> Option<&'v Value> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What owners are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Form {
+pub enum OwnersForm {
     /// A certificate of their own, encrypted to them.
     Certificate,
     /// Cluster API's own key, encrypted to them.

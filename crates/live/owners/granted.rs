@@ -25,7 +25,7 @@ pub fn group(generation: u64) -> String {
 
 /// What the binding says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum BindingWord {
     /// There is none.
     Nobody,
     /// The group of this generation, and nobody else.
@@ -45,8 +45,8 @@ pub fn binding_id() -> ObjectId {
 }
 
 /// What the binding that is there says; `None` is none.
-pub fn bound(live: Option<&Value>) -> Bound {
-    let Some(live) = live else { return Bound::Nobody };
+pub fn bound(live: Option<&Value>) -> BindingWord {
+    let Some(live) = live else { return BindingWord::Nobody };
     let subjects = live.get("subjects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let generation = |subject: &Value| {
         let name = subject.get("name")?.as_str()?;
@@ -55,8 +55,8 @@ pub fn bound(live: Option<&Value>) -> Bound {
         (is_group && number > 0 && name == group(number)).then_some(number)
     };
     match subjects {
-        [only] => generation(only).map_or(Bound::Others, Bound::To),
-        _ => Bound::Others,
+        [only] => generation(only).map_or(BindingWord::Others, BindingWord::To),
+        _ => BindingWord::Others,
     }
 }
 
@@ -73,7 +73,7 @@ pub fn binding(generation: u64) -> Value {
 
 /// A request for a certificate.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'r> {
+pub struct CertificateRequest<'r> {
     /// Its name.
     pub name: &'r str,
     /// The request in PEM form.
@@ -83,7 +83,7 @@ pub struct Request<'r> {
 }
 
 /// Asks for a certificate of a client.
-pub fn request(request: Request<'_>) -> Value {
+pub fn request(request: CertificateRequest<'_>) -> Value {
     let (api_version, kind) = REQUEST_KIND;
     json!({
         "apiVersion": api_version,

@@ -3,7 +3,7 @@
 //! Owners hold a client certificate of the group `capstan:owners:<n>`, which one ClusterRoleBinding inside of the cluster
 //! gives everything. Certificates cannot be taken back; so when somebody leaves, the binding names the group `n + 1`.
 //!
-//! *Caveat*: Cluster API's own key ([`Form::Admin`]) is of `system:masters`. Whoever leaves keeps it until it ends.
+//! *Caveat*: Cluster API's own key ([`OwnersForm::Admin`]) is of `system:masters`. Whoever leaves keeps it until it ends.
 //!
 //! | file | owns |
 //! |---|---|
@@ -20,9 +20,9 @@ mod kubeconfig;
 #[cfg(test)]
 mod tests;
 
-pub use form::Form;
+pub use form::OwnersForm;
 pub use granted::{
-    BINDING, Bound, FURTHEST, REQUEST_KIND, Request, Requested, USER, approval, binding, binding_id, bound,
-    group, request, requested,
+    BINDING, BindingWord, CertificateRequest, FURTHEST, REQUEST_KIND, Requested, USER, approval, binding,
+    binding_id, bound, group, request, requested,
 };
 pub use kubeconfig::{AGE_FILE, Endpoint, LOGIN_FILE};

@@ -6,15 +6,15 @@ use super::*;
 
 #[test]
 fn a_binding_says_whom_it_is_for() {
-    assert_eq!(bound(Some(&binding(7))), Bound::To(7));
-    assert_eq!(bound(None), Bound::Nobody);
+    assert_eq!(bound(Some(&binding(7))), BindingWord::To(7));
+    assert_eq!(bound(None), BindingWord::Nobody);
     for subjects in [
         json!([]),
         json!([{"kind": "User", "name": "capstan:owners:7"}]),
         json!([{"kind": "Group", "name": "capstan:owners:07"}]),
         json!([{"kind": "Group", "name": "capstan:owners:7"}, {"kind": "User", "name": "eve"}]),
     ] {
-        assert_eq!(bound(Some(&json!({"subjects": subjects}))), Bound::Others, "{subjects}");
+        assert_eq!(bound(Some(&json!({"subjects": subjects}))), BindingWord::Others, "{subjects}");
     }
     assert_eq!(
         binding(7)["subjects"],

@@ -4,7 +4,7 @@ use super::by_id::{ById, find_value_in};
 use super::class::{Blueprint, ClassSides, Find};
 use super::cluster_change::ClusterChange;
 use super::facts;
-use super::pair::Pair;
+use super::pair::FieldPair;
 use super::references::{class_name, target};
 use capstan_model::kinds::names;
 use capstan_plan::merge::AppliedBy;
@@ -12,12 +12,13 @@ use capstan_yaml::Value;
 
 impl<'a> ClusterChange<'a> {
     /// The classes that a Cluster names, before and after, with their templates, as far as they are known.
-    pub(super) fn classes<'s>(&'s self, pair: Pair<'s>) -> ClassSides<'s> {
+    pub(super) fn classes<'s>(&'s self, pair: FieldPair<'s>) -> ClassSides<'s> {
         let names = [class_name(pair.before), class_name(pair.after)];
         let [Some(old), Some(new)] = names else { return ClassSides::default() };
         let homes = [self.home(0, pair.before, old), self.home(1, pair.after, new)];
-        let class =
-            |home: Option<Home<'s, 'a>>, name: &str| find_value_in(home?.objects, names::CLUSTER_CLASS, name);
+        let class = |home: Option<ClassHome<'s, 'a>>, name: &str| {
+            find_value_in(home?.objects, names::CLUSTER_CLASS, name)
+        };
         let after = class(homes[1], new);
         // A class that keeps its live name is the same live object, with the same templates.
         let is_live = old == new && self.live.contains(&(names::CLUSTER_CLASS.to_owned(), new.to_owned()));
@@ -41,18 +42,22 @@ impl<'a> ClusterChange<'a> {
     }
 
     /// Where the class of a Cluster stands with its templates: its own render wins.
-    fn home<'s>(&'s self, side: usize, cluster: &Value, class: &str) -> Option<Home<'s, 'a>> {
+    fn home<'s>(&'s self, side: usize, cluster: &Value, class: &str) -> Option<ClassHome<'s, 'a>> {
         let own = if side == 0 { &self.before } else { &self.after };
         if find_value_in(own, names::CLUSTER_CLASS, class).is_some() {
-            return Some(Home { objects: own, applied: self.applied });
+            return Some(ClassHome { objects: own, applied: self.applied });
         }
         let objects = self.elsewhere.get(side)?.of(cluster)?;
-        Some(Home { objects, applied: AppliedBy::Others })
+        Some(ClassHome { objects, applied: AppliedBy::Others })
     }
 
     /// What a template is afterwards under its name. A live name keeps its spec; and where others apply, the API
     /// refuses an edit under the old name, but of the kinds that may be edited.
-    fn template_after<'s>(&self, homes: [Option<Home<'s, 'a>>; 2], reference: &Value) -> Option<&'s Value> {
+    fn template_after<'s>(
+        &self,
+        homes: [Option<ClassHome<'s, 'a>>; 2],
+        reference: &Value,
+    ) -> Option<&'s Value> {
         let after = template_in(homes[1], reference)?;
         let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
         let by_others = homes[1].is_some_and(|home| home.applied == AppliedBy::Others);
@@ -64,12 +69,12 @@ impl<'a> ClusterChange<'a> {
 
 /// Where a class stands with its templates, and who applies it.
 #[derive(Clone, Copy)]
-struct Home<'s, 'a> {
+struct ClassHome<'s, 'a> {
     objects: &'s ById<'a>,
     applied: AppliedBy,
 }
 
-fn template_in<'s>(home: Option<Home<'s, '_>>, reference: &Value) -> Option<&'s Value> {
+fn template_in<'s>(home: Option<ClassHome<'s, '_>>, reference: &Value) -> Option<&'s Value> {
     let (_, kind, name) = target(Some(reference))?;
     find_value_in(home?.objects, kind, name)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::by_id::{ById, find_value_in};
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::elsewhere::Lookup;
-use super::pair::Pair;
-use super::pointer::At;
+use super::pair::FieldPair;
+use super::pointer::PointerTarget;
 use super::references::{REFERENCES, is_control_plane_path, renamed, target, text};
 use capstan_model::kinds::{Treatment, treatment};
 use capstan_plan::merge::AppliedBy;
@@ -27,7 +27,7 @@ pub(super) struct ClusterChange<'a> {
 }
 
 impl ClusterChange<'_> {
-    pub(super) fn references(&self, verdict: &mut Verdict, pair: Pair<'_>) {
+    pub(super) fn references(&self, verdict: &mut CourseFindings, pair: FieldPair<'_>) {
         let before =
             REFERENCES.iter().find(|path| pair.before.at(path).is_some() && is_control_plane_path(path));
         let after =
@@ -47,14 +47,14 @@ impl ClusterChange<'_> {
         }
     }
 
-    pub(super) fn reference(&self, verdict: &mut Verdict, pair: Pair<'_>, reference: &str) {
+    pub(super) fn reference(&self, verdict: &mut CourseFindings, pair: FieldPair<'_>, reference: &str) {
         if let Some(field) = self.reference_field(pair, reference) {
             verdict.definitely(&field);
         }
     }
 
     /// The field of a reference that replaces machines.
-    pub(super) fn reference_field(&self, pair: Pair<'_>, reference: &str) -> Option<String> {
+    pub(super) fn reference_field(&self, pair: FieldPair<'_>, reference: &str) -> Option<String> {
         let rolls = renamed(pair, reference) || self.content_rolls(pair.before.at(reference));
         rolls.then(|| {
             let kind_alone = pair.before.at(&format!("{reference}/name"))

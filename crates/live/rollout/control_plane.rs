@@ -1,22 +1,22 @@
 //! Control planes, whoever runs their machines.
 
 use super::cluster_change::ClusterChange;
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::facts::{self, made_before};
 use super::numbers::rolling;
 use super::own_fields::own_fields;
 use super::owner::annotation;
-use super::pair::{Pair, some};
-use super::pointer::At;
+use super::pair::{FieldPair, some};
+use super::pointer::PointerTarget;
 use capstan_model::kinds;
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
 impl ClusterChange<'_> {
     /// A control plane whose machines are the user's own.
-    pub(super) fn control_plane(&self, id: &ObjectId, pair: Pair<'_>) -> Verdict {
+    pub(super) fn control_plane(&self, id: &ObjectId, pair: FieldPair<'_>) -> CourseFindings {
         let kind = id.kind.as_str();
-        let mut verdict = Verdict::default();
+        let mut verdict = CourseFindings::default();
         let versions: Vec<String> = versions(id).collect();
         for pointer in versions.iter().filter(|pointer| pair.differs(pointer)) {
             verdict.definitely(pointer);
@@ -49,7 +49,11 @@ impl ClusterChange<'_> {
     }
 
     /// A time after which machines are replaced; `said` says which.
-    pub(super) fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>, said: fn(&str, &str) -> String) {
+    pub(super) fn rollout_after(
+        verdict: &mut CourseFindings,
+        pair: FieldPair<'_>,
+        said: fn(&str, &str) -> String,
+    ) {
         let value =
             |value: &Value| facts::ROLLOUT_AFTER.iter().find_map(|pointer| some(value.at(pointer)).cloned());
         let (was, is) = (value(pair.before), value(pair.after));
@@ -63,7 +67,7 @@ impl ClusterChange<'_> {
 }
 
 /// An annotation with which Canonical's machines are upgraded where they are.
-pub(super) fn refreshed_in_place(verdict: &mut Verdict, pair: Pair<'_>) {
+pub(super) fn refreshed_in_place(verdict: &mut CourseFindings, pair: FieldPair<'_>) {
     let wanted = |value| annotation(value, facts::CANONICAL_IN_PLACE);
     let Some(to) = wanted(pair.after).filter(|to| wanted(pair.before) != Some(to)) else { return };
     verdict.scales(&format!("/metadata/annotations/{}", facts::CANONICAL_IN_PLACE.replace('/', "~1")));
@@ -79,20 +83,20 @@ fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
 
 /// Whether the machines of a K0sControlPlane take its new version where they are: by default, and where nothing
 /// else makes them outdated.
-fn is_updated_in_place(kind: &str, pair: Pair<'_>, verdict: &Verdict) -> bool {
+fn is_updated_in_place(kind: &str, pair: FieldPair<'_>, verdict: &CourseFindings) -> bool {
     let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str).unwrap_or("InPlace");
     kind == facts::K0S && strategy == "InPlace" && verdict.is_because_of("/spec/version")
 }
 
 /// Whether k0smotron deletes an old machine before it makes a new one.
-fn deletes_first(pair: Pair<'_>, replicas: Option<u32>) -> bool {
+fn deletes_first(pair: FieldPair<'_>, replicas: Option<u32>) -> bool {
     let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str);
     strategy == Some("RecreateDeleteFirst") && replicas.is_some_and(|replicas| replicas >= 3)
 }
 
 /// A provider upgrades it: none of the user's machines is replaced.
-pub(super) fn managed_control_plane(id: &ObjectId, pair: Pair<'_>) -> Verdict {
-    let mut verdict = Verdict::default();
+pub(super) fn managed_control_plane(id: &ObjectId, pair: FieldPair<'_>) -> CourseFindings {
+    let mut verdict = CourseFindings::default();
     for pointer in versions(id) {
         if pair.differs(&pointer) {
             verdict.definitely(&pointer);

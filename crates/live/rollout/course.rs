@@ -5,7 +5,7 @@ use capstan_plan::upgrade::{Certainty, Course, Effect, Rollout};
 
 /// What is found about one owner.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct CourseFindings {
     because: Vec<String>,
     suspects: Vec<String>,
     scaling: Vec<String>,
@@ -23,7 +23,7 @@ enum Sureness {
     Surely,
 }
 
-impl Verdict {
+impl CourseFindings {
     /// This field replaces machines.
     pub(super) fn definitely(&mut self, pointer: &str) {
         self.because.push(pointer.to_owned());

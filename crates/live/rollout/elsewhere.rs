@@ -10,9 +10,9 @@ use capstan_plan::classes::{ClassRef, Classes, Elsewhere};
 use capstan_yaml::Value;
 
 /// Both sides, in the versions of one another.
-pub(super) struct InOneVersion<'a>([Side<'a>; 2]);
+pub(super) struct InOneVersion<'a>([TreeSide<'a>; 2]);
 
-struct Side<'a> {
+struct TreeSide<'a> {
     classes: &'a Classes,
     /// All of them, in the order of the classes.
     objects: Vec<RenderedObject>,
@@ -26,7 +26,7 @@ impl<'a> InOneVersion<'a> {
         let (before, after) = (all(&elsewhere.before), all(&elsewhere.after));
         let before = in_versions_of(&before, &after, Schemas::built_in()).into_owned();
         let after = in_versions_of(&after, &before, Schemas::built_in()).into_owned();
-        let side = |classes, objects| Side { classes, objects };
+        let side = |classes, objects| TreeSide { classes, objects };
         Self([side(&elsewhere.before, before), side(&elsewhere.after, after)])
     }
 

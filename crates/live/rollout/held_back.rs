@@ -3,13 +3,13 @@
 //! Cluster API reconciles nothing of a group that is behind the topology's version: not its count, its templates, its
 //! labels (`reconcile_state.go`). Whether a group is behind, only the live cluster tells.
 
-use super::class::Group;
+use super::class::MachineGroup;
 use super::facts::{DEFER_UPGRADE, HOLD_UPGRADE};
 use super::owner::annotation;
 
 /// What holds a group back.
 struct Hold<'g> {
-    holder: &'g Group<'g>,
+    holder: &'g MachineGroup<'g>,
     annotation: &'static str,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum GroupTurn {
 
 impl GroupTurn {
     /// Of the group in these lists.
-    pub(super) fn of(groups: [&[Group<'_>]; 2], group: &Group<'_>, is_upgraded: bool) -> Self {
+    pub(super) fn of(groups: [&[MachineGroup<'_>]; 2], group: &MachineGroup<'_>, is_upgraded: bool) -> Self {
         match (hold(groups[0], group), hold(groups[1], group)) {
             (_, Some(is)) if is_upgraded => Self::Waits(is.words()),
             (Some(_), Some(is)) => Self::MayWait(is.words()),
@@ -38,15 +38,15 @@ impl GroupTurn {
 }
 
 /// Whether the group is held back in this list.
-pub(super) fn is_held_back(groups: &[Group<'_>], group: &Group<'_>) -> bool {
+pub(super) fn is_held_back(groups: &[MachineGroup<'_>], group: &MachineGroup<'_>) -> bool {
     hold(groups, group).is_some()
 }
 
 /// A group is held back by itself, or by one before it in its list.
-fn hold<'g>(groups: &'g [Group<'g>], group: &Group<'_>) -> Option<Hold<'g>> {
-    let of_list: Vec<&Group<'_>> = groups.iter().filter(|other| other.list == group.list).collect();
+fn hold<'g>(groups: &'g [MachineGroup<'g>], group: &MachineGroup<'_>) -> Option<Hold<'g>> {
+    let of_list: Vec<&MachineGroup<'_>> = groups.iter().filter(|other| other.list == group.list).collect();
     let at = of_list.iter().position(|other| other.name == group.name)?;
-    let has = |holder: &&Group<'_>, name: &str| annotation(holder.value, name).is_some();
+    let has = |holder: &&MachineGroup<'_>, name: &str| annotation(holder.value, name).is_some();
     if has(&of_list[at], DEFER_UPGRADE) {
         return Some(Hold { holder: of_list[at], annotation: DEFER_UPGRADE });
     }
@@ -60,7 +60,7 @@ impl Hold<'_> {
     }
 
     /// Where its annotation stood; its list, where the group that had it is gone.
-    fn field(&self, after: &[Group<'_>]) -> String {
+    fn field(&self, after: &[MachineGroup<'_>]) -> String {
         let holder = after.iter().find(|o| o.list == self.holder.list && o.name == self.holder.name);
         holder.map_or_else(
             || format!("/spec/topology/workers/{}", self.holder.list),

@@ -1,7 +1,7 @@
 //! Whether two `kubeadmConfigSpec` mean the same machine, as the control plane's controller compares them.
 
 use super::facts::KUBEADM_IGNORED;
-use super::pointer::{At, is_below};
+use super::pointer::{PointerTarget, is_below};
 use capstan_yaml::Value;
 
 /// What differs, and for whom.

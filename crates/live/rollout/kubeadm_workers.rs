@@ -2,7 +2,7 @@
 
 use super::by_id::{ById, key};
 use super::cluster_change::ClusterChange;
-use super::pointer::At;
+use super::pointer::PointerTarget;
 use super::references::target;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::preflight::PreflightCheck;

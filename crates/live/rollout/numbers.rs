@@ -1,8 +1,8 @@
 //! How many machines are replaced, come and go, and how many there are meanwhile.
 
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::owner::{Replacing, replacing, replicas};
-use super::pair::Pair;
+use super::pair::FieldPair;
 
 /// The machines that one owner wants, or one group of a topology, before and after; `None` where Git does not
 /// say.
@@ -93,7 +93,7 @@ fn bounds(most: u32, least: u32) -> String {
 }
 
 /// The counts of an owner whose outdated machines are replaced, and how it does that.
-pub(super) fn rolling(verdict: &mut Verdict, pair: Pair<'_>) -> (Numbers, Replacing) {
+pub(super) fn rolling(verdict: &mut CourseFindings, pair: FieldPair<'_>) -> (Numbers, Replacing) {
     let numbers = Numbers { before: replicas(pair.before), after: replicas(pair.after) };
     let (created, deleted) = (numbers.created(), numbers.deleted());
     if pair.differs("/spec/replicas") && (created, deleted) != (Some(0), Some(0)) {

@@ -1,7 +1,7 @@
 //! What a control plane's controller makes of its own fields: of the object's, or of those that a template gives it.
 
-use super::pair::{Pair, differing, some};
-use super::pointer::{At, is_below};
+use super::pair::{FieldPair, differing, some};
+use super::pointer::{PointerTarget, is_below};
 use super::references::REFERENCES;
 use super::{facts, kubeadm};
 use capstan_model::kinds::Reader;
@@ -20,7 +20,7 @@ pub(super) struct OwnFields {
 
 /// Compares two states of a control plane of this kind, but for its machine template and its version, which stands
 /// at `versions`.
-pub(super) fn own_fields(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
+pub(super) fn own_fields(pair: FieldPair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
     let unread = |object: &Value| {
         let api_version = object.at("/apiVersion").and_then(Value::as_str);
         Some(Reader::ControlPlanes.told(kind, Reader::ControlPlanes.unread(kind, api_version)?))
@@ -37,7 +37,7 @@ pub(super) fn own_fields(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFi
     found
 }
 
-fn kubeadm_fields(pair: Pair<'_>) -> OwnFields {
+fn kubeadm_fields(pair: FieldPair<'_>) -> OwnFields {
     let differences = kubeadm::differences(pair.before, pair.after, "/spec/kubeadmConfigSpec");
     let mut found = OwnFields {
         surely: differences.rolls,
@@ -60,7 +60,7 @@ fn kubeadm_fields(pair: Pair<'_>) -> OwnFields {
 
 /// A control plane of another provider. Where its code tells which of its fields make machines outdated
 /// ([`facts::own_fields_that_roll`]), the others do nothing; else nobody can know from Git.
-fn of_others(pair: Pair<'_>, rolling: Option<&[&str]>, versions: &[&str]) -> OwnFields {
+fn of_others(pair: FieldPair<'_>, rolling: Option<&[&str]>, versions: &[&str]) -> OwnFields {
     let mut found = OwnFields::default();
     let below = |path: &str, fields: &[&str]| fields.iter().any(|field| is_below(path, field));
     let mut leaves = Vec::new();
@@ -88,7 +88,7 @@ fn of_others(pair: Pair<'_>, rolling: Option<&[&str]>, versions: &[&str]) -> Own
 }
 
 /// Whether a field is empty on one side and absent on the other.
-fn means_nothing(pair: Pair<'_>, path: &str) -> bool {
+fn means_nothing(pair: FieldPair<'_>, path: &str) -> bool {
     kubeadm::is_empty(pair.before.at(path).unwrap_or(&Value::Null))
         && kubeadm::is_empty(pair.after.at(path).unwrap_or(&Value::Null))
 }

@@ -1,14 +1,14 @@
 //! What machines come from, how many there are, and how they are replaced.
 
 use super::facts;
-use super::pointer::At;
+use super::pointer::PointerTarget;
 use capstan_model::kinds::{self, KindRole, Machines, Workers};
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
 /// What machines come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum MachineOwner {
     Kubeadm,
     OtherControlPlane,
     ManagedControlPlane,
@@ -18,7 +18,7 @@ pub(super) enum Owner {
     Topology,
 }
 
-impl Owner {
+impl MachineOwner {
     /// What machines come from this object; `None` where none do.
     pub(super) fn of(id: &ObjectId, value: &Value) -> Option<Self> {
         match kinds::role(&id.group, &id.kind)? {

@@ -1,16 +1,16 @@
 //! A value before and after, and where the two differ.
 
-use super::pointer::At;
+use super::pointer::PointerTarget;
 use capstan_yaml::Value;
 
 /// A field of an object, before and after.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<'v> {
+pub(super) struct FieldPair<'v> {
     pub(super) before: &'v Value,
     pub(super) after: &'v Value,
 }
 
-impl Pair<'_> {
+impl FieldPair<'_> {
     pub(super) fn differs(self, pointer: &str) -> bool {
         some(self.before.at(pointer)) != some(self.after.at(pointer))
     }

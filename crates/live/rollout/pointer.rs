@@ -3,12 +3,12 @@
 use capstan_yaml::Value;
 
 /// What stands at a pointer.
-pub(super) trait At {
+pub(super) trait PointerTarget {
     /// The value at a JSON Pointer; `None` where nothing stands there.
     fn at(&self, pointer: &str) -> Option<&Self>;
 }
 
-impl At for Value {
+impl PointerTarget for Value {
     fn at(&self, pointer: &str) -> Option<&Self> {
         if pointer.contains('~') {
             return self.pointer(pointer);

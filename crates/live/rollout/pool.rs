@@ -2,10 +2,10 @@
 
 use super::by_id::find_value_in;
 use super::cluster_change::ClusterChange;
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::numbers::rolling;
-use super::pair::{Pair, differing};
-use super::pointer::At;
+use super::pair::{FieldPair, differing};
+use super::pointer::PointerTarget;
 use super::pools::{PoolEffect, PoolFacts};
 use super::references::{renamed, target, text};
 use capstan_kustomize::render::RenderedObject;
@@ -17,7 +17,7 @@ use capstan_yaml::Value;
 const NAMED: usize = 5;
 
 impl ClusterChange<'_> {
-    pub(super) fn pool(&self, pair: Pair<'_>) -> Verdict {
+    pub(super) fn pool(&self, pair: FieldPair<'_>) -> CourseFindings {
         let infrastructure = "/spec/template/spec/infrastructureRef";
         let bootstrap = "/spec/template/spec/bootstrap/configRef";
         let reference = pair.after.at(infrastructure);
@@ -69,12 +69,12 @@ impl ClusterChange<'_> {
 
     /// What the fields of a pool that changed come to.
     fn judge_pool(
-        pair: Pair<'_>,
+        pair: FieldPair<'_>,
         facts: &PoolFacts<'_>,
         found: &[(PoolEffect, String)],
         notes: Vec<String>,
-    ) -> Verdict {
-        let mut verdict = Verdict::default();
+    ) -> CourseFindings {
+        let mut verdict = CourseFindings::default();
         let mut only_new = Vec::new();
         for (effect, field) in found {
             match effect {

@@ -9,7 +9,7 @@ use capstan_model::kinds::{Reader, is_managed_pool, version_fields_of_fragment};
 use capstan_model::object::api_group;
 use capstan_yaml::Value;
 
-use super::pointer::{At, is_below};
+use super::pointer::{PointerTarget, is_below};
 use super::references::text;
 
 /// What becomes of the instances that are there.

@@ -4,13 +4,13 @@ use super::by_id::{by_id, key};
 use super::class::ClassSides;
 use super::cluster_change::{ClusterChange, LiveNames};
 use super::control_plane::managed_control_plane;
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::elsewhere::InOneVersion;
 use super::facts;
 use super::kubeadm_workers::{skips, wait_for_minor};
-use super::owner::{Owner, annotation, replicas};
-use super::pair::Pair;
-use super::pointer::At;
+use super::owner::{MachineOwner, annotation, replicas};
+use super::pair::FieldPair;
+use super::pointer::PointerTarget;
 use super::topology::topology;
 use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
@@ -99,17 +99,17 @@ impl ClusterChange<'_> {
     }
 
     fn of(&self, old: &RenderedObject) -> Option<Rollout> {
-        let owner = Owner::of(&old.id, &old.value)?;
+        let owner = MachineOwner::of(&old.id, &old.value)?;
         let Some(new) = self.after.get(&key(&old.id)) else {
             return removed(old, owner).into_rollout(&old.id);
         };
-        let pair = Pair { before: &old.value, after: &new.value };
+        let pair = FieldPair { before: &old.value, after: &new.value };
         let mut verdict = match owner {
-            Owner::Topology => topology(pair.before, pair.after, &self.classes(pair), self.applied),
-            Owner::ManagedControlPlane => managed_control_plane(&old.id, pair),
-            Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(&old.id, pair),
-            Owner::Deployment | Owner::Set => self.workers(owner, pair),
-            Owner::Pool => self.pool(pair),
+            MachineOwner::Topology => topology(pair.before, pair.after, &self.classes(pair), self.applied),
+            MachineOwner::ManagedControlPlane => managed_control_plane(&old.id, pair),
+            MachineOwner::Kubeadm | MachineOwner::OtherControlPlane => self.control_plane(&old.id, pair),
+            MachineOwner::Deployment | MachineOwner::Set => self.workers(owner, pair),
+            MachineOwner::Pool => self.pool(pair),
         };
         verdict.course.order = Some(owner.turn());
         if self.is_paused(new) {
@@ -120,25 +120,25 @@ impl ClusterChange<'_> {
 
     /// An owner that comes: machines are made, none is replaced.
     fn of_new(&self, new: &RenderedObject) -> Option<Rollout> {
-        let owner = Owner::of(&new.id, &new.value)?;
+        let owner = MachineOwner::of(&new.id, &new.value)?;
         if self.before.is_empty()
             || self.before.contains_key(&key(&new.id))
-            || owner == Owner::ManagedControlPlane
+            || owner == MachineOwner::ManagedControlPlane
         {
             return None;
         }
-        let mut verdict = if owner == Owner::Topology {
+        let mut verdict = if owner == MachineOwner::Topology {
             let nothing = serde_json::json!({"spec": {"topology": {}}});
             let mut verdict = topology(&nothing, &new.value, &ClassSides::default(), self.applied);
             verdict.only_scales("/spec/topology");
             verdict
         } else {
-            let mut verdict = Verdict::default();
+            let mut verdict = CourseFindings::default();
             verdict.scales("/spec/replicas");
             verdict.course.created = replicas(&new.value);
             let after = facts::ROLLOUT_AFTER.iter().find_map(|pointer| new.value.at(pointer)?.as_str());
             if let Some(time) = after {
-                let is_deployment = owner == Owner::Deployment;
+                let is_deployment = owner == MachineOwner::Deployment;
                 let said = if is_deployment { facts::set_made_before } else { facts::made_before };
                 verdict.note(said("Machines", time));
             }
@@ -166,12 +166,12 @@ impl ClusterChange<'_> {
 }
 
 /// An owner that goes takes its machines along.
-fn removed(old: &RenderedObject, owner: Owner) -> Verdict {
-    let mut verdict = Verdict::default();
+fn removed(old: &RenderedObject, owner: MachineOwner) -> CourseFindings {
+    let mut verdict = CourseFindings::default();
     verdict.definitely("");
     let machines = match owner {
-        Owner::ManagedControlPlane => Some(0),
-        Owner::Topology => {
+        MachineOwner::ManagedControlPlane => Some(0),
+        MachineOwner::Topology => {
             let nothing = serde_json::json!({"spec": {"topology": {}}});
             topology(&old.value, &nothing, &ClassSides::default(), AppliedBy::Others).course.deleted
         }

@@ -1,7 +1,7 @@
 //! What machines are made from, as their owners name it.
 
-use super::pair::Pair;
-use super::pointer::At;
+use super::pair::FieldPair;
+use super::pointer::PointerTarget;
 use capstan_model::object::api_group;
 use capstan_yaml::Value;
 
@@ -38,7 +38,7 @@ pub(super) fn target(reference: Option<&Value>) -> Option<(Option<&str>, &str, &
     Some((group, text(reference, "kind")?, text(reference, "name")?))
 }
 
-pub(super) fn renamed(pair: Pair<'_>, reference: &str) -> bool {
+pub(super) fn renamed(pair: FieldPair<'_>, reference: &str) -> bool {
     match (target(pair.before.at(reference)), target(pair.after.at(reference))) {
         (Some((one_group, one_kind, one)), Some((group, kind, other))) => {
             let same_group = one_group.is_none() || group.is_none() || one_group == group;

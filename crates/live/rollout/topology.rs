@@ -1,14 +1,15 @@
 //! Clusters with a managed topology: the control plane, then the worker groups.
 
 use super::class::{
-    Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups, machine_template,
+    ClassSides, GroupComparison, GroupOutcome, MachineGroup, RolloutCause, Strategies, changed_variables,
+    groups, machine_template,
 };
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::facts::{self, CONCURRENCY};
 use super::held_back::{GroupTurn, is_held_back};
 use super::numbers::Numbers;
 use super::owner::annotation;
-use super::pointer::At;
+use super::pointer::PointerTarget;
 use super::pools::{PoolEffect, PoolFacts};
 use super::upgrade_course::UpgradeCourse;
 use capstan_plan::merge::AppliedBy;
@@ -18,9 +19,14 @@ use capstan_yaml::Value;
 const VARIABLES: &str = "/spec/topology/variables";
 
 /// What becomes of a Cluster with a topology, given its class before and after.
-pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, applied: AppliedBy) -> Verdict {
-    let change = Change::new(before, after, sides, applied);
-    let mut verdict = Verdict::default();
+pub(super) fn topology(
+    before: &Value,
+    after: &Value,
+    sides: &ClassSides<'_>,
+    applied: AppliedBy,
+) -> CourseFindings {
+    let change = TopologyChange::new(before, after, sides, applied);
+    let mut verdict = CourseFindings::default();
     // `spec.topology.rolloutAfter` of v1beta1 never had a function.
     if change.upgraded && after.at("/spec/topology/version").is_some() {
         verdict.definitely("/spec/topology/version");
@@ -57,7 +63,7 @@ pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, ap
         ));
     }
     notes.write_to(&mut verdict);
-    if change.comparison.as_ref().is_some_and(Comparison::is_complete) {
+    if change.comparison.as_ref().is_some_and(GroupComparison::is_complete) {
         change.say_what_reaches_nothing(&mut verdict, &notes, [&old, &new]);
     }
     if verdict.is_unknown() && change.comparison.is_none() {
@@ -72,7 +78,7 @@ pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, ap
 }
 
 /// What concerns every group.
-struct Change<'c, 'v> {
+struct TopologyChange<'c, 'v> {
     before: &'c Value,
     after: &'c Value,
     sides: &'c ClassSides<'v>,
@@ -81,7 +87,7 @@ struct Change<'c, 'v> {
     /// Where the Cluster names its class.
     class: &'static str,
     /// Where the class is known before and after.
-    comparison: Option<Comparison<'c, 'v>>,
+    comparison: Option<GroupComparison<'c, 'v>>,
 }
 
 /// Notes on groups, by their names, and which fields of the Cluster reach machines.
@@ -92,12 +98,12 @@ struct GroupNotes {
 }
 
 impl GroupNotes {
-    fn add(&mut self, group: &Group<'_>, note: String) {
+    fn add(&mut self, group: &MachineGroup<'_>, note: String) {
         self.entries.push((group.name.clone(), note));
     }
 
     /// One note for all groups that have the same.
-    fn write_to(&self, verdict: &mut Verdict) {
+    fn write_to(&self, verdict: &mut CourseFindings) {
         for (at, (_, note)) in self.entries.iter().enumerate() {
             if self.entries[..at].iter().any(|(_, earlier)| earlier == note) {
                 continue;
@@ -109,13 +115,13 @@ impl GroupNotes {
     }
 }
 
-impl<'c, 'v> Change<'c, 'v> {
+impl<'c, 'v> TopologyChange<'c, 'v> {
     fn new(before: &'c Value, after: &'c Value, sides: &'c ClassSides<'v>, applied: AppliedBy) -> Self {
         let class = ["/spec/topology/class", "/spec/topology/classRef/name"]
             .into_iter()
             .find(|pointer| after.at(pointer).is_some())
             .unwrap_or("/spec/topology/class");
-        let comparison = sides.both().map(|sides| Comparison::new(sides, applied, class));
+        let comparison = sides.both().map(|sides| GroupComparison::new(sides, applied, class));
         let upgraded = before.at("/spec/topology/version") != after.at("/spec/topology/version");
         let course = UpgradeCourse::of(before, after, sides);
         Self { before, after, sides, upgraded, course, class, comparison }
@@ -123,46 +129,50 @@ impl<'c, 'v> Change<'c, 'v> {
 
     /// What may concern all groups where the class is not known: which variables end in machines only its patches
     /// know, and what another class makes its templates.
-    fn causes_of_unknown_class(&self) -> Vec<Cause> {
+    fn causes_of_unknown_class(&self) -> Vec<RolloutCause> {
         if self.comparison.is_some() {
             return Vec::new();
         }
         let other_class = self.sides.renamed || self.sides.differs;
         let renamed = other_class.then_some(self.class);
         let variables = (self.before.at(VARIABLES) != self.after.at(VARIABLES)).then_some(VARIABLES);
-        renamed.into_iter().chain(variables).map(|path| Cause { path: path.to_owned(), note: None }).collect()
+        renamed
+            .into_iter()
+            .chain(variables)
+            .map(|path| RolloutCause { path: path.to_owned(), note: None })
+            .collect()
     }
 
-    fn outcome(&self, both: [&Group<'_>; 2]) -> Outcome {
+    fn outcome(&self, both: [&MachineGroup<'_>; 2]) -> GroupOutcome {
         if let Some(comparison) = &self.comparison {
             return comparison.of_group(both);
         }
         let mut causes = self.causes_of_unknown_class();
         for field in ["/class", "/variables"] {
             if both[0].value.at(field) != both[1].value.at(field) {
-                causes.push(Cause { path: format!("{}{field}", both[1].path), note: None });
+                causes.push(RolloutCause { path: format!("{}{field}", both[1].path), note: None });
             }
         }
-        if causes.is_empty() { Outcome::Nothing } else { Outcome::Perhaps(causes) }
+        if causes.is_empty() { GroupOutcome::Nothing } else { GroupOutcome::Perhaps(causes) }
     }
 
     /// One group that is there before and after.
     fn part(
         &self,
-        verdict: &mut Verdict,
+        verdict: &mut CourseFindings,
         notes: &mut GroupNotes,
-        both: [&Group<'_>; 2],
+        both: [&MachineGroup<'_>; 2],
         turn: GroupTurn,
     ) -> RolloutPart {
         let group = both[1];
         let numbers = Numbers { before: both[0].replicas, after: group.replicas };
         let outcome = self.outcome(both);
-        if let Outcome::Surely(causes) | Outcome::Perhaps(causes) = &outcome {
+        if let GroupOutcome::Surely(causes) | GroupOutcome::Perhaps(causes) = &outcome {
             notes.reached.extend(causes.iter().map(|cause| cause.path.clone()));
         }
         let (mut created, mut deleted) = (numbers.created(), numbers.deleted());
         let is_scaled = created.is_some_and(|some| some > 0) || deleted.is_some_and(|some| some > 0);
-        let mut of_group = Verdict::default();
+        let mut of_group = CourseFindings::default();
         let replaced = if let GroupTurn::Waits(holder) = &turn {
             (created, deleted) = (Some(0), Some(0));
             notes.add(group, format!("Its version stays until somebody removes the {holder}. Cluster API refuses a later version until then."));
@@ -215,7 +225,7 @@ impl<'c, 'v> Change<'c, 'v> {
 
     /// What another version does to the machines of a group: to those of a pool by its infrastructure, where the class is
     /// known.
-    fn version_effect(&self, group: &Group<'_>) -> PoolEffect {
+    fn version_effect(&self, group: &MachineGroup<'_>) -> PoolEffect {
         let sides = self.sides.both().filter(|_| group.list == "machinePools");
         let made = sides.and_then(|sides| machine_template(sides[1], group));
         let kind = made.as_ref().and_then(|made| made.get("kind")?.as_str());
@@ -223,7 +233,7 @@ impl<'c, 'v> Change<'c, 'v> {
     }
 
     /// Fields of the group itself that replace its machines.
-    fn own_fields(&self, verdict: &mut Verdict, both: [&Group<'_>; 2]) -> bool {
+    fn own_fields(&self, verdict: &mut CourseFindings, both: [&MachineGroup<'_>; 2]) -> bool {
         let group = both[1];
         let differs = |pointer: &str| both[0].value.at(pointer) != group.value.at(pointer);
         let mut rolls = false;
@@ -246,13 +256,18 @@ impl<'c, 'v> Change<'c, 'v> {
     }
 
     /// The failure domain of a group, else that of its class.
-    fn failure_domain<'g>(&'g self, side: usize, group: &Group<'g>) -> Option<&'g Value> {
+    fn failure_domain<'g>(&'g self, side: usize, group: &MachineGroup<'g>) -> Option<&'g Value> {
         let of_class = || self.sides.both()?[side].class_of(group)?.get("failureDomain");
         group.value.get("failureDomain").or_else(of_class)
     }
 
     /// Of variables that are changed and end in no machine it is said that they do not.
-    fn say_what_reaches_nothing(&self, verdict: &mut Verdict, notes: &GroupNotes, groups: [&[Group<'_>]; 2]) {
+    fn say_what_reaches_nothing(
+        &self,
+        verdict: &mut CourseFindings,
+        notes: &GroupNotes,
+        groups: [&[MachineGroup<'_>]; 2],
+    ) {
         let of_cluster = [self.before, self.after].map(|cluster| cluster.at(VARIABLES));
         let mut changed = changed_variables(of_cluster, VARIABLES);
         for group in groups[1] {
@@ -279,13 +294,18 @@ impl<'c, 'v> Change<'c, 'v> {
 }
 
 /// Takes over what becomes of a group: whether it rolls, for sure and perhaps.
-fn take(verdict: &mut Verdict, notes: &mut GroupNotes, group: &Group<'_>, outcome: Outcome) -> (bool, bool) {
+fn take(
+    verdict: &mut CourseFindings,
+    notes: &mut GroupNotes,
+    group: &MachineGroup<'_>,
+    outcome: GroupOutcome,
+) -> (bool, bool) {
     let (causes, sure) = match outcome {
-        Outcome::Nothing => return (false, false),
-        Outcome::Surely(causes) => (causes, true),
-        Outcome::Perhaps(causes) => (causes, false),
+        GroupOutcome::Nothing => return (false, false),
+        GroupOutcome::Surely(causes) => (causes, true),
+        GroupOutcome::Perhaps(causes) => (causes, false),
     };
-    for Cause { path, note } in causes {
+    for RolloutCause { path, note } in causes {
         if sure {
             verdict.definitely(&path);
         } else {
@@ -298,12 +318,16 @@ fn take(verdict: &mut Verdict, notes: &mut GroupNotes, group: &Group<'_>, outcom
     (sure, !sure)
 }
 
-fn order(group: &Group<'_>) -> u32 {
+fn order(group: &MachineGroup<'_>) -> u32 {
     if group.list == "controlPlane" { 1 } else { 2 }
 }
 
 /// One group that comes; in an upgrade not at once.
-fn added(verdict: &mut Verdict, group: &Group<'_>, upgraded: Option<&mut GroupNotes>) -> RolloutPart {
+fn added(
+    verdict: &mut CourseFindings,
+    group: &MachineGroup<'_>,
+    upgraded: Option<&mut GroupNotes>,
+) -> RolloutPart {
     verdict.scales(&group.path);
     if let Some(notes) = upgraded {
         notes.add(group, "It comes once the control plane is upgraded and stable.".to_owned());
@@ -313,7 +337,7 @@ fn added(verdict: &mut Verdict, group: &Group<'_>, upgraded: Option<&mut GroupNo
 }
 
 /// One that goes.
-fn removed(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
+fn removed(verdict: &mut CourseFindings, group: &MachineGroup<'_>) -> RolloutPart {
     verdict.scales(&format!("/spec/topology/workers/{}", group.list));
     let name = group.name.clone();
     RolloutPart { name, replaced: Some(0), created: Some(0), deleted: group.replicas, order: 2 }
@@ -324,8 +348,8 @@ impl Strategies<'_> {
     fn say(
         &self,
         part: &mut RolloutPart,
-        earlier: Option<&Group<'_>>,
-        group: &Group<'_>,
+        earlier: Option<&MachineGroup<'_>>,
+        group: &MachineGroup<'_>,
         notes: &mut GroupNotes,
     ) {
         if part.replaced == Some(0) {
@@ -347,7 +371,7 @@ impl Strategies<'_> {
     }
 }
 
-impl Verdict {
+impl CourseFindings {
     /// Sums what becomes of the parts.
     fn totals(&mut self, parts: &[RolloutPart]) {
         let sum = |of: fn(&RolloutPart) -> Option<u32>| {

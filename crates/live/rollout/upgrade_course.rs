@@ -1,7 +1,7 @@
 //! By which versions of Kubernetes a topology goes.
 
-use super::class::{ClassSides, Group};
-use super::pointer::At;
+use super::class::{ClassSides, MachineGroup};
+use super::pointer::PointerTarget;
 use capstan_model::chained_upgrade::{control_plane_steps, worker_steps};
 use capstan_model::version::KubernetesVersion;
 use capstan_model::wording::list;
@@ -41,7 +41,7 @@ impl UpgradeCourse {
     }
 
     /// How often a group's machines are replaced; `None` = unknown.
-    pub(super) fn times(&self, group: &Group<'_>) -> Option<u32> {
+    pub(super) fn times(&self, group: &MachineGroup<'_>) -> Option<u32> {
         match self {
             Self::Once => Some(1),
             Self::Chain { versions, .. } if group.list == "controlPlane" => {

@@ -2,17 +2,17 @@
 
 use super::cluster_change::ClusterChange;
 use super::control_plane::refreshed_in_place;
-use super::course::Verdict;
+use super::course::CourseFindings;
 use super::facts;
 use super::numbers::rolling;
-use super::owner::Owner;
-use super::pair::Pair;
-use super::pointer::At;
+use super::owner::MachineOwner;
+use super::pair::FieldPair;
+use super::pointer::PointerTarget;
 use capstan_yaml::Value;
 
 impl ClusterChange<'_> {
-    pub(super) fn workers(&self, owner: Owner, pair: Pair<'_>) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub(super) fn workers(&self, owner: MachineOwner, pair: FieldPair<'_>) -> CourseFindings {
+        let mut verdict = CourseFindings::default();
         for pointer in facts::WORKER_ROLLS {
             if pair.differs(pointer) {
                 verdict.definitely(pointer);
@@ -20,7 +20,7 @@ impl ClusterChange<'_> {
         }
         self.references(&mut verdict, pair);
         refreshed_in_place(&mut verdict, pair);
-        if owner == Owner::Set {
+        if owner == MachineOwner::Set {
             let changed = verdict.is_definite();
             rolling(&mut verdict, pair);
             verdict.course.strategy = None;

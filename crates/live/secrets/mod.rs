@@ -1,7 +1,7 @@
 //! Secrets out of Vault: what a `VaultSecret` asks for, and who may have it.
 //!
 //! Owns how `VaultStore` and `VaultSecret` are read ([`VaultStoreSpec`], [`VaultSecretSpec`]), the words that are said of
-//! them ([`Why`]), and which store serves which namespace ([`VaultStoreSpec::serves`]).
+//! them ([`ResolvedReason`]), and which store serves which namespace ([`VaultStoreSpec::serves`]).
 //!
 //! Deliberately absent: what comes next of a lease and of the login that it hangs on (`crates/reconciler-core`).
 
@@ -12,4 +12,4 @@ pub use definition::{
     KvField, KvRead, LeaseMethod, LeaseRequest, SECRET_LABEL, StoreAuth, TargetSecret, VaultSecretSpec,
     VaultStoreSpec,
 };
-pub use why::Why;
+pub use why::ResolvedReason;

@@ -2,7 +2,7 @@
 
 /// The reason of the condition `Resolved`, of a closed set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Why {
+pub enum ResolvedReason {
     /// The Secret holds what was asked for.
     Resolved,
     /// Vault refuses the login or the path.
@@ -19,7 +19,7 @@ pub enum Why {
     NotAllowed,
 }
 
-impl Why {
+impl ResolvedReason {
     /// The word in the condition.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use crate::applying::RefusalKind;
 
 /// Why a service is not ready. Each has one word, which `docs/troubleshooting.md` explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum ServiceCause {
     /// The API of the cluster is not there yet.
     ControlPlaneNotInitialized,
     /// A service that comes before it is not ready.
@@ -57,7 +57,7 @@ pub enum Cause {
     ServiceKept,
 }
 
-impl Cause {
+impl ServiceCause {
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Why.
-    pub cause: Cause,
+    pub cause: ServiceCause,
     /// The object that it is about.
     pub object: Option<ObjectId>,
     /// What was found, in its controller's words where it has any, at most 512 characters of them; and what to do.
@@ -140,12 +140,12 @@ pub struct Problem {
 
 impl Problem {
     /// One that no object is to blame for.
-    pub fn plain(cause: Cause, words: impl Into<String>) -> Self {
+    pub fn plain(cause: ServiceCause, words: impl Into<String>) -> Self {
         Self { cause, object: None, words: words.into(), check: None, place: None }
     }
 
     /// One of an object.
-    pub fn of(cause: Cause, object: &ObjectId, words: impl Into<String>) -> Self {
+    pub fn of(cause: ServiceCause, object: &ObjectId, words: impl Into<String>) -> Self {
         Self { object: Some(object.clone()), ..Self::plain(cause, words) }
     }
 

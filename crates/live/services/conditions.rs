@@ -6,9 +6,9 @@ use crate::live_objects::{shortened, text};
 
 /// One condition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Condition<'v>(&'v Value);
+pub(super) struct ServiceCondition<'v>(&'v Value);
 
-impl<'v> Condition<'v> {
+impl<'v> ServiceCondition<'v> {
     pub(super) fn is_true(self) -> bool {
         text(self.0, "/status") == Some("True")
     }
@@ -38,7 +38,7 @@ impl<'v> Condition<'v> {
 }
 
 /// The condition of a type, where it speaks of the present generation.
-pub(super) fn condition<'v>(object: &'v Value, kind: &str) -> Option<Condition<'v>> {
+pub(super) fn condition<'v>(object: &'v Value, kind: &str) -> Option<ServiceCondition<'v>> {
     let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
     let found = any_condition(object, kind)?;
     let observed = found.0.get("observedGeneration").and_then(Value::as_i64);
@@ -47,9 +47,9 @@ pub(super) fn condition<'v>(object: &'v Value, kind: &str) -> Option<Condition<'
 }
 
 /// The condition of a type, whatever generation it speaks of; of v1beta2 and of v1beta1.
-pub(super) fn any_condition<'v>(object: &'v Value, kind: &str) -> Option<Condition<'v>> {
+pub(super) fn any_condition<'v>(object: &'v Value, kind: &str) -> Option<ServiceCondition<'v>> {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array)?;
-    conditions.iter().find(|condition| text(condition, "/type") == Some(kind)).map(Condition)
+    conditions.iter().find(|condition| text(condition, "/type") == Some(kind)).map(ServiceCondition)
 }
 
 /// Whether the controller of an object has seen its present generation, as far as it tells.

@@ -12,7 +12,7 @@ use capstan_model::object::ObjectId;
 use serde_json::Value;
 
 use super::conditions::{condition, is_observed};
-use crate::installing::{Health as WorkloadHealth, workload};
+use crate::installing::{WorkloadHealth, workload};
 use crate::live_objects::{is_terminating, shortened};
 
 /// The group of CAAPH's kinds.
@@ -20,7 +20,7 @@ const ADDONS: &str = "addons.cluster.x-k8s.io";
 
 /// How an object stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
+pub enum ObjectHealth {
     /// Well.
     Healthy,
     /// Not yet, in words.
@@ -29,16 +29,16 @@ pub enum Health {
     Failed(String),
 }
 
-impl Health {
+impl ObjectHealth {
     fn progressing(words: impl Into<String>) -> Self {
         Self::Progressing(words.into())
     }
 }
 
 /// How a live object stands.
-pub fn health(id: &ObjectId, live: &Value) -> Health {
+pub fn health(id: &ObjectId, live: &Value) -> ObjectHealth {
     if is_terminating(live) {
-        return Health::progressing("it is being deleted");
+        return ObjectHealth::progressing("it is being deleted");
     }
     if let Some(found) = workload(id, Some(live)) {
         return of_workload(&found.health, live);
@@ -54,58 +54,58 @@ pub fn health(id: &ObjectId, live: &Value) -> Health {
     }
 }
 
-fn of_workload(found: &WorkloadHealth, live: &Value) -> Health {
+fn of_workload(found: &WorkloadHealth, live: &Value) -> ObjectHealth {
     if let Some(stalled) = condition(live, "Progressing").filter(|condition| condition.is_false()) {
         // Of a Deployment, once `progressDeadlineSeconds` are over.
-        return Health::Failed(stalled.words());
+        return ObjectHealth::Failed(stalled.words());
     }
     match found {
-        WorkloadHealth::Available { .. } => Health::Healthy,
-        WorkloadHealth::Absent => Health::progressing("it is not there"),
+        WorkloadHealth::Available { .. } => ObjectHealth::Healthy,
+        WorkloadHealth::Absent => ObjectHealth::progressing("it is not there"),
         WorkloadHealth::Unobserved | WorkloadHealth::Unknown => unseen(),
         WorkloadHealth::Unavailable { reason, message } => {
-            Health::Progressing(shortened(&format!("{reason}: {message}")))
+            ObjectHealth::Progressing(shortened(&format!("{reason}: {message}")))
         }
         WorkloadHealth::RollingOut { ready, wanted } => {
-            Health::Progressing(format!("{ready} of {wanted} pods are ready"))
+            ObjectHealth::Progressing(format!("{ready} of {wanted} pods are ready"))
         }
     }
 }
 
-fn unseen() -> Health {
-    Health::progressing("its controller has not observed it yet")
+fn unseen() -> ObjectHealth {
+    ObjectHealth::progressing("its controller has not observed it yet")
 }
 
-fn of_job(live: &Value) -> Health {
+fn of_job(live: &Value) -> ObjectHealth {
     if let Some(failed) = condition(live, "Failed").filter(|condition| condition.is_true()) {
-        return Health::Failed(failed.words());
+        return ObjectHealth::Failed(failed.words());
     }
     if condition(live, "Complete").is_some_and(|condition| condition.is_true()) {
-        return Health::Healthy;
+        return ObjectHealth::Healthy;
     }
     let suspended = live.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true);
-    Health::progressing(if suspended { "it is suspended" } else { "it has not completed yet" })
+    ObjectHealth::progressing(if suspended { "it is suspended" } else { "it has not completed yet" })
 }
 
-fn of_definition(live: &Value) -> Health {
+fn of_definition(live: &Value) -> ObjectHealth {
     if let Some(refused) = condition(live, "NamesAccepted").filter(|condition| condition.is_false()) {
-        return Health::Failed(refused.words());
+        return ObjectHealth::Failed(refused.words());
     }
     wants(live, "Established")
 }
 
 /// Well once a condition is true.
-fn wants(live: &Value, kind: &str) -> Health {
+fn wants(live: &Value, kind: &str) -> ObjectHealth {
     match condition(live, kind) {
-        Some(found) if found.is_true() => Health::Healthy,
-        Some(found) => Health::Progressing(found.words()),
+        Some(found) if found.is_true() => ObjectHealth::Healthy,
+        Some(found) => ObjectHealth::Progressing(found.words()),
         None => unseen(),
     }
 }
 
 /// One chart for all clusters that it selects: well once it has selected one and the release in each is of its present
 /// spec and ready.
-fn of_chart_proxy(live: &Value) -> Health {
+fn of_chart_proxy(live: &Value) -> ObjectHealth {
     if !is_observed(live) {
         return unseen();
     }
@@ -113,45 +113,45 @@ fn of_chart_proxy(live: &Value) -> Health {
         match condition(live, kind) {
             Some(found) if found.is_true() => {}
             Some(found) if found.severity() == "Error" || is_failure(found.reason()) => {
-                return Health::Failed(found.words());
+                return ObjectHealth::Failed(found.words());
             }
-            Some(found) => return Health::Progressing(found.words()),
+            Some(found) => return ObjectHealth::Progressing(found.words()),
             None => return unseen(),
         }
     }
     match live.pointer("/status/matchingClusters").and_then(Value::as_array) {
         Some(clusters) if clusters.is_empty() => {
-            Health::progressing("its clusterSelector selects no cluster")
+            ObjectHealth::progressing("its clusterSelector selects no cluster")
         }
-        _ => Health::Healthy,
+        _ => ObjectHealth::Healthy,
     }
 }
 
-fn of_flux(live: &Value) -> Health {
+fn of_flux(live: &Value) -> ObjectHealth {
     if !is_observed(live) {
         return unseen();
     }
     if let Some(stalled) = condition(live, "Stalled").filter(|condition| condition.is_true()) {
-        return Health::Failed(stalled.words());
+        return ObjectHealth::Failed(stalled.words());
     }
     match condition(live, "Ready") {
-        Some(ready) if ready.is_true() => Health::Healthy,
-        Some(ready) if ready.is_false() && is_failure(ready.reason()) => Health::Failed(ready.words()),
-        Some(ready) => Health::Progressing(ready.words()),
+        Some(ready) if ready.is_true() => ObjectHealth::Healthy,
+        Some(ready) if ready.is_false() && is_failure(ready.reason()) => ObjectHealth::Failed(ready.words()),
+        Some(ready) => ObjectHealth::Progressing(ready.words()),
         None => unseen(),
     }
 }
 
-fn of_any(live: &Value) -> Health {
+fn of_any(live: &Value) -> ObjectHealth {
     if !is_observed(live) {
         return unseen();
     }
     if let Some(stalled) = condition(live, "Stalled").filter(|condition| condition.is_true()) {
-        return Health::Failed(stalled.words());
+        return ObjectHealth::Failed(stalled.words());
     }
     match condition(live, "Ready") {
-        Some(ready) if ready.is_false() => Health::Progressing(ready.words()),
-        _ => Health::Healthy,
+        Some(ready) if ready.is_false() => ObjectHealth::Progressing(ready.words()),
+        _ => ObjectHealth::Healthy,
     }
 }
 

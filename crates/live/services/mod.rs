@@ -42,19 +42,19 @@ mod tests;
 mod turn;
 mod warnings;
 
-pub use cause::{Cause, Problem};
+pub use cause::{Problem, ServiceCause};
 pub use checks::evaluate;
 pub use cloud::{CloudState, cloud_state, infrastructure_of, is_initialized};
-pub use health::{Health, health};
+pub use health::{ObjectHealth, health};
 pub use network::{networks_there, refused_network};
 pub use order::{defines, is_later, stage};
 pub use outliving::{
     CleanupState, CleanupStatus, OUTLIVING_KINDS, Outliving, has_claims_that_go, name_pods, outliving,
 };
 pub use pods::{failing_pod, has_pods, selector_of};
-pub use removal::{Held, defined_kind, held, is_fleeting, is_namespace, is_of_its_own};
+pub use removal::{RemovalBlocker, defined_kind, held, is_fleeting, is_namespace, is_of_its_own};
 pub use roles::{RoleFacts, RoleNeeds, needs_of, unmet};
 pub use state::ServiceState;
 pub use status::{ServiceStatus, Summary, SummaryState, summary};
-pub use turn::{Course, gate, may_change};
+pub use turn::{MachineConvergence, gate, may_change};
 pub use warnings::{Warning, last_warnings};

@@ -1,10 +1,10 @@
 //! Whether a network of pods would take the place of another one that is there.
 
-use capstan_plan::services::{Network, network_switch};
+use capstan_plan::services::{PodNetwork, network_switch};
 use capstan_plan::settings::{ForcedSwitch, ServiceObject, ServiceRole};
 use serde_json::Value;
 
-use super::cause::{Cause, Problem};
+use super::cause::{Problem, ServiceCause};
 use super::status::ServiceStatus;
 
 /// The networks that are there, by what is written down of services; `live` is what the management cluster has of an
@@ -12,7 +12,7 @@ use super::status::ServiceStatus;
 pub fn networks_there<'v>(
     statuses: &[ServiceStatus],
     live: impl Fn(&ServiceObject) -> Option<&'v Value>,
-) -> Vec<Network> {
+) -> Vec<PodNetwork> {
     let of = |status: &ServiceStatus| {
         let applied = status.inventory.objects();
         let brought: Vec<&Value> = status.objects.iter().filter_map(&live).collect();
@@ -20,8 +20,8 @@ pub fn networks_there<'v>(
             return None;
         }
         let names = applied.iter().map(|entry| entry.id());
-        let parts = names.filter(|id| Network::is_part(&id.group, &id.kind)).map(|id| id.name);
-        let mut network = Network::of_values(&status.name, brought.into_iter());
+        let parts = names.filter(|id| PodNetwork::is_part(&id.group, &id.kind)).map(|id| id.name);
+        let mut network = PodNetwork::of_values(&status.name, brought.into_iter());
         network.add(parts);
         Some(network)
     };
@@ -29,12 +29,16 @@ pub fn networks_there<'v>(
 }
 
 /// Why a network may not come: another one is there, and nobody said that it may take its place.
-pub fn refused_network(there: &[Network], coming: &Network, force: Option<&ForcedSwitch>) -> Option<Problem> {
+pub fn refused_network(
+    there: &[PodNetwork],
+    coming: &PodNetwork,
+    force: Option<&ForcedSwitch>,
+) -> Option<Problem> {
     let switches: Vec<_> = there.iter().map(|was| network_switch(was, coming, force)).collect();
     if switches.iter().any(Option::is_none) {
         // It is there itself, beside another one that goes.
         return None;
     }
     let refused = switches.into_iter().flatten().find(|switch| switch.is_refused())?;
-    Some(Problem::plain(Cause::CniSwitchRefused, refused.words()))
+    Some(Problem::plain(ServiceCause::CniSwitchRefused, refused.words()))
 }

@@ -43,7 +43,7 @@ pub fn is_namespace(id: &ObjectId) -> bool {
 
 /// Why an object stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum RemovalBlocker {
     /// It holds data: a volume, or a claim to one.
     Data,
     /// Objects of it are there.
@@ -58,7 +58,7 @@ pub enum Held {
     TooMany(String),
 }
 
-impl Held {
+impl RemovalBlocker {
     /// In words, as what follows *is kept:*.
     pub fn words(&self) -> String {
         match self {
@@ -80,12 +80,12 @@ impl Held {
 
 /// Whether an object stays for what it is, or for whom else it is of; `live` is what is there. What else lies in a
 /// namespace and whether a definition has objects is asked of the cluster.
-pub fn held(id: &ObjectId, live: &Value) -> Option<Held> {
+pub fn held(id: &ObjectId, live: &Value) -> Option<RemovalBlocker> {
     if id.group.is_empty() && matches!(id.kind.as_str(), "PersistentVolume" | "PersistentVolumeClaim") {
-        return Some(Held::Data);
+        return Some(RemovalBlocker::Data);
     }
     let others = appliers(live);
-    (!others.is_empty()).then_some(Held::AlsoOf(others))
+    (!others.is_empty()).then_some(RemovalBlocker::AlsoOf(others))
 }
 
 /// The kind that a live definition defines: group and kind.

@@ -3,8 +3,8 @@
 use capstan_plan::settings::ServiceRole;
 use serde_json::Value;
 
-use super::cause::{Cause, Problem};
-use super::health::{Health, health};
+use super::cause::{Problem, ServiceCause};
+use super::health::{ObjectHealth, health};
 use crate::live_objects::{annotation, identity, text};
 
 /// The taint of nodes that an external cloud provider has not seen yet
@@ -65,24 +65,24 @@ pub fn unmet(facts: RoleFacts<'_>) -> Option<Problem> {
             })?;
             let words =
                 format!("the cloud controller has not initialized it: it has the taint {UNINITIALIZED}");
-            Some(Problem::of(Cause::RoleNotMet, &identity(tainted)?, words))
+            Some(Problem::of(ServiceCause::RoleNotMet, &identity(tainted)?, words))
         }
         RoleNeeds::StorageClasses => {
             let is_default = |class: &Value| annotation(class, DEFAULT_CLASS) == Some("true");
             let words = format!("no StorageClass is the default: annotate one with {DEFAULT_CLASS}");
             let has = facts.objects.iter().any(is_default);
-            (!has).then(|| Problem::plain(Cause::RoleNotMet, words))
+            (!has).then(|| Problem::plain(ServiceCause::RoleNotMet, words))
         }
         RoleNeeds::MetricsApi => {
             let of_metrics = |service: &&Value| text(service, "/spec/group") == Some("metrics.k8s.io");
             let Some(found) = facts.objects.iter().find(of_metrics) else {
-                return Some(Problem::plain(Cause::RoleNotMet, "metrics.k8s.io is not served"));
+                return Some(Problem::plain(ServiceCause::RoleNotMet, "metrics.k8s.io is not served"));
             };
             let id = identity(found)?;
             match health(&id, found) {
-                Health::Healthy => None,
-                Health::Progressing(words) | Health::Failed(words) => {
-                    Some(Problem::of(Cause::RoleNotMet, &id, words))
+                ObjectHealth::Healthy => None,
+                ObjectHealth::Progressing(words) | ObjectHealth::Failed(words) => {
+                    Some(Problem::of(ServiceCause::RoleNotMet, &id, words))
                 }
             }
         }

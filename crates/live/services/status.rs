@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cause::Problem;
 use super::state::ServiceState;
-use crate::applying::Inventory;
+use crate::applying::AppliedInventory;
 
 /// The longest message that is written down, in characters.
 const LONGEST: usize = 1024;
@@ -42,10 +42,10 @@ pub struct ServiceStatus {
     pub objects: Vec<ServiceObject>,
     /// What was applied for it inside the cluster and may be deleted again; written before anything is applied.
     #[serde(default, skip_serializing_if = "is_empty")]
-    pub inventory: Inventory,
+    pub inventory: AppliedInventory,
 }
 
-fn is_empty(inventory: &Inventory) -> bool {
+fn is_empty(inventory: &AppliedInventory) -> bool {
     inventory.objects().is_empty()
 }
 
@@ -61,7 +61,7 @@ impl ServiceStatus {
             reason: None,
             message: None,
             objects: Vec::new(),
-            inventory: Inventory::default(),
+            inventory: AppliedInventory::default(),
         }
     }
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use capstan_plan::settings::{Service, ServiceTurn, waited_for};
 
-use super::cause::{Cause, Problem};
+use super::cause::{Problem, ServiceCause};
 use super::state::ServiceState;
-use crate::applying::Phase;
-use crate::rollout::observed::State;
+use crate::applying::ApplyPhase;
+use crate::rollout::observed::RolloutProgress;
 
 /// How far machines are on their way to what is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Course {
+pub enum MachineConvergence {
     /// The control plane changes.
     ControlPlane,
     /// The control plane has changed, workers do.
@@ -20,13 +20,13 @@ pub enum Course {
     Done,
 }
 
-impl Course {
+impl MachineConvergence {
     /// By what was applied, and how the machines stand.
-    pub fn of(phase: Option<Phase>, machines: State) -> Self {
+    pub fn of(phase: Option<ApplyPhase>, machines: RolloutProgress) -> Self {
         match (phase, machines) {
-            (Some(Phase::ControlPlane), _) => Self::ControlPlane,
-            (_, State::Done) => Self::Done,
-            (Some(Phase::Workers | Phase::Done) | None, _) => Self::Workers,
+            (Some(ApplyPhase::ControlPlane), _) => Self::ControlPlane,
+            (_, RolloutProgress::Done) => Self::Done,
+            (Some(ApplyPhase::Workers | ApplyPhase::Done) | None, _) => Self::Workers,
         }
     }
 }
@@ -39,7 +39,7 @@ pub fn gate(services: &[Service], one: usize, states: &BTreeMap<String, ServiceS
         .find(|service| !matches!(states.get(service.name.as_str()), Some(ServiceState::Ready)))?;
     let state = states.get(first.name.as_str()).copied().unwrap_or(ServiceState::Waiting);
     Some(Problem::plain(
-        Cause::WaitsForService,
+        ServiceCause::WaitsForService,
         format!("it waits for service {}, which is {}", first.name, word(state)),
     ))
 }
@@ -58,11 +58,11 @@ const fn word(state: ServiceState) -> &'static str {
 
 /// Why what differs of a service is not applied yet; `None` where it may be. What was never there goes to a cluster as
 /// soon as that has an API, since machines need it to become ready; but for what comes after the workers.
-pub fn may_change(service: &Service, course: Course, was_there: bool) -> Option<Problem> {
+pub fn may_change(service: &Service, course: MachineConvergence, was_there: bool) -> Option<Problem> {
     let may = match (service.when, course) {
-        (ServiceTurn::BeforeControlPlane, _) | (_, Course::Done) => true,
-        (ServiceTurn::AfterControlPlane, Course::Workers) => true,
-        (ServiceTurn::AfterControlPlane, Course::ControlPlane) => !was_there,
+        (ServiceTurn::BeforeControlPlane, _) | (_, MachineConvergence::Done) => true,
+        (ServiceTurn::AfterControlPlane, MachineConvergence::Workers) => true,
+        (ServiceTurn::AfterControlPlane, MachineConvergence::ControlPlane) => !was_there,
         (ServiceTurn::AfterWorkers, _) => false,
     };
     let machines = match service.when {
@@ -70,5 +70,5 @@ pub fn may_change(service: &Service, course: Course, was_there: bool) -> Option<
         ServiceTurn::BeforeControlPlane | ServiceTurn::AfterControlPlane => "the control plane",
     };
     let words = format!("its changes wait until {machines} are done (`when: {}`)", service.when);
-    (!may).then(|| Problem::plain(Cause::WaitsForRollout, words.replace("plane are", "plane is")))
+    (!may).then(|| Problem::plain(ServiceCause::WaitsForRollout, words.replace("plane are", "plane is")))
 }

@@ -1,5 +1,5 @@
-//! Where something stands: the one shape for findings, for errors that stop a file, and for whatever else
-//! sends a person to a line.
+//! The place of something in a file: one shape for findings, for errors that stop a file, and for everything
+//! else that refers to a line.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Position {
 
 /// A file or folder of the repository, and what of it is meant: all of it, a line, or a column of a line.
 ///
-/// A column stands only beside its line, so the three are not written one by one.
+/// A column exists only with a line, so the three are not set one by one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     file: RepoPath,

@@ -4,8 +4,8 @@ use super::Severity;
 
 /// What a rule is called and how bad its findings are.
 ///
-/// Only [`rules`](super::rules) makes entries. Whoever finds something names its entry by the constant, so
-/// that an id that is not in the catalogue, or a severity beside the catalogue's, does not compile.
+/// Only [`rules`](super::rules) makes entries. A finding names its entry by the constant, so that an id that
+/// is not in the catalogue, or a severity that differs from the catalogue's, does not compile.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleEntry {
     id: &'static str,

@@ -1,8 +1,8 @@
 //! The catalogue's entries: every rule by its constant.
 //!
-//! They stand on the ground floor because most findings are not reached where rules judge but where files
-//! are read, merged and edited. What a rule means, why, and what breaks it stands with
-//! `policy`, one file a rule; a test holds the two together.
+//! They are in this package because most findings are made where files are read, merged and edited, and not
+//! where rules judge. What a rule means, why, and what breaks it is in `policy`, one file a rule; a test
+//! compares the two.
 
 use super::Severity::{Error, Warning};
 use super::rule::Change::{Free, Never};

@@ -10,7 +10,7 @@ use super::{Finding, Severity, rules};
 /// What a settings file may say of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum SeverityLevel {
     /// Its findings fail the check.
     Error,
     /// Its findings are shown.
@@ -21,7 +21,7 @@ pub enum Level {
 
 /// The rules whose severity the settings change; the rest have their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Severities(BTreeMap<&'static str, Level>);
+pub struct Severities(BTreeMap<&'static str, SeverityLevel>);
 
 /// What a settings file may not say of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,9 +39,9 @@ impl Severities {
     ///
     /// # Errors
     /// Where no rule has that id, or the rule may not be changed (to `error` it always may).
-    pub fn set(&mut self, id: &str, level: Level) -> Result<(), SeverityRefused> {
+    pub fn set(&mut self, id: &str, level: SeverityLevel) -> Result<(), SeverityRefused> {
         let rule = rules::named(id).ok_or_else(|| SeverityRefused::Unknown(id.to_owned()))?;
-        if rule.change() == Change::Never && level != Level::Error {
+        if rule.change() == Change::Never && level != SeverityLevel::Error {
             return Err(SeverityRefused::Fixed(rule.id()));
         }
         self.0.insert(rule.id(), level);
@@ -55,9 +55,9 @@ impl Severities {
 
     fn said(&self, rule: &RuleEntry, otherwise: Severity) -> Option<Severity> {
         match self.0.get(rule.id()) {
-            Some(Level::Error) => Some(Severity::Error),
-            Some(Level::Warning) => Some(Severity::Warning),
-            Some(Level::Off) => None,
+            Some(SeverityLevel::Error) => Some(Severity::Error),
+            Some(SeverityLevel::Warning) => Some(Severity::Warning),
+            Some(SeverityLevel::Off) => None,
             None => Some(otherwise),
         }
     }
@@ -87,9 +87,9 @@ mod tests {
         };
         let mut severities = Severities::default();
         assert_eq!(settled(&severities), [Severity::Warning, Severity::Error]);
-        severities.set("api-version-leaves-field", Level::Warning).unwrap();
+        severities.set("api-version-leaves-field", SeverityLevel::Warning).unwrap();
         assert_eq!(settled(&severities), [Severity::Warning, Severity::Warning]);
-        severities.set("api-version-leaves-field", Level::Off).unwrap();
+        severities.set("api-version-leaves-field", SeverityLevel::Off).unwrap();
         assert_eq!(settled(&severities), []);
     }
 }

@@ -31,8 +31,8 @@ impl ContentId {
     /// So many files elsewhere are recorded at most.
     pub const MOST_READS: usize = 1_000;
 
-    /// The content of the release in `folder` that reads these files outside of it. Of a release that reads more
-    /// than [`Self::MOST_READS`] only its folder is told.
+    /// The content of the release in `folder` that reads these files outside of it. For a release that reads
+    /// more than [`Self::MOST_READS`], only its folder.
     pub fn new(tree: TreeId, folder: &RepoPath, outside: &[TreeEntry]) -> Self {
         let outside = if outside.len() > Self::MOST_READS { &[] } else { outside };
         let from_folder =

@@ -82,7 +82,7 @@ impl ReleaseId {
         self == release || self.provider() == release.provider() && version().is_some()
     }
 
-    /// The last part as a version; `None` where it is none.
+    /// The last part as a version; `None` where it is not one.
     pub fn version(&self) -> Option<ReleaseVersion> {
         ReleaseVersion::parse(self.0.rsplit('/').next().unwrap_or_default())
     }

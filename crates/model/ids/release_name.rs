@@ -13,12 +13,12 @@ use crate::version::ReleaseVersion;
 pub enum ReleaseName {
     /// `aws/v21.0.0`
     Id(ReleaseId),
-    /// `34.5.0`: the provider stands elsewhere.
+    /// `34.5.0`, without a provider.
     Version(ReleaseVersion),
 }
 
 impl ReleaseName {
-    /// Reads `aws/v21.0.0` or `34.5.0`; `None` where the last part is no version.
+    /// Reads `aws/v21.0.0` or `34.5.0`; `None` where the last part is not a version.
     pub fn parse(text: &str) -> Option<Self> {
         match ReleaseVersion::parse(text) {
             Some(version) => Some(Self::Version(version)),

@@ -1,10 +1,10 @@
-//! The table of kinds: what objects of a kind are for a cluster, where their version of Kubernetes stands,
-//! what an edit of one does, when it is applied, and what is lost with it. Merge, releases, templates, rules,
-//! rollouts and applying all ask here, so that a kind which one of them knows is known to all.
+//! The table of kinds: the role of objects of a kind in a cluster, the place of their version of Kubernetes,
+//! the effect of an edit, when they are applied, and what is lost with them. Merge, releases, templates,
+//! rules, rollouts and applying all ask here, so that a kind that one of them knows is known to all.
 //!
 //! | file | owns |
 //! |---|---|
-//! | [`names`] | names of kinds, for whoever looks objects up by them |
+//! | [`names`] | names of kinds, for looking objects up |
 //! | [`naming`] | which fields name other objects, by the table and by their shape |
 //! | [`preflight`] | what is checked before a MachineSet makes a machine |
 //! | `readers` | which versions of other projects' kinds are read field by field, and where |
@@ -32,9 +32,11 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use self::readers::{Known, Reader};
-use self::row::Row;
-pub use self::row::{Keys, KindRole, Loss, Machines, Stage, Treatment, VersionRole, Workers, is_cluster_api};
+pub use self::readers::{Reader, ReaderKinds};
+use self::row::KindRow;
+pub use self::row::{
+    ApplyStage, Keys, KindRole, Loss, Machines, Treatment, VersionRole, Workers, is_cluster_api,
+};
 use self::table::TABLES;
 use crate::object::{FieldPath, ObjectId};
 
@@ -44,43 +46,46 @@ const OPERATOR_GROUP: &str = "operator.cluster.x-k8s.io";
 /// The API group of the OpenStack resource controller (ORC).
 const ORC_GROUP: &str = "openstack.k-orc.cloud";
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+fn rows() -> impl Iterator<Item = &'static KindRow> {
     TABLES.iter().flat_map(|rows| rows.iter())
 }
 
 /// The rows that may fit a kind, in their order: they are asked for each object again and again.
-struct Index {
+struct RowIndex {
     /// Those that fit a kind which one of them spells out.
-    by_kind: HashMap<&'static str, Vec<&'static Row>>,
+    by_kind: HashMap<&'static str, Vec<&'static KindRow>>,
     /// Those that go by the ending of a kind, for all others.
-    by_ending: Vec<&'static Row>,
+    by_ending: Vec<&'static KindRow>,
 }
 
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
+static INDEX: LazyLock<RowIndex> = LazyLock::new(|| {
     let kinds = || rows().flat_map(|row| row.kinds.iter().copied());
     let spelled_out = kinds().filter(|pattern| !pattern.starts_with('*'));
     let fitting = |kind: &'static str| (kind, rows().filter(|row| row.fits_kind(kind)).collect());
-    let goes_by_ending = |row: &&Row| row.kinds.iter().any(|pattern| pattern.starts_with('*'));
-    Index { by_kind: spelled_out.map(fitting).collect(), by_ending: rows().filter(goes_by_ending).collect() }
+    let goes_by_ending = |row: &&KindRow| row.kinds.iter().any(|pattern| pattern.starts_with('*'));
+    RowIndex {
+        by_kind: spelled_out.map(fitting).collect(),
+        by_ending: rows().filter(goes_by_ending).collect(),
+    }
 });
 
-fn rows_for(kind: &str) -> impl Iterator<Item = &'static Row> {
+fn rows_for(kind: &str) -> impl Iterator<Item = &'static KindRow> {
     INDEX.by_kind.get(kind).unwrap_or(&INDEX.by_ending).iter().copied()
 }
 
-fn row(group: &str, kind: &str) -> Option<&'static Row> {
+fn row(group: &str, kind: &str) -> Option<&'static KindRow> {
     rows_for(kind).find(|row| row.fits_group(group) && row.fits_kind(kind))
 }
 
 /// The same for a fragment or a reference that may not say its group.
-fn row_of_fragment(group: Option<&str>, kind: &str) -> Option<&'static Row> {
+fn row_of_fragment(group: Option<&str>, kind: &str) -> Option<&'static KindRow> {
     match group {
         Some(group) => row(group, kind),
         None => rows_for(kind).find(|row| row.is_told_by_kind(kind)),
     }
 }
 
-/// What objects of a kind are for a cluster; `None` for kinds that are none of a cluster's parts.
+/// The role of objects of a kind in a cluster; `None` for other kinds.
 pub fn role(group: &str, kind: &str) -> Option<KindRole> {
     row(group, kind).map(|row| row.role)
 }
@@ -130,8 +135,8 @@ pub fn is_of_orc(group: &str) -> bool {
     group == ORC_GROUP
 }
 
-/// Where an object says the version of the component that it installs; `None` for kinds that install none. It is no
-/// version of Kubernetes, but moves with the others of its step group.
+/// The field with the version of the component that an object installs; `None` for kinds that install none.
+/// It is not a version of Kubernetes, but changes with the others of its step group.
 pub fn component_version(id: &ObjectId) -> Option<FieldPath> {
     is_provider(&id.group, &id.kind).then(|| FieldPath::of_keys(["spec", "version"]))
 }
@@ -174,7 +179,7 @@ pub fn treatment(group: Option<&str>, kind: &str) -> Option<Treatment> {
 }
 
 /// When objects of a kind are applied, and their turn in that stage, as far as the kind tells.
-pub fn stage(id: &ObjectId) -> Option<(Stage, u8)> {
+pub fn stage(id: &ObjectId) -> Option<(ApplyStage, u8)> {
     row(&id.group, &id.kind).map(|row| row.stage)
 }
 
@@ -242,7 +247,7 @@ pub fn version_fields_of_fragment(
     group: Option<&str>,
     kind: Option<&str>,
 ) -> impl Iterator<Item = (VersionRole, Keys)> + use<> {
-    let fitting: Vec<&Row> = match kind {
+    let fitting: Vec<&KindRow> = match kind {
         Some(kind) => row_of_fragment(group, kind).into_iter().collect(),
         None => rows().filter(|row| group.is_none_or(|group| row.fits_group(group))).collect(),
     };

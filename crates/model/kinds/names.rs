@@ -1,5 +1,5 @@
-//! Names of kinds of Cluster API and of its OpenStack and Metal3 providers, for whoever looks objects up by them. What an object
-//! *is* tells [`super::role`]: nobody compares its kind with these.
+//! Names of kinds of Cluster API and of its OpenStack and Metal3 providers, for looking objects up.
+//! [`super::role`] says what an object *is*: its kind is not compared with these.
 
 /// A cluster.
 pub const CLUSTER: &str = "Cluster";
@@ -17,19 +17,19 @@ pub const MACHINE_POOL: &str = "MachinePool";
 pub const MACHINE: &str = "Machine";
 /// The label by which objects of Cluster API say which cluster they belong to.
 pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
-/// What stands for the network of an OpenStack cluster and its entry.
+/// The network of an OpenStack cluster and its endpoint.
 pub const OPENSTACK_CLUSTER: &str = "OpenStackCluster";
-/// What stands for a machine of OpenStack.
+/// A machine of OpenStack.
 pub const OPENSTACK_MACHINE: &str = "OpenStackMachine";
-/// What stands for a server of OpenStack, a bastion most of all.
+/// A server of OpenStack, above all a bastion.
 pub const OPENSTACK_SERVER: &str = "OpenStackServer";
 /// What machines of OpenStack are made from.
 pub const OPENSTACK_MACHINE_TEMPLATE: &str = "OpenStackMachineTemplate";
 /// Credentials of OpenStack that belong to the whole management cluster.
 pub const OPENSTACK_CLUSTER_IDENTITY: &str = "OpenStackClusterIdentity";
-/// What stands for a cluster on bare metal.
+/// A cluster on bare metal.
 pub const METAL3_CLUSTER: &str = "Metal3Cluster";
-/// What stands for a machine on a bare-metal host.
+/// A machine on a bare-metal host.
 pub const METAL3_MACHINE: &str = "Metal3Machine";
 /// What machines on bare-metal hosts are made from.
 pub const METAL3_MACHINE_TEMPLATE: &str = "Metal3MachineTemplate";

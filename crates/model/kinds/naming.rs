@@ -1,8 +1,8 @@
 //! Which fields name other objects, or machines and hosts that exist already, as far as the field's name tells.
 //!
-//! Two answers: a table of fields that are called as no reference is ([`meaning`]), and the shape that all references
-//! share ([`is_reference`]), for kinds that nobody looked up. Who reads objects walks them and asks here, with the keys
-//! from the object's root to the field. Indexes of lists are no keys.
+//! Two answers: a table of fields with other names than references have ([`meaning`]), and the shape that all
+//! references share ([`is_reference`]), for unknown kinds. The caller walks an object and asks here, with the
+//! keys from the object's root to the field. Indexes of lists are not keys.
 //!
 //! Sources: the API types of the providers that are named.
 
@@ -14,26 +14,30 @@ use super::row::fits;
 pub enum Meaning {
     /// The name of an object of that kind, or a reference to one.
     Names(&'static str),
-    /// Which machine, instance or disk that exists already the object stands for.
+    /// The existing machine, instance or disk that the object represents.
     Exists,
     /// A path on the host where something of the management cluster runs.
     HostPath,
     /// Where a controller sends credentials of a cloud.
     Server,
-    /// What somebody else than the management cluster reads: names in it are names there.
+    /// A field for a reader outside of the management cluster: names in it are names there.
     Elsewhere,
 }
 
-struct Field {
-    /// Kinds; `*` at the beginning or the end of one stands for anything.
+struct NamingField {
+    /// Kinds; `*` at the beginning or the end of one matches anything.
     kinds: &'static [&'static str],
     /// The last keys on the way to the field.
     keys: &'static [&'static str],
     meaning: Meaning,
 }
 
-const fn field(kinds: &'static [&'static str], keys: &'static [&'static str], meaning: Meaning) -> Field {
-    Field { kinds, keys, meaning }
+const fn field(
+    kinds: &'static [&'static str],
+    keys: &'static [&'static str],
+    meaning: Meaning,
+) -> NamingField {
+    NamingField { kinds, keys, meaning }
 }
 
 const ANY: &[&str] = &["*"];
@@ -41,7 +45,7 @@ const METAL3: &[&str] = &["Metal3*"];
 const KAMAJI: &[&str] = &["KamajiControlPlane*"];
 
 /// The first that fits counts.
-const FIELDS: &[Field] = &[
+const FIELDS: &[NamingField] = &[
     // A namespace in the workload cluster.
     field(&["HelmChartProxy", "HelmReleaseProxy"], &["spec", "namespace"], Meaning::Elsewhere),
     field(&["AWSFargateProfile"], &["spec", "selectors"], Meaning::Elsewhere),

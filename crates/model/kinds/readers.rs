@@ -1,13 +1,13 @@
 //! Which versions of other projects' kinds are read field by field, and where.
 //!
-//! A field of one version may be another thing in the next, and one that is not there says the contrary
-//! (`disableExternalNetwork`, `enableExternalNetwork`). So whoever reads a provider's fields by their paths stands in this
-//! table, and asks it first: what a version says that is not in its row is not known, and is told as that, with the version's
-//! name.
+//! A field of one version may mean something else in the next, and may even be replaced by its opposite
+//! (`disableExternalNetwork`, `enableExternalNetwork`). So every reader of a provider's fields by their paths
+//! is in this table, and asks it first. The fields of a version that is not in its row are unknown, and are
+//! reported with the version's name.
 //!
-//! Deliberately absent: what is told by its shape in every version (references, `identityRef`, images, conditions,
-//! counters), the versions of Kubernetes and of components (`table`), and what is asked of the API server in one
-//! version alone (BareMetalHosts, Capstan's own kinds).
+//! Deliberately absent: shapes that are the same in every version (references, `identityRef`, images,
+//! conditions, counters), the versions of Kubernetes and of components (`table`), and kinds that are read
+//! from the API server in one version alone (BareMetalHosts, Capstan's own kinds).
 
 use crate::object::api_group;
 use crate::wording::list;
@@ -33,7 +33,7 @@ pub enum Reader {
 
 /// What a reader knows.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct ReaderKinds {
     /// Who reads.
     pub reader: Reader,
     /// The API group.
@@ -53,46 +53,46 @@ const OPENSTACK: &[&str] = &["v1alpha5", "v1alpha6", "v1alpha7", "v1beta1", "v1b
 /// Those of Cluster API, and of providers that follow it.
 const BETA: &[&str] = &["v1beta1", "v1beta2"];
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[ReaderKinds] = &[
+    ReaderKinds {
         reader: Reader::CloudPreflight,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_CLUSTER, names::OPENSTACK_MACHINE_TEMPLATE],
         versions: OPENSTACK,
     },
-    Known { reader: Reader::CloudPreflight, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
-    Known {
+    ReaderKinds { reader: Reader::CloudPreflight, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
+    ReaderKinds {
         reader: Reader::CloudObjects,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_MACHINE_TEMPLATE],
         versions: OPENSTACK,
     },
-    Known { reader: Reader::CloudObjects, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
-    Known {
+    ReaderKinds { reader: Reader::CloudObjects, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
+    ReaderKinds {
         reader: Reader::CloudCredentials,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_CLUSTER, names::OPENSTACK_MACHINE],
         versions: OPENSTACK,
     },
-    Known {
+    ReaderKinds {
         reader: Reader::CloudCredentials,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_SERVER],
         versions: &["v1alpha1"],
     },
-    Known {
+    ReaderKinds {
         reader: Reader::Hosts,
         group: INFRASTRUCTURE,
         kinds: &[names::METAL3_CLUSTER, names::METAL3_MACHINE_TEMPLATE],
         versions: BETA,
     },
-    Known {
+    ReaderKinds {
         reader: Reader::Hosts,
         group: CONTROL_PLANE,
         kinds: &[names::KUBEADM_CONTROL_PLANE],
         versions: BETA,
     },
-    Known {
+    ReaderKinds {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
         kinds: &[
@@ -105,31 +105,31 @@ const KNOWN: &[Known] = &[
         ],
         versions: BETA,
     },
-    Known {
+    ReaderKinds {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
         kinds: &["AzureMachinePool", "AzureManagedMachinePool", "GCPMachinePool", "GCPManagedMachinePool"],
         versions: &["v1beta1"],
     },
-    Known {
+    ReaderKinds {
         reader: Reader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &[names::KUBEADM_CONTROL_PLANE],
         versions: &["v1alpha3", "v1alpha4", "v1beta1", "v1beta2"],
     },
-    Known {
+    ReaderKinds {
         reader: Reader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &["RKE2ControlPlane"],
         versions: &["v1alpha1", "v1beta1", "v1beta2"],
     },
-    Known {
+    ReaderKinds {
         reader: Reader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &["TalosControlPlane"],
         versions: &["v1alpha3"],
     },
-    Known {
+    ReaderKinds {
         reader: Reader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &["K0sControlPlane"],
@@ -137,7 +137,7 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-impl Known {
+impl ReaderKinds {
     /// What all readers know.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         KNOWN.iter()
@@ -146,7 +146,7 @@ impl Known {
 
 impl Reader {
     /// What it knows.
-    pub fn known(self) -> impl Iterator<Item = &'static Known> {
+    pub fn known(self) -> impl Iterator<Item = &'static ReaderKinds> {
         KNOWN.iter().filter(move |known| known.reader == self)
     }
 
@@ -161,7 +161,7 @@ impl Reader {
         let api_version = api_version?;
         let version = api_version.rsplit('/').next().unwrap_or_default();
         let is_read =
-            |known: &Known| known.group == api_group(api_version) && known.versions.contains(&version);
+            |known: &ReaderKinds| known.group == api_group(api_version) && known.versions.contains(&version);
         (!self.of_kind(kind, api_version).any(is_read)).then_some(api_version)
     }
 
@@ -177,7 +177,7 @@ impl Reader {
         format!("`{api_version}` is not read here ({known})")
     }
 
-    fn of_kind(self, kind: &str, api_version: &str) -> impl Iterator<Item = &'static Known> {
+    fn of_kind(self, kind: &str, api_version: &str) -> impl Iterator<Item = &'static ReaderKinds> {
         let by_name = self.knows(kind);
         let group = api_group(api_version);
         self.known().filter(move |known| {

@@ -62,7 +62,7 @@ impl KindRole {
 pub enum Machines {
     /// They are the cluster's own: an upgrade replaces them.
     Own,
-    /// A provider does, by its own rules, or they are no machines at all.
+    /// The provider does, by its own rules, or they are not machines at all.
     Provider,
 }
 
@@ -101,7 +101,7 @@ pub enum Treatment {
 
 /// A part of a cluster, in the order of applying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
+pub enum ApplyStage {
     /// Namespaces.
     Namespaces,
     /// Identities, Secrets, ConfigMaps, service accounts and their rights.
@@ -110,13 +110,13 @@ pub enum Stage {
     Templates,
     /// The `Cluster` and its control plane.
     ControlPlane,
-    /// Everything that is no machine: health checks, add-ons, apps.
+    /// Everything except machines: health checks, add-ons, apps.
     AddOns,
     /// Machines beside the control plane.
     Workers,
 }
 
-/// What is lost with an object, and hence how it may go.
+/// What is lost with an object, and so how it may be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loss {
     /// The cluster: no release takes it away.
@@ -139,17 +139,17 @@ pub enum Loss {
 pub type Keys = &'static [&'static str];
 
 /// What the table says of some kinds.
-pub(super) struct Row {
+pub(super) struct KindRow {
     pub(super) groups: Groups,
     /// Names; one that begins with `*` fits every kind that ends so.
     pub(super) kinds: &'static [&'static str],
     pub(super) role: KindRole,
-    /// Where the version stands. Several spell the same thing in several versions of the API.
+    /// The places of the version. Several versions of the API may spell it differently.
     pub(super) versions: &'static [Keys],
     /// What an edit does; `None` where who names the object tells, or nothing needs telling.
     pub(super) edit: Option<Treatment>,
     /// When it is applied, and its turn in that stage.
-    pub(super) stage: (Stage, u8),
+    pub(super) stage: (ApplyStage, u8),
     pub(super) loss: Loss,
 }
 
@@ -163,7 +163,7 @@ pub(super) enum Groups {
     All,
 }
 
-impl Row {
+impl KindRow {
     pub(super) fn fits_group(&self, group: &str) -> bool {
         match self.groups {
             Groups::Are(groups) => groups.contains(&group),

@@ -2,34 +2,34 @@
 //!
 //! Machine templates are immutable by CAPI's contract
 //! (<https://cluster-api.sigs.k8s.io/developer/providers/contracts/infra-machine#inframachinetemplate-support-cluster-topology>),
-//! and a bootstrap template edited in place replaces no machine, so both get a new name instead. The rows
-//! hold the providers of `clusterctl`'s list that were looked up; a template of another kind is told by the
-//! role in which others name it (`capstan_plan::templates::treatment_in_role`).
+//! and a bootstrap template edited in place replaces no machine, so both get a new name instead. The rows are
+//! for the examined providers of `clusterctl`'s list; a template of another kind is identified by the role in
+//! which others name it (`capstan_plan::templates::treatment_in_role`).
 
-use super::row::{Groups, KindRole, Loss, Row, Stage, Treatment};
+use super::row::{ApplyStage, Groups, KindRole, KindRow, Loss, Treatment};
 
 /// What all templates have in common.
-const TEMPLATE: Row = Row {
+const TEMPLATE: KindRow = KindRow {
     groups: Groups::Providers,
     kinds: &["*Template"],
     role: KindRole::Template,
     versions: &[],
     edit: None,
-    stage: (Stage::Templates, 1),
+    stage: (ApplyStage::Templates, 1),
     loss: Loss::Template,
 };
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[KindRow] = &[
     // What templates themselves are made from.
-    Row {
+    KindRow {
         kinds: &["K8sInstallerConfigTemplate", "Metal3DataTemplate"],
         role: KindRole::DataTemplate,
         edit: Some(Treatment::Rotate),
-        stage: (Stage::Templates, 0),
+        stage: (ApplyStage::Templates, 0),
         ..TEMPLATE
     },
     // Machines are made from them.
-    Row {
+    KindRow {
         kinds: &[
             "AWSMachineTemplate",
             "AzureMachineTemplate",
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
         ..TEMPLATE
     },
     // Machines are bootstrapped from them.
-    Row {
+    KindRow {
         kinds: &[
             "CK8sConfigTemplate",
             "EKSConfigTemplate",
@@ -96,7 +96,7 @@ pub(super) const ROWS: &[Row] = &[
         ..TEMPLATE
     },
     // Parts of a ClusterClass that no machine names directly.
-    Row {
+    KindRow {
         kinds: &[
             "AWSClusterTemplate",
             "AWSManagedClusterTemplate",
@@ -148,8 +148,8 @@ pub(super) const ROWS: &[Row] = &[
         edit: Some(Treatment::Never),
         ..TEMPLATE
     },
-    // They are read anew each time and replace no machine.
-    Row {
+    // They are read again each time and replace no machine.
+    KindRow {
         kinds: &[
             "HetznerBareMetalRemediationTemplate",
             "HCloudRemediationTemplate",
@@ -159,11 +159,11 @@ pub(super) const ROWS: &[Row] = &[
         ..TEMPLATE
     },
     // Of an operator beside Cluster API, which MachineHealthChecks may name: nothing is known of who else does.
-    Row {
+    KindRow {
         groups: Groups::Are(&["self-node-remediation.medik8s.io"]),
         kinds: &["SelfNodeRemediationTemplate"],
         edit: Some(Treatment::MutableSilent),
-        stage: (Stage::AddOns, 0),
+        stage: (ApplyStage::AddOns, 0),
         loss: Loss::Unknown,
         ..TEMPLATE
     },

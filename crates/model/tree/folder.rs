@@ -15,7 +15,7 @@ pub struct Folder {
     files: Vec<TreeEntry>,
     /// The folders that stand directly in it, ordered by name.
     folders: Vec<Arc<Self>>,
-    /// How many files stand in it, at any depth.
+    /// The number of its files, at any depth.
     count: usize,
     /// All files in it, at any depth; made when somebody asks, and only where there are folders in it.
     all: OnceLock<Vec<TreeEntry>>,
@@ -44,12 +44,12 @@ impl Folder {
         &self.id
     }
 
-    /// How many files stand in it, at any depth.
+    /// The number of its files, at any depth.
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether no file stands in it.
+    /// Whether it has no file.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -67,7 +67,7 @@ impl Folder {
         self.all.get_or_init(|| {
             let mut all = Vec::with_capacity(self.count);
             self.collect(&mut all);
-            // A folder `a` stands before a file `a.b` among the folders, and its files after it.
+            // A folder `a` is before a file `a.b` among the folders, and its files after it.
             all.sort_by(|a, b| a.path.cmp(&b.path));
             all
         })
@@ -97,7 +97,7 @@ impl Folder {
         folder.files.get(at)
     }
 
-    /// The folder directly in this one that a path stands in, or is.
+    /// The folder directly in this one that contains a path, or is that path.
     fn towards(&self, path: &RepoPath) -> Option<&Self> {
         let rest = path.below(&self.path)?;
         let length = path.as_str().len() - rest.len() + rest.find('/').unwrap_or(rest.len());
@@ -109,7 +109,7 @@ impl Folder {
 
 /// A file that came, went or changed between two snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Difference<'a> {
+pub struct FileDifference<'a> {
     /// Where it stands.
     pub path: &'a RepoPath,
     /// What it is now; `None` where it went.
@@ -118,7 +118,7 @@ pub struct Difference<'a> {
 
 /// The files that came, went or changed between two snapshots, ordered by path; no content is read. Of snapshots
 /// that are made of folders, those that are the same are passed over.
-pub fn differences<'a>(before: &'a dyn Tree, after: &'a dyn Tree) -> Vec<Difference<'a>> {
+pub fn differences<'a>(before: &'a dyn Tree, after: &'a dyn Tree) -> Vec<FileDifference<'a>> {
     let mut found = Vec::new();
     match (before.root(), after.root()) {
         (Some(old), Some(new)) => {
@@ -142,7 +142,7 @@ pub fn changed_files(old: &Folder, new: &Folder, most: usize) -> Option<Vec<Repo
 }
 
 /// Whether the changes found so far are not too many.
-fn compare<'a>(old: &'a Folder, new: &'a Folder, most: usize, found: &mut Vec<Difference<'a>>) -> bool {
+fn compare<'a>(old: &'a Folder, new: &'a Folder, most: usize, found: &mut Vec<FileDifference<'a>>) -> bool {
     if old.id == new.id {
         return true;
     }
@@ -169,18 +169,18 @@ fn compare<'a>(old: &'a Folder, new: &'a Folder, most: usize, found: &mut Vec<Di
 }
 
 /// The same of two lists of files that are ordered by path.
-fn compare_files<'a>(old: &'a [TreeEntry], new: &'a [TreeEntry], found: &mut Vec<Difference<'a>>) {
+fn compare_files<'a>(old: &'a [TreeEntry], new: &'a [TreeEntry], found: &mut Vec<FileDifference<'a>>) {
     for (one, other) in paired(old, new, |entry| &entry.path) {
         match (one, other) {
             (Some(one), Some(other)) if one == other => {}
-            (_, Some(entry)) => found.push(Difference { path: &entry.path, after: Some(entry) }),
-            (Some(entry), None) => found.push(Difference { path: &entry.path, after: None }),
+            (_, Some(entry)) => found.push(FileDifference { path: &entry.path, after: Some(entry) }),
+            (Some(entry), None) => found.push(FileDifference { path: &entry.path, after: None }),
             (None, None) => {}
         }
     }
 }
 
-/// Two ordered lists side by side, what stands in both in one pair.
+/// Two ordered lists side by side; equal entries in one pair.
 fn paired<'a, T>(
     mut old: &'a [T],
     mut new: &'a [T],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use crate::digest::sha256;
 
-/// Files by their paths. The id of a folder tells what is in it, and not where it lies.
+/// Files by their paths. The id of a folder depends on its content, and not on its path.
 #[derive(Debug, Default)]
 pub struct MadeTree {
     entries: Vec<TreeEntry>,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use folder::{Difference, Folder, changed_files, differences};
+pub use folder::{FileDifference, Folder, changed_files, differences};
 pub use made::MadeTree;
 pub use outside::{InvalidOutsidePath, OutsidePath};
 
@@ -88,8 +88,8 @@ impl RepoPath {
         Self::parse(&parts.join("/"))
     }
 
-    /// What stands in this folder under a name that is no part of a path: its bytes that are none, and `%`, become
-    /// `%5C`. `is_taken` tells which paths others have; `%` is added until it is another one.
+    /// The path of an entry of this folder with a name that cannot be part of a path: its invalid bytes, and
+    /// `%`, become `%5C`. `is_taken` says which paths exist; `%` is added until the path is a new one.
     #[must_use]
     pub fn join_escaped(&self, name: &[u8], is_taken: impl Fn(&Self) -> bool) -> Self {
         let mut escaped = String::new();
@@ -119,7 +119,7 @@ impl RepoPath {
         }
     }
 
-    /// What follows `folder/`; `None` where this path does not stand in that folder.
+    /// What follows `folder/`; `None` where this path is not in that folder.
     pub fn below(&self, folder: &Self) -> Option<&str> {
         if folder.is_root() {
             return Some(&self.0);
@@ -127,7 +127,7 @@ impl RepoPath {
         self.0.strip_prefix(&*folder.0)?.strip_prefix('/')
     }
 
-    /// Whether this path stands in `folder`, at any depth.
+    /// Whether this path is in `folder`, at any depth.
     pub fn is_in(&self, folder: &Self) -> bool {
         self.below(folder).is_some_and(|rest| !rest.is_empty())
     }
@@ -198,7 +198,7 @@ macro_rules! git_id {
     };
 }
 
-/// Text that is no Git object id.
+/// Text that is not a Git object id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a Git object id (40 or 64 lowercase hex digits)")]
 pub struct InvalidGitId(pub String);
@@ -228,8 +228,8 @@ pub enum EntryKind {
     Symlink,
     /// A submodule; never entered.
     Submodule,
-    /// A file or a folder whose name is no part of a path here (no UTF-8, or with a backslash): never read. It
-    /// stands under [an escaped name](RepoPath::join_escaped), so that it is told of.
+    /// A file or a folder whose name cannot be part of a path here (no UTF-8, or with a backslash): never
+    /// read. It has [an escaped name](RepoPath::join_escaped), so that it can be reported.
     Unnamed,
 }
 

@@ -27,7 +27,7 @@ impl OutsidePath {
         Ok(Self(text.to_owned()))
     }
 
-    /// The path from `folder` to `path`; `None` where that lies in the folder.
+    /// The path from `folder` to `path`; `None` where that is in the folder.
     pub fn between(folder: &RepoPath, path: &RepoPath) -> Option<Self> {
         let (from, to): (Vec<&str>, Vec<&str>) = (folder.parts().collect(), path.parts().collect());
         let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
@@ -46,7 +46,7 @@ impl OutsidePath {
     }
 }
 
-/// A text that is no path to a file outside of a folder.
+/// A text that is not a path to a file outside of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a path from a release's folder to a file outside of it (`../parts/pool.yaml`)")]
 pub struct InvalidOutsidePath(pub String);

@@ -11,7 +11,7 @@
 
 use serde_json::Value;
 
-use super::origin::Origin;
+use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -76,18 +76,18 @@ pub(super) fn is_installed_elsewhere(object: &RenderedObject) -> bool {
 /// What an overlay makes of such an object.
 pub(super) fn carried_out(
     object: &RenderedObject,
-    origin: Origin<'_>,
+    origin: BoundaryOrigin<'_>,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
     let base = match origin {
-        Origin::Base => return,
-        Origin::Added => {
+        BoundaryOrigin::Base => return,
+        BoundaryOrigin::Added => {
             if acts_here(object) {
                 outside(FieldPath::root(), Beyond::OtherRights);
             }
             return;
         }
-        Origin::Changed(base) => base,
+        BoundaryOrigin::Changed(base) => base,
     };
     let mut told = false;
     for pointer in bases_own(&object.id).unwrap_or_default() {

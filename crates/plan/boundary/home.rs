@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::outside::{Beyond, Outside};
-use capstan_kustomize::render::{Content, Placed, Rendered, RenderedObject};
+use super::outside::{Beyond, ForeignObject};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, Rendered, RenderedObject};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -75,7 +75,7 @@ impl Scopes {
 
 /// Where a folder's objects lie.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Home {
+pub struct FolderHome {
     /// The namespaces of its `Cluster`s; where it has none, the one namespace of all its objects, or else
     /// the one that it brings itself.
     pub(super) namespaces: BTreeSet<String>,
@@ -83,7 +83,7 @@ pub struct Home {
     pub(super) clusters: BTreeSet<String>,
 }
 
-impl Home {
+impl FolderHome {
     /// That of a folder whose base does not say where it lies.
     pub(super) fn elsewhere(rendered: &Rendered) -> Self {
         let clusters = rendered.base_objects().iter().filter(|object| is_cluster(&object.id));
@@ -118,7 +118,10 @@ impl Home {
 ///
 /// # Errors
 /// The object of which nobody can say where it lies.
-pub fn place_in_namespaces(rendered: &mut Rendered, scopes: &Scopes) -> Result<Home, Box<Outside>> {
+pub fn place_in_namespaces(
+    rendered: &mut Rendered,
+    scopes: &Scopes,
+) -> Result<FolderHome, Box<ForeignObject>> {
     let home = find(rendered.base_objects(), scopes)?;
     let base = rendered.base.iter_mut().flatten();
     for object in rendered.objects.iter_mut().chain(base) {
@@ -126,7 +129,7 @@ pub fn place_in_namespaces(rendered: &mut Rendered, scopes: &Scopes) -> Result<H
             take_namespace(object);
         } else if object.id.namespace.is_none() {
             let Some(namespace) = home.namespace() else {
-                return Err(Box::new(Outside::of(object, FieldPath::root(), Beyond::NoNamespace)));
+                return Err(Box::new(ForeignObject::of(object, FieldPath::root(), Beyond::NoNamespace)));
             };
             give_namespace(object, namespace);
         }
@@ -134,10 +137,10 @@ pub fn place_in_namespaces(rendered: &mut Rendered, scopes: &Scopes) -> Result<H
     Ok(home)
 }
 
-fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<Home, Box<Outside>> {
+fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<FolderHome, Box<ForeignObject>> {
     let clusters: Vec<&RenderedObject> = base.iter().filter(|object| is_cluster(&object.id)).collect();
     let named = |object: &RenderedObject| object.id.namespace.clone();
-    let mut home = Home {
+    let mut home = FolderHome {
         namespaces: clusters.iter().filter_map(|cluster| named(cluster)).collect(),
         clusters: clusters.iter().map(|cluster| cluster.id.name.clone()).collect(),
     };
@@ -158,7 +161,7 @@ fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<Home, Box<Outside>> 
             && !says_each
             && let Some(object) = clusters.first().copied().or_else(|| base.first())
         {
-            return Err(Box::new(Outside::of(object, FieldPath::root(), Beyond::NoNamespace)));
+            return Err(Box::new(ForeignObject::of(object, FieldPath::root(), Beyond::NoNamespace)));
         }
     }
     Ok(home)
@@ -174,8 +177,8 @@ fn give_namespace(object: &mut RenderedObject, namespace: &str) {
         metadata.insert("namespace".to_owned(), Value::from(namespace));
     }
     if let Some(metadata) = object.placed.field_mut("metadata") {
-        let placed = Placed::from_value(&Value::from(namespace), &metadata.place);
-        if let Content::Mapping(entries) = &mut metadata.content {
+        let placed = PlacedValue::from_value(&Value::from(namespace), &metadata.place);
+        if let PlacedContent::Mapping(entries) = &mut metadata.content {
             entries.retain(|(key, _)| key != "namespace");
             entries.push(("namespace".to_owned(), placed));
         }
@@ -188,7 +191,7 @@ fn take_namespace(object: &mut RenderedObject) {
         metadata.shift_remove("namespace");
     }
     if let Some(metadata) = object.placed.field_mut("metadata")
-        && let Content::Mapping(entries) = &mut metadata.content
+        && let PlacedContent::Mapping(entries) = &mut metadata.content
     {
         entries.retain(|(key, _)| key != "namespace");
     }

@@ -5,7 +5,7 @@ use capstan_model::object::ObjectId;
 
 use super::controllers::is_carried_out;
 use super::hosts;
-use super::origin::Origin;
+use super::origin::BoundaryOrigin;
 use crate::settings::OverlayKinds;
 
 /// Who may bring objects of a kind.
@@ -44,11 +44,15 @@ pub(super) fn family(id: &ObjectId) -> Family {
 /// Whether an overlay may have a part in objects of a kind: Cluster API's, ConfigMaps, Secrets, and what the
 /// settings add. What other controllers carry out it may change where the base brings it; which fields not,
 /// [`super::controllers`] says.
-pub(super) fn may_come_from_overlay(id: &ObjectId, origin: Origin<'_>, added: &[OverlayKinds]) -> bool {
+pub(super) fn may_come_from_overlay(
+    id: &ObjectId,
+    origin: BoundaryOrigin<'_>,
+    added: &[OverlayKinds],
+) -> bool {
     is_cluster_api(&id.group)
         || matches!(role_of(id), Some(KindRole::ConfigMap | KindRole::Secret))
         || added.iter().any(|kinds| kinds.holds(id))
-        || matches!(origin, Origin::Changed(_)) && is_carried_out(id)
+        || matches!(origin, BoundaryOrigin::Changed(_)) && is_carried_out(id)
 }
 
 /// Credentials of infrastructure providers: of kinds without a namespace the only ones that belong to a

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::home::Home;
-use super::origin::Origin;
+use super::home::FolderHome;
+use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use super::text;
 use capstan_kustomize::render::RenderedObject;
@@ -28,14 +28,14 @@ fn is_mark(key: &str) -> bool {
 /// Owner marks, finalizers and tokens.
 pub(super) fn marks(
     object: &RenderedObject,
-    origin: Origin<'_>,
+    origin: BoundaryOrigin<'_>,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
     let metadata = FieldPath::root().key("metadata");
     let by_overlay = |pointer: &str| match origin {
-        Origin::Base => false,
-        Origin::Added => true,
-        Origin::Changed(base) => base.value.pointer(pointer) != object.value.pointer(pointer),
+        BoundaryOrigin::Base => false,
+        BoundaryOrigin::Added => true,
+        BoundaryOrigin::Changed(base) => base.value.pointer(pointer) != object.value.pointer(pointer),
     };
     for field in ["labels", "annotations"] {
         let marks = object.value.pointer(&format!("/metadata/{field}")).and_then(Value::as_object);
@@ -60,13 +60,17 @@ pub(super) fn marks(
     let token = object.id.group.is_empty()
         && object.id.kind == "Secret"
         && text(&object.value, "/type") == Some("kubernetes.io/service-account-token");
-    if token && !matches!(origin, Origin::Base) {
+    if token && !matches!(origin, BoundaryOrigin::Base) {
         outside(FieldPath::root().key("type"), Beyond::ServiceAccountToken);
     }
 }
 
 /// Machines, and secrets of Cluster API's own, that an object brings to another folder's cluster.
-pub(super) fn belongs(object: &RenderedObject, home: &Home, outside: &mut impl FnMut(FieldPath, Beyond)) {
+pub(super) fn belongs(
+    object: &RenderedObject,
+    home: &FolderHome,
+    outside: &mut impl FnMut(FieldPath, Beyond),
+) {
     // Clusters that a chart makes stand in no base: nobody knows their names here.
     if home.clusters.is_empty() {
         return;

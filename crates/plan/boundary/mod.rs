@@ -53,19 +53,19 @@ use serde_json::Value;
 
 use self::hosts::HostSecrets;
 use self::kinds::{Family, family, is_identity, may_come_from_overlay};
-use self::neighbours::{Beside, Whose};
-use self::origin::Origin;
+use self::neighbours::{NeighbourFolders, Whose};
+use self::origin::BoundaryOrigin;
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Rendered, RenderedObject, diff};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
 
-pub use home::{Home, Scope, Scopes, place_in_namespaces};
+pub use home::{FolderHome, Scope, Scopes, place_in_namespaces};
 pub use neighbours::{Around, Neighbours};
-pub use outside::{Beyond, Outside, is_of_ownership};
+pub use outside::{Beyond, ForeignObject, is_of_ownership};
 pub use reach::LiveCluster;
-pub(crate) use selectors::{Labels, selectors};
+pub(crate) use selectors::{ObjectLabels, selectors};
 pub use sets::left_over;
 
 /// What a folder is judged by, besides its own render.
@@ -92,21 +92,21 @@ impl Surroundings<'_> {
 /// the folder is applied.
 ///
 /// `rendered` has its namespaces already ([`place_in_namespaces`]).
-pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> Vec<Outside> {
+pub fn boundary(rendered: &Rendered, home: &FolderHome, around: &Surroundings<'_>) -> Vec<ForeignObject> {
     let base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let beside = Beside::of(home, around);
+    let beside = NeighbourFolders::of(home, around);
     let trusted = trusted::Trusted::of(rendered, home, beside);
     let names = names::Names::of(rendered, home, around, &trusted);
-    let reach = reach::Reach::of(rendered, home, around, beside);
+    let reach = reach::FolderReach::of(rendered, home, around, beside);
     let of_hosts = HostSecrets::of(rendered);
     let is_set = around.settings.names_providers(around.folder);
     let left = if is_set { left_over(rendered, home) } else { BTreeSet::new() };
     let mut found = Vec::new();
     for object in rendered.objects.iter().filter(|object| !left.contains(&object.id)) {
-        let origin = Origin::of(object, &base, rendered);
+        let origin = BoundaryOrigin::of(object, &base, rendered);
         let others = found.len();
-        let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
+        let mut outside = |field: FieldPath, why| found.push(ForeignObject::of(object, field, why));
         place(object, origin, home, around.scopes, &mut outside);
         if is_set {
             sets::brought(object, origin, &mut outside);
@@ -114,7 +114,7 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
             continue;
         }
         brought(object, origin, around.settings, &mut outside);
-        if of_hosts.hold(&object.id) && !matches!(origin, Origin::Base) {
+        if of_hosts.hold(&object.id) && !matches!(origin, BoundaryOrigin::Base) {
             outside(changed_at(object, origin), Beyond::KindFromOverlay(hosts::WHAT));
         }
         marks::marks(object, origin, &mut outside);
@@ -122,8 +122,8 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
         trusted.judge(object, origin, &mut outside);
         reach.judge(object, origin, &mut outside);
         // What an object names that may not come at all is no matter.
-        if !found[others..].iter().any(Outside::is_whole) {
-            names.judge(object, origin, &mut |field, why| found.push(Outside::of(object, field, why)));
+        if !found[others..].iter().any(ForeignObject::is_whole) {
+            names.judge(object, origin, &mut |field, why| found.push(ForeignObject::of(object, field, why)));
         }
     }
     found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
@@ -134,7 +134,7 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
 /// what is known of kinds without asking an API server. Objects keep the names that they have in Git.
 ///
 /// Of a folder that nobody claims, what its overlay brings and changes.
-pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Outside> {
+pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<ForeignObject> {
     if !around.is_claimed() && of_overlay(rendered).is_empty() {
         return Vec::new();
     }
@@ -143,7 +143,7 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
         Ok(home) => home,
         Err(outside) if around.is_claimed() => return vec![*outside],
         // Whoever applies it says where it lies.
-        Err(_) => Home::elsewhere(rendered),
+        Err(_) => FolderHome::elsewhere(rendered),
     };
     let named = placed.objects.iter().map(|object| &object.id).zip(&rendered.objects);
     let named: HashMap<&ObjectId, &ObjectId> = named.map(|(placed, written)| (placed, &written.id)).collect();
@@ -153,7 +153,7 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
         // What a base brings is its folder's, whatever others' overlays add: they are told.
         let rivals = |whose| whose == Whose::Base || !of_base.contains(&object.id);
         if let Some(other) = around.neighbours.and_then(|all| all.renders_too(&object.id, around, rivals)) {
-            found.push(Outside::of(object, FieldPath::root(), Beyond::TwoFolders(other.clone())));
+            found.push(ForeignObject::of(object, FieldPath::root(), Beyond::TwoFolders(other.clone())));
         }
     }
     if !around.is_claimed() {
@@ -172,7 +172,9 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
 /// The objects that an overlay brings or changes.
 fn of_overlay(rendered: &Rendered) -> HashSet<&ObjectId> {
     let base = rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let is_its = |object: &&RenderedObject| !matches!(Origin::of(object, &base, rendered), Origin::Base);
+    let is_its = |object: &&RenderedObject| {
+        !matches!(BoundaryOrigin::of(object, &base, rendered), BoundaryOrigin::Base)
+    };
     rendered.objects.iter().filter(is_its).map(|object| &object.id).collect()
 }
 
@@ -193,18 +195,18 @@ pub fn overlay_selects(rendered: &Rendered) -> bool {
 /// A base is not judged so: whoever makes a Cluster by hand must not get a folder refused that says nothing new.
 pub fn strangers(
     rendered: &Rendered,
-    home: &Home,
+    home: &FolderHome,
     around: &Surroundings<'_>,
     live: &[LiveCluster],
-) -> Vec<Outside> {
+) -> Vec<ForeignObject> {
     let of_base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let beside = Beside::of(home, around);
-    let reach = reach::Reach::of(rendered, home, around, beside);
+    let beside = NeighbourFolders::of(home, around);
+    let reach = reach::FolderReach::of(rendered, home, around, beside);
     let mut found = Vec::new();
     for object in &rendered.objects {
-        let origin = Origin::of(object, &of_base, rendered);
-        let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
+        let origin = BoundaryOrigin::of(object, &of_base, rendered);
+        let mut outside = |field: FieldPath, why| found.push(ForeignObject::of(object, field, why));
         reach.strangers(object, origin, live, &mut outside);
     }
     found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
@@ -214,8 +216,8 @@ pub fn strangers(
 /// Where the object lies.
 fn place(
     object: &RenderedObject,
-    origin: Origin<'_>,
-    home: &Home,
+    origin: BoundaryOrigin<'_>,
+    home: &FolderHome,
     scopes: &Scopes,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
@@ -235,7 +237,7 @@ fn place(
         }
     } else if !is_identity(id) {
         outside(FieldPath::root(), Beyond::ClusterScoped);
-    } else if !matches!(origin, Origin::Base) {
+    } else if !matches!(origin, BoundaryOrigin::Base) {
         outside(FieldPath::root(), Beyond::KindFromOverlay("identities that have no namespace"));
     }
 }
@@ -243,18 +245,18 @@ fn place(
 /// Whether whoever brings it may.
 fn brought(
     object: &RenderedObject,
-    origin: Origin<'_>,
+    origin: BoundaryOrigin<'_>,
     settings: &RepositorySettings,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
     let first_change = || changed_at(object, origin);
     match (family(&object.id), origin) {
         (Family::Never(what), _) => outside(FieldPath::root(), Beyond::Kind(what)),
-        (Family::BaseOnly(_) | Family::Anyone, Origin::Base) => {}
-        (Family::BaseOnly(what), Origin::Added | Origin::Changed(_)) => {
+        (Family::BaseOnly(_) | Family::Anyone, BoundaryOrigin::Base) => {}
+        (Family::BaseOnly(what), BoundaryOrigin::Added | BoundaryOrigin::Changed(_)) => {
             outside(first_change(), Beyond::KindFromOverlay(what));
         }
-        (Family::Anyone, Origin::Added) if is_cluster(&object.id) => {
+        (Family::Anyone, BoundaryOrigin::Added) if is_cluster(&object.id) => {
             outside(FieldPath::root(), Beyond::AddsCluster);
         }
         (Family::Anyone, _)
@@ -267,10 +269,10 @@ fn brought(
 }
 
 /// What an overlay changed first; the root where it brought the whole object.
-fn changed_at(object: &RenderedObject, origin: Origin<'_>) -> FieldPath {
+fn changed_at(object: &RenderedObject, origin: BoundaryOrigin<'_>) -> FieldPath {
     match origin {
-        Origin::Changed(base) => first_difference(base, object),
-        Origin::Base | Origin::Added => FieldPath::root(),
+        BoundaryOrigin::Changed(base) => first_difference(base, object),
+        BoundaryOrigin::Base | BoundaryOrigin::Added => FieldPath::root(),
     }
 }
 

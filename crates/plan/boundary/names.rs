@@ -9,11 +9,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Surroundings;
 use super::controllers::is_bases_own;
-use super::home::Home;
+use super::home::FolderHome;
 use super::neighbours::Whose;
-use super::origin::Origin;
+use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
-use super::references::{Named, What, named, values_of_chart};
+use super::references::{NamedReference, ReferenceTarget, named, values_of_chart};
 use super::trusted::{Trusted, brings};
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::kinds::naming::MADE_SECRETS;
@@ -24,25 +24,25 @@ use capstan_model::object::{FieldPath, ObjectId, Step};
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What a base names, and in which field of which API group: group, keys, what, name, namespace.
-type Use = (String, Vec<String>, What, String, Option<String>);
+type NameUse = (String, Vec<String>, ReferenceTarget, String, Option<String>);
 
 /// What a folder may name.
 pub(super) struct Names<'a> {
     around: &'a Surroundings<'a>,
-    home: &'a Home,
+    home: &'a FolderHome,
     trusted: &'a Trusted<'a>,
     /// What the folder brings, by name.
     own: HashMap<&'a str, Vec<&'a ObjectId>>,
     /// Secrets that are made for what it brings: namespace and name.
     made: BTreeSet<(Option<&'a str>, String)>,
     /// What its base names.
-    of_base: BTreeSet<Use>,
+    of_base: BTreeSet<NameUse>,
 }
 
 impl<'a> Names<'a> {
     pub(super) fn of(
         rendered: &'a Rendered,
-        home: &'a Home,
+        home: &'a FolderHome,
         around: &'a Surroundings<'a>,
         trusted: &'a Trusted<'a>,
     ) -> Self {
@@ -64,12 +64,12 @@ impl<'a> Names<'a> {
     pub(super) fn judge(
         &self,
         object: &RenderedObject,
-        origin: Origin<'_>,
+        origin: BoundaryOrigin<'_>,
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
         for named in named(object) {
             let is_bases =
-                matches!(origin, Origin::Base) || self.of_base.contains(&used(object, named.clone()));
+                matches!(origin, BoundaryOrigin::Base) || self.of_base.contains(&used(object, named.clone()));
             let why = if is_bases {
                 self.named_by_base(&named, object)
             } else {
@@ -81,23 +81,28 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn named_by_base(&self, named: &Named, object: &RenderedObject) -> Option<Beyond> {
+    fn named_by_base(&self, named: &NamedReference, object: &RenderedObject) -> Option<Beyond> {
         let namespace = named.namespace.as_deref().or(object.id.namespace.as_deref());
         match &named.what {
-            What::Secret => self.anothers_secret(named, namespace, |whose| whose == Whose::Base),
-            What::Identity(kind) => {
+            ReferenceTarget::Secret => self.anothers_secret(named, namespace, |whose| whose == Whose::Base),
+            ReferenceTarget::Identity(kind) => {
                 self.anothers_identity(kind, named, namespace, |whose| whose == Whose::Base)
             }
             _ => None,
         }
     }
 
-    fn named_by_overlay(&self, named: &Named, object: &RenderedObject, origin: Origin<'_>) -> Option<Beyond> {
+    fn named_by_overlay(
+        &self,
+        named: &NamedReference,
+        object: &RenderedObject,
+        origin: BoundaryOrigin<'_>,
+    ) -> Option<Beyond> {
         // Selected by their names, and told as that.
         let selects = |key: &str| named.field.starts_with(&FieldPath::of_keys(["spec", key]));
         if selects("clusterRefs")
             || selects("setRefs")
-            || matches!(origin, Origin::Changed(_)) && is_bases_own(&object.id, &named.field)
+            || matches!(origin, BoundaryOrigin::Changed(_)) && is_bases_own(&object.id, &named.field)
         {
             return None;
         }
@@ -108,18 +113,18 @@ impl<'a> Names<'a> {
         }
         let namespace = named.namespace.as_deref().or(object.id.namespace.as_deref());
         match &named.what {
-            What::Namespace => None,
-            What::Exists => Some(Beyond::Exists),
-            What::HostPath => Some(Beyond::HostPath),
-            What::Server => Some(Beyond::Server),
-            What::Unclear => Some(Beyond::Unclear),
-            What::Secret => self.secret(named, namespace),
-            What::Identity(kind) => self.identity(kind, named, namespace),
-            What::Object(kind) => self.object(kind.as_deref(), named, object, namespace),
+            ReferenceTarget::Namespace => None,
+            ReferenceTarget::Exists => Some(Beyond::Exists),
+            ReferenceTarget::HostPath => Some(Beyond::HostPath),
+            ReferenceTarget::Server => Some(Beyond::Server),
+            ReferenceTarget::Unclear => Some(Beyond::Unclear),
+            ReferenceTarget::Secret => self.secret(named, namespace),
+            ReferenceTarget::Identity(kind) => self.identity(kind, named, namespace),
+            ReferenceTarget::Object(kind) => self.object(kind.as_deref(), named, object, namespace),
         }
     }
 
-    fn secret(&self, named: &Named, namespace: Option<&str>) -> Option<Beyond> {
+    fn secret(&self, named: &NamedReference, namespace: Option<&str>) -> Option<Beyond> {
         let name = &named.name;
         if let Some(why) = self.anothers_secret(named, namespace, |_| true) {
             return Some(why);
@@ -140,7 +145,7 @@ impl<'a> Names<'a> {
 
     fn anothers_secret(
         &self,
-        named: &Named,
+        named: &NamedReference,
         namespace: Option<&str>,
         whose: impl Fn(Whose) -> bool,
     ) -> Option<Beyond> {
@@ -153,7 +158,7 @@ impl<'a> Names<'a> {
     }
 
     /// Of an identity that no folder brings, only the base can know that it is meant for this one.
-    fn identity(&self, kind: &str, named: &Named, namespace: Option<&str>) -> Option<Beyond> {
+    fn identity(&self, kind: &str, named: &NamedReference, namespace: Option<&str>) -> Option<Beyond> {
         if let Some(why) = self.anothers_identity(kind, named, namespace, |_| true) {
             return Some(why);
         }
@@ -165,7 +170,7 @@ impl<'a> Names<'a> {
     fn anothers_identity(
         &self,
         kind: &str,
-        named: &Named,
+        named: &NamedReference,
         namespace: Option<&str>,
         whose: impl Fn(Whose) -> bool,
     ) -> Option<Beyond> {
@@ -181,7 +186,7 @@ impl<'a> Names<'a> {
     fn object(
         &self,
         kind: Option<&str>,
-        named: &Named,
+        named: &NamedReference,
         object: &RenderedObject,
         namespace: Option<&str>,
     ) -> Option<Beyond> {
@@ -226,7 +231,7 @@ impl<'a> Names<'a> {
 pub(super) const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
 const SECRET: &str = "Secret";
 
-fn used(object: &RenderedObject, named: Named) -> Use {
+fn used(object: &RenderedObject, named: NamedReference) -> NameUse {
     let namespace = named.namespace.or_else(|| object.id.namespace.clone());
     (object.id.group.clone(), named.keys, named.what, named.name, namespace)
 }
@@ -239,7 +244,7 @@ fn is_called(key: &str, kind: &str) -> bool {
 }
 
 /// A name as it is told. What stands in a field such as `clientSecret` may be no name, but the secret itself.
-fn shown(named: &Named) -> String {
+fn shown(named: &NamedReference) -> String {
     let is_text = named.field.steps().last() != Some(&Step::Key("name".to_owned()));
     let may_be_secret =
         is_text && named.called().to_ascii_lowercase().trim_end_matches('s').ends_with("secret");

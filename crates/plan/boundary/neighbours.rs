@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Surroundings;
-use super::home::{Home, Scopes, place_in_namespaces};
-use super::selectors::{Labels, Selector, selectors};
+use super::home::{FolderHome, Scopes, place_in_namespaces};
+use super::selectors::{ClusterSelector, ObjectLabels, selectors};
 use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Folders, Rendered, render};
@@ -20,7 +20,7 @@ use capstan_model::tree::Tree;
 /// A folder that cannot be rendered is none of them: what it brings is known to nobody.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbours {
-    folders: BTreeMap<ClusterId, Brought>,
+    folders: BTreeMap<ClusterId, FolderObjects>,
     /// Who lives in which namespace.
     residents: BTreeMap<String, BTreeSet<ClusterId>>,
     /// Who renders what.
@@ -32,14 +32,14 @@ pub struct Neighbours {
 /// The folders that live in a namespace of another one, and are another owner's. A namespace may hold a whole fleet: nobody
 /// who asks about one folder goes through all others but for selectors.
 #[derive(Clone, Copy)]
-pub(super) struct Beside<'a> {
+pub(super) struct NeighbourFolders<'a> {
     all: Option<&'a Neighbours>,
-    home: &'a Home,
+    home: &'a FolderHome,
     around: &'a Surroundings<'a>,
 }
 
-impl<'a> Beside<'a> {
-    pub(super) const fn of(home: &'a Home, around: &'a Surroundings<'a>) -> Self {
+impl<'a> NeighbourFolders<'a> {
+    pub(super) const fn of(home: &'a FolderHome, around: &'a Surroundings<'a>) -> Self {
         Self { all: around.neighbours, home, around }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Beside<'a> {
     pub(super) fn find<T>(
         &self,
         residents: &[&'a ClusterId],
-        found: impl Fn(&'a Brought) -> Option<T>,
+        found: impl Fn(&'a FolderObjects) -> Option<T>,
     ) -> Option<(&'a ClusterId, T)> {
         residents.iter().find_map(|id| {
             let found = found(self.all?.folders.get(*id)?)?;
@@ -77,13 +77,13 @@ impl<'a> Beside<'a> {
 
 /// What one folder brings.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Brought {
+pub(super) struct FolderObjects {
     /// The Clusters of its base.
     pub(super) clusters: Vec<NamedCluster>,
     /// Everything else, and whether its base brings it.
     pub(super) objects: BTreeMap<ObjectId, Whose>,
     /// What its base selects Clusters by, with the object that does.
-    pub(super) selectors: Vec<(ObjectId, Selector)>,
+    pub(super) selectors: Vec<(ObjectId, ClusterSelector)>,
     namespaces: BTreeSet<String>,
 }
 
@@ -99,9 +99,9 @@ pub(super) enum Whose {
 pub(super) struct NamedCluster {
     pub(super) namespace: Option<String>,
     pub(super) name: String,
-    pub(super) labels: Labels,
+    pub(super) labels: ObjectLabels,
     /// Those that the base gives it.
-    pub(super) base_labels: Labels,
+    pub(super) base_labels: ObjectLabels,
 }
 
 /// Hears of each folder before and after it is rendered, and may leave it out.
@@ -161,10 +161,10 @@ impl Neighbours {
     }
 
     /// What a folder renders, with its namespaces.
-    pub fn add(&mut self, folder: &ClusterId, rendered: &Rendered, home: &Home) {
+    pub fn add(&mut self, folder: &ClusterId, rendered: &Rendered, home: &FolderHome) {
         let base: BTreeMap<&ObjectId, &Value> =
             rendered.base_objects().iter().map(|object| (&object.id, &object.value)).collect();
-        let mut brought = Brought { namespaces: home.namespaces.clone(), ..Brought::default() };
+        let mut brought = FolderObjects { namespaces: home.namespaces.clone(), ..FolderObjects::default() };
         for object in &rendered.objects {
             let of_base = base.get(&object.id).copied();
             // A Cluster that an overlay adds makes its own folder refused, and no other's: it never lives.
@@ -256,7 +256,7 @@ fn is_in_one_cluster(other: &ClusterId, around: &Surroundings<'_>) -> bool {
 }
 
 /// An object's labels.
-pub(super) fn labels(value: &Value) -> Labels {
+pub(super) fn labels(value: &Value) -> ObjectLabels {
     let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
     let labels = labels.into_iter().flatten();
     labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()

@@ -7,7 +7,7 @@ use capstan_model::object::ObjectId;
 
 /// Who brought an object, base or overlay.
 #[derive(Clone, Copy)]
-pub(super) enum Origin<'a> {
+pub(super) enum BoundaryOrigin<'a> {
     /// The base's alone.
     Base,
     /// The overlay changed this object of the base.
@@ -16,7 +16,7 @@ pub(super) enum Origin<'a> {
     Added,
 }
 
-impl<'a> Origin<'a> {
+impl<'a> BoundaryOrigin<'a> {
     /// Who brought an object of a render, by the objects of its base.
     pub(super) fn of(
         object: &RenderedObject,

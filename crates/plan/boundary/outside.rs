@@ -20,7 +20,7 @@ pub fn is_of_ownership(reason: &str) -> bool {
 
 /// An object that a folder may not bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outside {
+pub struct ForeignObject {
     /// The object.
     pub object: ObjectId,
     /// The field that puts it outside; the root where the whole object does.
@@ -172,7 +172,7 @@ pub enum Beyond {
     },
 }
 
-impl Outside {
+impl ForeignObject {
     /// That an object's field is outside, for that reason.
     pub fn of(object: &RenderedObject, field: FieldPath, why: Beyond) -> Self {
         let written = object.written_at(&field);
@@ -206,7 +206,7 @@ impl Outside {
     }
 }
 
-impl fmt::Display for Outside {
+impl fmt::Display for ForeignObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = &self.object;
         match &self.why {

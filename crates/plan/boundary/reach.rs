@@ -7,12 +7,12 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Surroundings;
-use super::home::Home;
+use super::home::FolderHome;
 use super::names::{CLUSTER_GROUP, id_of};
-use super::neighbours::{Beside, Brought, NamedCluster, labels};
-use super::origin::Origin;
+use super::neighbours::{FolderObjects, NamedCluster, NeighbourFolders, labels};
+use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
-use super::selectors::{Labels, Selector, selectors};
+use super::selectors::{ClusterSelector, ObjectLabels, selectors};
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{is_cluster, names};
@@ -39,23 +39,23 @@ impl LiveCluster {
 }
 
 /// What a folder could reach for.
-pub(super) struct Reach<'a> {
+pub(super) struct FolderReach<'a> {
     around: &'a Surroundings<'a>,
-    home: &'a Home,
+    home: &'a FolderHome,
     /// The other owners' folders in the same namespaces.
-    beside: Beside<'a>,
+    beside: NeighbourFolders<'a>,
     /// Whoever lives in these namespaces, once a selector asks.
     residents: OnceCell<Vec<&'a ClusterId>>,
     /// What the folder brings itself.
     own: BTreeSet<&'a ObjectId>,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> FolderReach<'a> {
     pub(super) fn of(
         rendered: &'a Rendered,
-        home: &'a Home,
+        home: &'a FolderHome,
         around: &'a Surroundings<'a>,
-        beside: Beside<'a>,
+        beside: NeighbourFolders<'a>,
     ) -> Self {
         let own = rendered.objects.iter().map(|object| &object.id).collect();
         Self { around, home, beside, residents: OnceCell::new(), own }
@@ -65,7 +65,7 @@ impl<'a> Reach<'a> {
     pub(super) fn judge(
         &self,
         object: &RenderedObject,
-        origin: Origin<'_>,
+        origin: BoundaryOrigin<'_>,
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
         self.selects(object, origin, outside);
@@ -73,7 +73,7 @@ impl<'a> Reach<'a> {
     }
 
     /// The first of the other owners' folders in the same namespaces in which something is found.
-    fn first_beside<T>(&self, found: impl Fn(&'a Brought) -> Option<T>) -> Option<(&'a ClusterId, T)> {
+    fn first_beside<T>(&self, found: impl Fn(&'a FolderObjects) -> Option<T>) -> Option<(&'a ClusterId, T)> {
         self.beside.find(self.residents.get_or_init(|| self.beside.residents()), found)
     }
 
@@ -81,17 +81,17 @@ impl<'a> Reach<'a> {
     fn selects(
         &self,
         object: &RenderedObject,
-        origin: Origin<'_>,
+        origin: BoundaryOrigin<'_>,
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
-        let of_base: Vec<Selector> = match origin {
-            Origin::Changed(base) => {
+        let of_base: Vec<ClusterSelector> = match origin {
+            BoundaryOrigin::Changed(base) => {
                 selectors(&base.id, &base.value).into_iter().map(|found| found.selector).collect()
             }
-            Origin::Base | Origin::Added => Vec::new(),
+            BoundaryOrigin::Base | BoundaryOrigin::Added => Vec::new(),
         };
         for found in selectors(&object.id, &object.value) {
-            let by_base = matches!(origin, Origin::Base) || of_base.contains(&found.selector);
+            let by_base = matches!(origin, BoundaryOrigin::Base) || of_base.contains(&found.selector);
             let selects = |cluster: &NamedCluster| {
                 let labels = if by_base { &cluster.base_labels } else { &cluster.labels };
                 is_within(&object.id, cluster.namespace.as_deref())
@@ -101,7 +101,7 @@ impl<'a> Reach<'a> {
             if let Some((folder, cluster)) = first {
                 let (cluster, folder) = (cluster.name.clone(), folder.clone());
                 outside(found.field, Beyond::SelectsOther { cluster, folder });
-            } else if let Selector::Named { kind, namespace, name } = found.selector
+            } else if let ClusterSelector::Named { kind, namespace, name } = found.selector
                 && !by_base
                 && !self.is_own(
                     kind.as_deref(),
@@ -133,14 +133,14 @@ impl<'a> Reach<'a> {
     pub(super) fn strangers(
         &self,
         object: &RenderedObject,
-        origin: Origin<'_>,
+        origin: BoundaryOrigin<'_>,
         live: &[LiveCluster],
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
         let of_base = match origin {
-            Origin::Base => return,
-            Origin::Changed(base) => selectors(&base.id, &base.value),
-            Origin::Added => Vec::new(),
+            BoundaryOrigin::Base => return,
+            BoundaryOrigin::Changed(base) => selectors(&base.id, &base.value),
+            BoundaryOrigin::Added => Vec::new(),
         };
         for found in selectors(&object.id, &object.value) {
             if of_base.iter().any(|base| base.selector == found.selector) {
@@ -167,14 +167,14 @@ impl<'a> Reach<'a> {
     fn is_selected(
         &self,
         object: &RenderedObject,
-        origin: Origin<'_>,
+        origin: BoundaryOrigin<'_>,
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
-        let Origin::Changed(base) = origin else { return };
+        let BoundaryOrigin::Changed(base) = origin else { return };
         if !is_cluster(&object.id) {
             return;
         }
-        let (before, after): (Labels, Labels) = (labels(&base.value), labels(&object.value));
+        let (before, after): (ObjectLabels, ObjectLabels) = (labels(&base.value), labels(&object.value));
         if before == after {
             return;
         }

@@ -17,10 +17,10 @@ use capstan_model::object::{FieldPath, api_group};
 
 /// Something that an object names.
 #[derive(Debug, Clone)]
-pub(super) struct Named {
+pub(super) struct NamedReference {
     /// The field with the name.
     pub(super) field: FieldPath,
-    pub(super) what: What,
+    pub(super) what: ReferenceTarget,
     /// Its API group, where that is said.
     pub(super) group: Option<String>,
     pub(super) name: String,
@@ -32,7 +32,7 @@ pub(super) struct Named {
 
 /// What is named.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(super) enum ReferenceTarget {
     Secret,
     /// An identity of that kind; empty for one of the cloud.
     Identity(String),
@@ -50,7 +50,7 @@ pub(super) enum What {
     Unclear,
 }
 
-impl Named {
+impl NamedReference {
     /// The key of the field that holds the reference.
     pub(super) fn called(&self) -> &str {
         self.keys.last().map_or("", String::as_str)
@@ -60,7 +60,7 @@ impl Named {
     pub(super) fn is_kubeconfig(&self) -> bool {
         let is_so_called =
             |key: &String| key.to_ascii_lowercase().contains("kubeconfig") || key == "infraClusterSecretRef";
-        self.what == What::Secret && self.keys.iter().any(is_so_called)
+        self.what == ReferenceTarget::Secret && self.keys.iter().any(is_so_called)
     }
 }
 
@@ -76,8 +76,8 @@ pub(super) fn values_of_chart() -> FieldPath {
 }
 
 /// What an object names.
-pub(super) fn named(object: &RenderedObject) -> Vec<Named> {
-    let mut walk = Walk { kind: &object.id.kind, found: Vec::new() };
+pub(super) fn named(object: &RenderedObject) -> Vec<NamedReference> {
+    let mut walk = ReferenceWalk { kind: &object.id.kind, found: Vec::new() };
     walk.annotations(&object.value);
     // What they hold are texts, which nobody here reads.
     if matches!(role_of(&object.id), Some(KindRole::Secret | KindRole::ConfigMap)) {
@@ -97,12 +97,12 @@ pub(super) fn named(object: &RenderedObject) -> Vec<Named> {
 }
 
 /// One walk through an object of a kind.
-struct Walk<'k> {
+struct ReferenceWalk<'k> {
     kind: &'k str,
-    found: Vec<Named>,
+    found: Vec<NamedReference>,
 }
 
-impl<'k> Walk<'k> {
+impl<'k> ReferenceWalk<'k> {
     fn annotations(&mut self, object: &Value) {
         let path = FieldPath::of_keys(["metadata", "annotations"]);
         let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
@@ -141,7 +141,9 @@ impl<'k> Walk<'k> {
     fn mapping<'v>(&mut self, fields: &'v Map<String, Value>, keys: &mut Vec<&'v str>, path: &FieldPath) {
         match naming::meaning(self.kind, keys) {
             Some(Meaning::Elsewhere) => return,
-            Some(Meaning::HostPath) => return self.tell(What::HostPath, String::new(), keys, path),
+            Some(Meaning::HostPath) => {
+                return self.tell(ReferenceTarget::HostPath, String::new(), keys, path);
+            }
             _ => {}
         }
         let reference = self.reference(fields, keys, path);
@@ -160,7 +162,7 @@ impl<'k> Walk<'k> {
             match field {
                 Value::Null => {}
                 Value::Array(_) if key == "jsonPatches" => {
-                    let mut inner = Walk { kind: patched.unwrap_or_default(), found: Vec::new() };
+                    let mut inner = ReferenceWalk { kind: patched.unwrap_or_default(), found: Vec::new() };
                     inner.look(field, keys, &path);
                     self.found.append(&mut inner.found);
                 }
@@ -178,7 +180,12 @@ impl<'k> Walk<'k> {
     }
 
     /// `{kind, name, namespace}`, of which a reference may leave out what its field's own name tells.
-    fn reference(&self, fields: &Map<String, Value>, keys: &[&str], path: &FieldPath) -> Option<Named> {
+    fn reference(
+        &self,
+        fields: &Map<String, Value>,
+        keys: &[&str],
+        path: &FieldPath,
+    ) -> Option<NamedReference> {
         let called = keys.last().copied().unwrap_or_default();
         let name = stated(fields, "name")?;
         let namespace = stated(fields, "namespace");
@@ -204,7 +211,7 @@ impl<'k> Walk<'k> {
         };
         let group = stated(fields, "apiGroup").map(|group| group.split('/').next().unwrap_or(group));
         let group = group.or_else(|| stated(fields, "apiVersion").map(api_group));
-        Some(Named {
+        Some(NamedReference {
             field: path.key("name"),
             what,
             group: group.map(str::to_owned),
@@ -233,14 +240,14 @@ impl<'k> Walk<'k> {
         }
         let what = match naming::meaning(self.kind, keys) {
             Some(Meaning::Elsewhere) => return,
-            Some(Meaning::HostPath) => What::HostPath,
-            Some(Meaning::Exists) => What::Exists,
-            Some(Meaning::Server) => What::Server,
+            Some(Meaning::HostPath) => ReferenceTarget::HostPath,
+            Some(Meaning::Exists) => ReferenceTarget::Exists,
+            Some(Meaning::Server) => ReferenceTarget::Server,
             Some(Meaning::Names(kind)) => of_kind(Some(kind)),
-            None if called == "namespace" => return self.tell(What::Namespace, said, keys, path),
+            None if called == "namespace" => return self.tell(ReferenceTarget::Namespace, said, keys, path),
             None if naming::is_name(called) => of_kind(naming::kind_of_reference(called)),
             None if called.to_ascii_lowercase().contains("identity") && said.contains('/') => {
-                What::Identity(String::new())
+                ReferenceTarget::Identity(String::new())
             }
             None => return,
         };
@@ -257,7 +264,14 @@ impl<'k> Walk<'k> {
             }
             _ => (namespace, said),
         };
-        self.found.push(Named { field: path.clone(), what, group: None, name, namespace, keys: trail(keys) });
+        self.found.push(NamedReference {
+            field: path.clone(),
+            what,
+            group: None,
+            name,
+            namespace,
+            keys: trail(keys),
+        });
     }
 
     /// A JSON patch: its value counts as the field that its path leads to.
@@ -272,7 +286,7 @@ impl<'k> Walk<'k> {
                 // Half of a reference.
                 [before @ .., field @ ("name" | "namespace")] if !before.is_empty() => {
                     let half = Map::from_iter([((*field).to_owned(), value.clone())]);
-                    let mut inner = Walk { kind: self.kind, found: Vec::new() };
+                    let mut inner = ReferenceWalk { kind: self.kind, found: Vec::new() };
                     inner.mapping(&half, &mut before.to_vec(), &path.key("value"));
                     self.found.append(&mut inner.found);
                 }
@@ -287,7 +301,7 @@ impl<'k> Walk<'k> {
             });
             if filled || text(from, "/template").is_some_and(|template| names_something(self.kind, template))
             {
-                self.tell(What::Unclear, pointer.to_owned(), keys, &path.key("valueFrom"));
+                self.tell(ReferenceTarget::Unclear, pointer.to_owned(), keys, &path.key("valueFrom"));
             }
         }
         fields.contains_key("value") || fields.contains_key("valueFrom")
@@ -299,15 +313,15 @@ impl<'k> Walk<'k> {
         let is_half = !value.is_object() && key == "default" && keys.contains(&"openAPIV3Schema");
         let of_reference = |key: &&str| naming::is_reference(key) || naming::is_name(key);
         if is_half && keys.iter().any(of_reference) {
-            self.tell(What::Unclear, String::new(), keys, path);
+            self.tell(ReferenceTarget::Unclear, String::new(), keys, path);
         }
     }
 
-    fn tell(&mut self, what: What, name: String, keys: &[&str], path: &FieldPath) {
+    fn tell(&mut self, what: ReferenceTarget, name: String, keys: &[&str], path: &FieldPath) {
         let field = path.clone();
         let (namespace, name) =
-            if what == What::Namespace { (Some(name), String::new()) } else { (None, name) };
-        self.found.push(Named { field, what, group: None, name, namespace, keys: trail(keys) });
+            if what == ReferenceTarget::Namespace { (Some(name), String::new()) } else { (None, name) };
+        self.found.push(NamedReference { field, what, group: None, name, namespace, keys: trail(keys) });
     }
 }
 
@@ -337,19 +351,19 @@ fn names_something(kind: &str, template: &str) -> bool {
     })
 }
 
-fn of_kind(kind: Option<&str>) -> What {
+fn of_kind(kind: Option<&str>) -> ReferenceTarget {
     match kind {
-        Some(kind) if role_of_fragment(Some(""), kind) == Some(KindRole::Secret) => What::Secret,
+        Some(kind) if role_of_fragment(Some(""), kind) == Some(KindRole::Secret) => ReferenceTarget::Secret,
         Some(kind) if role_of_fragment(None, kind) == Some(KindRole::Identity) => identity(kind),
-        kind => What::Object(kind.map(str::to_owned)),
+        kind => ReferenceTarget::Object(kind.map(str::to_owned)),
     }
 }
 
-fn identity(kind: &str) -> What {
+fn identity(kind: &str) -> ReferenceTarget {
     if role_of_fragment(Some(""), kind) == Some(KindRole::Secret) {
-        What::Secret
+        ReferenceTarget::Secret
     } else {
-        What::Identity(kind.to_owned())
+        ReferenceTarget::Identity(kind.to_owned())
     }
 }
 

@@ -13,17 +13,17 @@ use capstan_kustomize::render::meets_selector;
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// Labels of an object.
-pub(crate) type Labels = BTreeMap<String, String>;
+pub(crate) type ObjectLabels = BTreeMap<String, String>;
 
 /// What selects Clusters, and where it stands.
 pub(crate) struct Selected {
     pub(crate) field: FieldPath,
-    pub(crate) selector: Selector,
+    pub(crate) selector: ClusterSelector,
 }
 
 /// What selects Clusters.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Selector {
+pub(crate) enum ClusterSelector {
     /// By labels: Kubernetes' `LabelSelector`, or a text in its short form.
     Labels(Value),
     /// One by its name; of another kind it is none of Cluster API's.
@@ -32,10 +32,10 @@ pub(crate) enum Selector {
     Everything,
 }
 
-impl Selector {
+impl ClusterSelector {
     /// Whether it selects that Cluster. What is no selector selects everything: nobody knows what a controller
     /// makes of it.
-    pub(crate) fn selects(&self, namespace: Option<&str>, name: &str, labels: &Labels) -> bool {
+    pub(crate) fn selects(&self, namespace: Option<&str>, name: &str, labels: &ObjectLabels) -> bool {
         match self {
             Self::Everything => true,
             Self::Named { namespace: wanted_namespace, name: wanted, .. } => {
@@ -50,7 +50,7 @@ impl Selector {
 }
 
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/>
-fn meets(selector: &Value, labels: &Labels) -> bool {
+fn meets(selector: &Value, labels: &ObjectLabels) -> bool {
     let wanted = selector.get("matchLabels").and_then(Value::as_object);
     let mut wanted = wanted.into_iter().flatten();
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
@@ -90,16 +90,16 @@ pub(crate) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
         let rules = value.pointer("/spec/machines").and_then(Value::as_array).map(Vec::as_slice);
         let rules = rules.unwrap_or_default();
         if rules.is_empty() {
-            found.push(Selected { field: spec.clone(), selector: Selector::Everything });
+            found.push(Selected { field: spec.clone(), selector: ClusterSelector::Everything });
         }
         for (index, rule) in rules.iter().enumerate() {
             let field = spec.key("machines").index(index);
             match rule.get("clusterSelector").filter(|selector| !selector.is_null()) {
                 Some(selector) => {
-                    let selector = Selector::Labels(selector.clone());
+                    let selector = ClusterSelector::Labels(selector.clone());
                     found.push(Selected { field: field.key("clusterSelector"), selector });
                 }
-                None => found.push(Selected { field, selector: Selector::Everything }),
+                None => found.push(Selected { field, selector: ClusterSelector::Everything }),
             }
         }
         return found;
@@ -108,23 +108,23 @@ pub(crate) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
     match value.pointer("/spec/clusterSelector").filter(|selector| !selector.is_null()) {
         Some(selector) if addons && id.kind == "ClusterResourceSet" && is_empty(selector) => {}
         Some(selector) => {
-            let selector = Selector::Labels(selector.clone());
+            let selector = ClusterSelector::Labels(selector.clone());
             found.push(Selected { field: spec.key("clusterSelector"), selector });
         }
         None if addons && id.kind == "HelmChartProxy" => {
-            found.push(Selected { field: spec.clone(), selector: Selector::Everything });
+            found.push(Selected { field: spec.clone(), selector: ClusterSelector::Everything });
         }
         None => {}
     }
     // What a Set of Sveltos selects stands in that Set, which may be anybody's.
     if value.pointer("/spec/setRefs").and_then(Value::as_array).is_some_and(|sets| !sets.is_empty()) {
-        found.push(Selected { field: spec.key("setRefs"), selector: Selector::Everything });
+        found.push(Selected { field: spec.key("setRefs"), selector: ClusterSelector::Everything });
     }
     let named = value.pointer("/spec/clusterRefs").and_then(Value::as_array);
     for (index, named) in named.into_iter().flatten().enumerate() {
         let text = |key: &str| named.get(key).and_then(Value::as_str).map(str::to_owned);
         if let Some(name) = text("name") {
-            let selector = Selector::Named { kind: text("kind"), namespace: text("namespace"), name };
+            let selector = ClusterSelector::Named { kind: text("kind"), namespace: text("namespace"), name };
             found.push(Selected { field: spec.key("clusterRefs").index(index), selector });
         }
     }

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::home::Home;
-use super::origin::Origin;
+use super::home::FolderHome;
+use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of};
@@ -14,7 +14,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 /// What a set has still of a provider that it dropped: the ConfigMaps with its components, in a namespace where no provider of the set
 /// lies, and what else lies there, the Namespace included. Nothing of that is applied, and nothing of it goes.
-pub fn left_over(rendered: &Rendered, home: &Home) -> BTreeSet<ObjectId> {
+pub fn left_over(rendered: &Rendered, home: &FolderHome) -> BTreeSet<ObjectId> {
     let lies = |object: &RenderedObject| match object.id.kind.as_str() {
         "Namespace" => Some(object.id.name.clone()),
         _ => object.id.namespace.clone(),
@@ -41,7 +41,7 @@ fn holds_components(object: &RenderedObject) -> bool {
 /// Whether a set may bring it.
 pub(super) fn brought(
     object: &RenderedObject,
-    origin: Origin<'_>,
+    origin: BoundaryOrigin<'_>,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
     let role = role_of(&object.id);
@@ -51,7 +51,7 @@ pub(super) fn brought(
     );
     if !may_come {
         outside(FieldPath::root(), Beyond::KindNotOfSet);
-    } else if !matches!(origin, Origin::Base) {
+    } else if !matches!(origin, BoundaryOrigin::Base) {
         outside(FieldPath::root(), Beyond::KindFromOverlay("anything of a provider set"));
     }
 }

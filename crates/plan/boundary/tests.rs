@@ -76,7 +76,7 @@ pub(super) fn judged(
     own: [&str; 2],
     other: [&str; 2],
     clusters: &str,
-    judge: impl Fn(&Rendered, &Surroundings<'_>) -> Vec<Outside>,
+    judge: impl Fn(&Rendered, &Surroundings<'_>) -> Vec<ForeignObject>,
 ) -> Vec<String> {
     let files = [("c", own), ("d", other)].map(|(folder, [base, overlay])| {
         [(format!("{folder}/base/a.yaml"), base), (format!("{folder}/overlay/a.yaml"), overlay)]
@@ -98,7 +98,7 @@ fn verdicts(base: &str, overlay: &str) -> Vec<String> {
     beside([base, overlay], ["", ""], "{}")
 }
 
-fn line(outside: &Outside) -> String {
+fn line(outside: &ForeignObject) -> String {
     let why = format!("{:?}", outside.why);
     let why = why.split([' ', '(']).next().unwrap().to_owned();
     let (file, line) = (outside.written.file(), outside.written.line().unwrap());
@@ -106,7 +106,7 @@ fn line(outside: &Outside) -> String {
 }
 
 /// A base with its namespaces.
-fn placed(base: &str) -> (Rendered, Home) {
+fn placed(base: &str) -> (Rendered, FolderHome) {
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
     let mut rendered = render(&Files::new(&[("c/base/a.yaml", base)]), &folders).unwrap();
     let home = place_in_namespaces(&mut rendered, &Scopes::default()).unwrap();

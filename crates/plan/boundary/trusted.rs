@@ -12,9 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::changed_at;
-use super::home::Home;
-use super::neighbours::Beside;
-use super::origin::Origin;
+use super::home::FolderHome;
+use super::neighbours::NeighbourFolders;
+use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use super::references::named;
 use super::text;
@@ -84,9 +84,9 @@ pub(super) fn brings(object: &RenderedObject) -> Vec<(&str, FieldPath)> {
 
 /// What is known of such Secrets.
 pub(super) struct Trusted<'a> {
-    home: &'a Home,
+    home: &'a FolderHome,
     /// The folders of other owners in the same namespaces.
-    beside: Beside<'a>,
+    beside: NeighbourFolders<'a>,
     /// Secrets whose kubeconfigs the base has controllers use.
     kubeconfigs: BTreeSet<String>,
     /// What the base brings.
@@ -94,7 +94,7 @@ pub(super) struct Trusted<'a> {
 }
 
 impl<'a> Trusted<'a> {
-    pub(super) fn of(rendered: &'a Rendered, home: &'a Home, beside: Beside<'a>) -> Self {
+    pub(super) fn of(rendered: &'a Rendered, home: &'a FolderHome, beside: NeighbourFolders<'a>) -> Self {
         let base = rendered.base_objects();
         let used = base.iter().flat_map(named).filter(|named| named.is_kubeconfig());
         Self {
@@ -109,14 +109,14 @@ impl<'a> Trusted<'a> {
     pub(super) fn judge(
         &self,
         object: &RenderedObject,
-        origin: Origin<'_>,
+        origin: BoundaryOrigin<'_>,
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
         for (name, field) in brings(object) {
             if let Some((cluster, folder)) = self.named_after(name) {
                 let (cluster, folder) = (cluster.to_owned(), folder.clone());
                 outside(field, Beyond::NamedAfter { cluster, folder });
-            } else if !matches!(origin, Origin::Base) && self.is_trusted(name) {
+            } else if !matches!(origin, BoundaryOrigin::Base) && self.is_trusted(name) {
                 let changed = changed_at(object, origin);
                 let field = if changed.is_root() { field } else { changed };
                 outside(field, Beyond::TrustedSecret { name: name.to_owned() });

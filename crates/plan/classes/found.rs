@@ -53,14 +53,14 @@ impl From<Classes> for Vec<(ClassRef, Arc<Found>)> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Found {
     /// What it is.
-    outcome: Outcome,
+    outcome: ClassOutcome,
     /// Of everything that it was told from.
     content: SpecDigest,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Outcome {
+enum ClassOutcome {
     /// No file holds it, and no render.
     Nowhere,
     /// The class, and then its templates.
@@ -80,28 +80,28 @@ impl PartialEq for Found {
 impl Eq for Found {}
 
 impl Found {
-    fn new(outcome: Outcome, content: &Value) -> Self {
+    fn new(outcome: ClassOutcome, content: &Value) -> Self {
         Self { outcome, content: SpecDigest::of(content) }
     }
 
     fn unknown(why: String) -> Self {
         let content = json!(why);
-        Self::new(Outcome::Unknown(why), &content)
+        Self::new(ClassOutcome::Unknown(why), &content)
     }
 
     /// The class and its templates, where they are known.
     pub fn objects(&self) -> &[RenderedObject] {
         match &self.outcome {
-            Outcome::Known(objects) => objects,
-            Outcome::Nowhere | Outcome::Unknown(_) => &[],
+            ClassOutcome::Known(objects) => objects,
+            ClassOutcome::Nowhere | ClassOutcome::Unknown(_) => &[],
         }
     }
 
     /// Why it is not known though it exists, as a sentence.
     pub fn why_unknown(&self) -> Option<&str> {
         match &self.outcome {
-            Outcome::Unknown(why) => Some(why),
-            Outcome::Nowhere | Outcome::Known(_) => None,
+            ClassOutcome::Unknown(why) => Some(why),
+            ClassOutcome::Nowhere | ClassOutcome::Known(_) => None,
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn look_up(
             list(&few(roots, NAMED, "more"))
         ));
     }
-    let mut held: Vec<Held> = Vec::new();
+    let mut held: Vec<RootedClass> = Vec::new();
     for root in roots {
         match render(root).as_ref() {
             Ok(objects) => held.extend(held_in(objects, class, root)),
@@ -140,15 +140,15 @@ pub fn look_up(
             }
         }
     }
-    let mut different: Vec<&Held> = Vec::new();
+    let mut different: Vec<&RootedClass> = Vec::new();
     for one in &held {
         if !different.iter().any(|other| other.content == one.content) {
             different.push(one);
         }
     }
     match different.as_slice() {
-        [] => Found::new(Outcome::Nowhere, &Value::Null),
-        [one] => Found::new(Outcome::Known(one.objects.clone()), &one.content),
+        [] => Found::new(ClassOutcome::Nowhere, &Value::Null),
+        [one] => Found::new(ClassOutcome::Known(one.objects.clone()), &one.content),
         several => {
             let files: BTreeSet<&String> = several.iter().map(|one| &one.file).collect();
             let stands = if files.len() == several.len() {
@@ -159,13 +159,13 @@ pub fn look_up(
             let why = format!("ClusterClass `{name}` {stands}, and they differ.");
             let contents: Vec<&Value> = several.iter().map(|one| &one.content).collect();
             let content = json!([why, contents]);
-            Found::new(Outcome::Unknown(why), &content)
+            Found::new(ClassOutcome::Unknown(why), &content)
         }
     }
 }
 
 /// A class in one root.
-struct Held {
+struct RootedClass {
     /// The class, and then its templates.
     objects: Vec<RenderedObject>,
     /// What of it counts.
@@ -175,7 +175,7 @@ struct Held {
     root: String,
 }
 
-fn held_in(objects: &[RenderedObject], class: &ClassRef, root: &Root) -> Vec<Held> {
+fn held_in(objects: &[RenderedObject], class: &ClassRef, root: &Root) -> Vec<RootedClass> {
     let is_meant = |object: &&RenderedObject| {
         let id = &object.id;
         is_class(id) && id.name == class.name && class.may_be_in(id.namespace.as_deref())
@@ -184,7 +184,7 @@ fn held_in(objects: &[RenderedObject], class: &ClassRef, root: &Root) -> Vec<Hel
         let of_class = with_templates(found, objects);
         let content = Value::Array(of_class.iter().map(without_namespaces).collect());
         let file = found.origin().file().to_string();
-        Held { objects: of_class, content, file, root: root.to_string() }
+        RootedClass { objects: of_class, content, file, root: root.to_string() }
     };
     objects.iter().filter(is_meant).map(held).collect()
 }

@@ -21,7 +21,7 @@ use capstan_yaml::{Node, YamlFile};
 pub struct ClassIndex {
     files: BTreeMap<RepoPath, Holder>,
     /// Whether a class stands outside of clusters, so that kustomizations were asked who applies it.
-    asked: Asked,
+    asked: ClassLookup,
     /// Folders that have the shape of a cluster and hold none.
     shells: BTreeSet<RepoPath>,
 }
@@ -35,7 +35,7 @@ struct Holder {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Asked {
+enum ClassLookup {
     #[default]
     Nobody,
     Kustomizations,
@@ -52,7 +52,7 @@ impl ClassIndex {
         let clusters = Clusters { tree, layout };
         let is_beside = held.iter().any(|(path, _)| clusters.around(path).is_none());
         let kustomizations = is_beside.then(|| Kustomizations::read(tree, layout));
-        let asked = if is_beside { Asked::Kustomizations } else { Asked::Nobody };
+        let asked = if is_beside { ClassLookup::Kustomizations } else { ClassLookup::Nobody };
         let shells = held.iter().filter_map(|(path, _)| clusters.shell_around(path)).collect();
         let holder = |(path, classes): (RepoPath, Vec<ClassRef>)| {
             let roots = clusters.roots_with(&path, kustomizations.as_ref());
@@ -64,7 +64,7 @@ impl ClassIndex {
     /// Whether another index might come of a snapshot that differs from this index's own in a file.
     pub fn may_change(&self, tree: &dyn Tree, layout: &Layout, path: &RepoPath) -> bool {
         if self.files.contains_key(path)
-            || self.asked == Asked::Kustomizations && is_kustomization(path)
+            || self.asked == ClassLookup::Kustomizations && is_kustomization(path)
             || self.shells.iter().any(|shell| path.is_in(shell))
         {
             return true;

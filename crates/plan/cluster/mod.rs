@@ -28,7 +28,7 @@ use capstan_yaml::YamlFile;
 
 /// One file of a base, parsed.
 #[derive(Debug, Clone)]
-pub struct Manifest {
+pub struct ParsedBaseFile {
     /// The file.
     pub entry: TreeEntry,
     /// Its content.
@@ -43,7 +43,7 @@ pub struct Cluster {
     /// Its files.
     pub folder: TargetFolder,
     /// Base's manifests (YAML and JSON), parsed, in the order of their paths.
-    pub base: Vec<Manifest>,
+    pub base: Vec<ParsedBaseFile>,
     /// Its `capstan.yaml`.
     pub settings: Option<ClusterSettings>,
     /// Its overlay's `capstan.yaml`.

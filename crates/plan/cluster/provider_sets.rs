@@ -1,6 +1,6 @@
 //! What a folder with provider objects may not hold.
 
-use super::Manifest;
+use super::ParsedBaseFile;
 use crate::layout::TargetFolder;
 use crate::strangers::first_stranger;
 use capstan_model::finding::{Finding, Place, rules};
@@ -8,7 +8,7 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, is_manifest};
 
 /// Provider objects in one base with other objects of Cluster API.
-pub(super) fn beside_others(kind: TargetKind, base: &[Manifest]) -> Option<Finding> {
+pub(super) fn beside_others(kind: TargetKind, base: &[ParsedBaseFile]) -> Option<Finding> {
     let files = base.iter().map(|manifest| (&manifest.entry.path, &manifest.file));
     let (place, message) = first_stranger(kind, files)?;
     Some(Finding::new(rules::PROVIDERS_BESIDE_OTHERS, message).place(place))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::record::{RecordedBy, RecordedRelease};
-use super::{Cluster, Manifest};
+use super::{Cluster, ParsedBaseFile};
 use super::{provider_sets, services};
 use crate::giant_swarm::{self, ReleaseScalar};
 use crate::layout::TargetFolder;
@@ -30,7 +30,7 @@ impl Cluster {
         let mut base = Vec::new();
         for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
             match yaml(tree, entry) {
-                Ok(file) => base.push(Manifest { entry: entry.clone(), file }),
+                Ok(file) => base.push(ParsedBaseFile { entry: entry.clone(), file }),
                 Err(error) if error.rule == rules::INVALID_YAML && is_unread(tree, folder, entry) => {}
                 Err(error) => return Err(error),
             }
@@ -159,6 +159,6 @@ fn record_differs(scalar: Option<&ReleaseScalar>, settings: Option<&ClusterSetti
     )
 }
 
-fn files_of(manifests: &[Manifest]) -> Vec<(&RepoPath, &YamlFile)> {
+fn files_of(manifests: &[ParsedBaseFile]) -> Vec<(&RepoPath, &YamlFile)> {
     manifests.iter().map(|manifest| (&manifest.entry.path, &manifest.file)).collect()
 }

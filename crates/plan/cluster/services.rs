@@ -2,7 +2,7 @@
 
 use crate::layout::{ReleaseFolder, TargetFolder};
 use crate::settings::{
-    ClusterSettings, Deletion, OverlaySettings, Owners, ReleaseSettings, Service, ServiceFolder,
+    ClusterSettings, DeclaredOwners, Deletion, OverlaySettings, ReleaseSettings, Service, ServiceFolder,
     judge_optional_services, judge_owners, judge_services, owners_changed, service_place, services_place,
 };
 use capstan_model::finding::{Finding, rules};
@@ -58,7 +58,8 @@ pub fn judge_release_services(tree: &dyn Tree, folder: &ReleaseFolder) -> Vec<Fi
         Ok(settings) => {
             let lists = (settings.services.as_slice(), settings.owners.as_slice());
             let mut findings = judge_services((&entry.path, &text), lists, &has);
-            let said = Owners { path: &entry.path, text: &text, owners: &settings.owners, access: None };
+            let said =
+                DeclaredOwners { path: &entry.path, text: &text, owners: &settings.owners, access: None };
             findings.extend(judge_owners(said));
             findings
         }
@@ -111,8 +112,8 @@ fn said<'f>(tree: &dyn Tree, folder: &'f TargetFolder) -> Option<(&'f RepoPath, 
     Some((&entry.path, text, settings))
 }
 
-fn owners<'s>(path: &'s RepoPath, text: &'s str, settings: &'s ClusterSettings) -> Owners<'s> {
-    Owners { path, text, owners: &settings.owners, access: Some(&settings.access) }
+fn owners<'s>(path: &'s RepoPath, text: &'s str, settings: &'s ClusterSettings) -> DeclaredOwners<'s> {
+    DeclaredOwners { path, text, owners: &settings.owners, access: Some(&settings.access) }
 }
 
 fn text(tree: &dyn Tree, entry: &TreeEntry) -> Option<String> {

@@ -19,12 +19,12 @@ pub struct CodeOwners(Vec<Line>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     patterns: Vec<String>,
-    owners: Vec<Owner>,
+    owners: Vec<CodeOwner>,
 }
 
 /// Who owns something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Owner {
+enum CodeOwner {
     Known(Principal),
     /// An e-mail address: GitHub alone knows whose.
     Unknown(String),
@@ -41,7 +41,7 @@ impl CodeOwners {
 
     /// Of a file that nobody can read: all paths have owners, and nobody knows whom.
     pub fn unreadable() -> Self {
-        let owners = vec![Owner::Unknown(String::new())];
+        let owners = vec![CodeOwner::Unknown(String::new())];
         Self(vec![Line { patterns: vec!["**".to_owned()], owners }])
     }
 
@@ -52,8 +52,8 @@ impl CodeOwners {
             .iter()
             .rfind(|line| line.patterns.iter().any(|pattern| glob_match::glob_match(pattern, path)))?;
         let known = last.owners.iter().filter_map(|owner| match owner {
-            Owner::Known(principal) => Some(principal),
-            Owner::Unknown(_) => None,
+            CodeOwner::Known(principal) => Some(principal),
+            CodeOwner::Unknown(_) => None,
         });
         (!last.owners.is_empty()).then(|| known.collect())
     }
@@ -66,7 +66,7 @@ fn line(text: &str) -> Option<Line> {
     let mut words = split_words(text).into_iter();
     let pattern = words.next()?;
     let patterns = patterns(&pattern)?;
-    let owners: Option<Vec<Owner>> = words.map(|word| owner(&word)).collect();
+    let owners: Option<Vec<CodeOwner>> = words.map(|word| owner(&word)).collect();
     Some(Line { patterns, owners: owners? })
 }
 
@@ -90,11 +90,11 @@ fn split_words(text: &str) -> Vec<String> {
     words
 }
 
-fn owner(word: &str) -> Option<Owner> {
+fn owner(word: &str) -> Option<CodeOwner> {
     if word.starts_with('@') {
-        return Principal::parse(word).ok().map(Owner::Known);
+        return Principal::parse(word).ok().map(CodeOwner::Known);
     }
-    word.contains('@').then(|| Owner::Unknown(word.to_owned()))
+    word.contains('@').then(|| CodeOwner::Unknown(word.to_owned()))
 }
 
 /// The patterns over whole paths that a pattern of the file stands for.

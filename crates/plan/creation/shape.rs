@@ -14,14 +14,14 @@ const FILE: &str = "kustomization.yaml";
 /// Which kustomizations the folders of a repository have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderShape {
-    base: Listing,
+    base: FileListing,
     /// The entry of `resources` by which an overlay takes the base in.
     overlay: Option<String>,
 }
 
 /// Whether a kustomization lists the files of a base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Listing {
+enum FileListing {
     /// All files in the folder count.
     #[default]
     None,
@@ -45,7 +45,7 @@ impl FolderShape {
         let most = |count: usize| count * 2 > neighbours.len();
         let listed = neighbours.iter().filter(|one| own(&one.base_files, &one.base).is_some()).count();
         let overlays: Vec<String> = neighbours.iter().filter_map(|one| takes_base_in(tree, one)).collect();
-        let base = if most(listed) { Listing::Kustomization } else { Listing::None };
+        let base = if most(listed) { FileListing::Kustomization } else { FileListing::None };
         let overlay = overlays.first().filter(|_| most(overlays.len())).cloned();
         Self { base, overlay }
     }
@@ -58,7 +58,7 @@ impl FolderShape {
                 made.push(FileChange { path, before: None, after: Some(kustomization(&resources)) });
             }
         };
-        if self.base == Listing::Kustomization {
+        if self.base == FileListing::Kustomization {
             let mut below: Vec<&str> = files.iter().filter_map(|file| file.path.below(base)).collect();
             below.retain(|below| *below != crate::settings::FOLDER_FILE);
             below.sort_unstable();

@@ -27,7 +27,7 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_yaml::manifest::{group_and_kind, identity, objects};
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit};
 
-use crate::cluster::{Cluster, Manifest};
+use crate::cluster::{Cluster, ParsedBaseFile};
 
 /// The variable that stands for the cluster's name.
 pub const CLUSTER_NAME: &str = "CLUSTER_NAME";
@@ -58,7 +58,7 @@ pub fn first_release(
             "this cluster names a release of Giant Swarm, so its releases are those: name the repository that holds them in `releases.repository`",
         ));
     }
-    let (kustomizations, manifests): (Vec<&Manifest>, Vec<&Manifest>) =
+    let (kustomizations, manifests): (Vec<&ParsedBaseFile>, Vec<&ParsedBaseFile>) =
         cluster.base.iter().partition(|manifest| is_kustomization(&manifest.entry.path));
     let mut gone: BTreeSet<RepoPath> = BTreeSet::new();
     // Where the objects stand elsewhere, nothing else is to be said of them.
@@ -103,7 +103,7 @@ impl FirstRelease {
     }
 
     /// A manifest with variables; `None` where nothing of it is copied.
-    fn copied(&mut self, manifest: &Manifest) -> Result<Option<String>, FileError> {
+    fn copied(&mut self, manifest: &ParsedBaseFile) -> Result<Option<String>, FileError> {
         let (path, file) = (&manifest.entry.path, &manifest.file);
         let mut edits = Vec::new();
         let mut kept = 0;
@@ -163,7 +163,7 @@ fn is_encrypted(text: &str) -> bool {
 }
 
 /// The paths that a kustomization may name, in whatever field: a generator says `name=path` too.
-fn named_by(manifest: &Manifest) -> BTreeSet<RepoPath> {
+fn named_by(manifest: &ParsedBaseFile) -> BTreeSet<RepoPath> {
     let folder = manifest.entry.path.parent().unwrap_or_default();
     let mut named = BTreeSet::new();
     let mut open: Vec<&Node> = manifest.file.documents().iter().map(|document| &document.root).collect();
@@ -183,7 +183,7 @@ fn named_by(manifest: &Manifest) -> BTreeSet<RepoPath> {
 
 /// A kustomization as it is, without what is not copied.
 fn kustomization(
-    manifest: &Manifest,
+    manifest: &ParsedBaseFile,
     base: &RepoPath,
     gone: &BTreeSet<RepoPath>,
 ) -> Result<String, FileError> {

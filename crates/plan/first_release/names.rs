@@ -4,7 +4,7 @@ use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, NodeKind};
 
 use super::CLUSTER_NAME;
-use crate::substitution::reader::{Cursor, Reader};
+use crate::substitution::reader::{Cursor, TextReader};
 
 /// Maps whose values select objects: the name as a whole counts.
 const SELECTING: [&str; 4] = ["labels", "matchLabels", "selector", "annotations"];
@@ -13,7 +13,7 @@ const NAMING: [&str; 4] = ["name", "namespace", "secretName", "dataSecretName"];
 
 /// What may stand beside the name in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum NeighbourText {
     Nothing,
     Behind,
     Both,
@@ -22,7 +22,7 @@ enum Beside {
 /// The edits that put a variable where an object has the cluster's name; `at` is where the object stands.
 pub(super) fn renamed(object: &Node, at: &FieldPath, name: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
-    walk(object, Cursor::of(object.text_at("kind")), at, Beside::Nothing, name, &mut edits);
+    walk(object, Cursor::of(object.text_at("kind")), at, NeighbourText::Nothing, name, &mut edits);
     edits
 }
 
@@ -30,7 +30,7 @@ fn walk<'n>(
     node: &'n Node,
     place: Cursor<'n>,
     path: &FieldPath,
-    beside: Beside,
+    beside: NeighbourText,
     name: &str,
     edits: &mut Vec<Edit>,
 ) {
@@ -39,24 +39,30 @@ fn walk<'n>(
             let selects =
                 matches!(path.steps().last(), Some(Step::Key(key)) if SELECTING.contains(&key.as_str()));
             for entry in entries {
-                let beside = if selects { Some(Beside::Nothing) } else { beside_of(&entry.key) };
+                let beside = if selects { Some(NeighbourText::Nothing) } else { beside_of(&entry.key) };
                 let below = path.key(&entry.key);
                 let place = place.key(&entry.key);
                 match (&entry.value.kind, beside) {
                     (NodeKind::Scalar(_), None) => {}
-                    (_, beside) => {
-                        walk(&entry.value, place, &below, beside.unwrap_or(Beside::Nothing), name, edits)
-                    }
+                    (_, beside) => walk(
+                        &entry.value,
+                        place,
+                        &below,
+                        beside.unwrap_or(NeighbourText::Nothing),
+                        name,
+                        edits,
+                    ),
                 }
             }
         }
         NodeKind::Sequence(items) => {
             for (index, item) in items.iter().enumerate().filter(|(_, item)| item.as_scalar().is_none()) {
-                walk(item, place.item(), &path.index(index), Beside::Nothing, name, edits);
+                walk(item, place.item(), &path.index(index), NeighbourText::Nothing, name, edits);
             }
         }
         _ => {
-            let Some(text) = node.as_str().filter(|text| place.reader_of(text) == Reader::Controller) else {
+            let Some(text) = node.as_str().filter(|text| place.reader_of(text) == TextReader::Controller)
+            else {
                 return;
             };
             if let Some(text) = with_variable(text, name, beside) {
@@ -66,18 +72,18 @@ fn walk<'n>(
     }
 }
 
-fn beside_of(key: &str) -> Option<Beside> {
+fn beside_of(key: &str) -> Option<NeighbourText> {
     if NAMING.contains(&key) {
-        Some(Beside::Both)
+        Some(NeighbourText::Both)
     } else if key.ends_with("Name") {
-        Some(Beside::Behind)
+        Some(NeighbourText::Behind)
     } else {
         None
     }
 }
 
 /// `${CLUSTER_NAME}-md-0` of `peu01-md-0`; `None` where the name is no part of its own.
-fn with_variable(text: &str, name: &str, beside: Beside) -> Option<String> {
+fn with_variable(text: &str, name: &str, beside: NeighbourText) -> Option<String> {
     if text.contains('$') || name.is_empty() {
         return None;
     }
@@ -86,12 +92,13 @@ fn with_variable(text: &str, name: &str, beside: Beside) -> Option<String> {
         return Some(variable);
     }
     let parts = |c: char| matches!(c, '-' | '.');
-    if beside != Beside::Nothing
+    if beside != NeighbourText::Nothing
         && let Some(rest) = text.strip_prefix(name).filter(|rest| rest.starts_with(parts))
     {
         return Some(format!("{variable}{rest}"));
     }
-    let before = text.strip_suffix(name).filter(|before| beside == Beside::Both && before.ends_with(parts));
+    let before =
+        text.strip_suffix(name).filter(|before| beside == NeighbourText::Both && before.ends_with(parts));
     before.map(|before| format!("{before}{variable}"))
 }
 
@@ -102,15 +109,15 @@ mod tests {
     #[test]
     fn the_name_is_a_part_of_its_own_or_stays() {
         for (text, beside, expected) in [
-            ("peu01", Beside::Nothing, Some("${CLUSTER_NAME}")),
-            ("peu01-md-0", Beside::Both, Some("${CLUSTER_NAME}-md-0")),
-            ("peu01.acme", Beside::Behind, Some("${CLUSTER_NAME}.acme")),
-            ("org-peu01", Beside::Both, Some("org-${CLUSTER_NAME}")),
-            ("org-peu01", Beside::Behind, None),
-            ("peu01-md-0", Beside::Nothing, None),
-            ("peu010", Beside::Both, None),
-            ("xpeu01", Beside::Both, None),
-            ("${NAME}-peu01", Beside::Both, None),
+            ("peu01", NeighbourText::Nothing, Some("${CLUSTER_NAME}")),
+            ("peu01-md-0", NeighbourText::Both, Some("${CLUSTER_NAME}-md-0")),
+            ("peu01.acme", NeighbourText::Behind, Some("${CLUSTER_NAME}.acme")),
+            ("org-peu01", NeighbourText::Both, Some("org-${CLUSTER_NAME}")),
+            ("org-peu01", NeighbourText::Behind, None),
+            ("peu01-md-0", NeighbourText::Nothing, None),
+            ("peu010", NeighbourText::Both, None),
+            ("xpeu01", NeighbourText::Both, None),
+            ("${NAME}-peu01", NeighbourText::Both, None),
         ] {
             assert_eq!(with_variable(text, "peu01", beside).as_deref(), expected, "{text} {beside:?}");
         }

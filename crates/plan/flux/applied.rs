@@ -5,12 +5,12 @@ use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::{Node, YamlFile};
 
-use super::Given;
+use super::VariableSource;
 use super::apply::{Apply, read_apply};
 
 /// A Flux Kustomization with post-build substitution.
 #[derive(Debug)]
-pub(super) struct Applied {
+pub(super) struct FluxKustomization {
     pub(super) file: RepoPath,
     pub(super) namespace: Option<String>,
     /// Where `spec.path` leads.
@@ -18,7 +18,7 @@ pub(super) struct Applied {
     /// Whether its source is a Git repository, so that the path may be one of this one.
     pub(super) from_git: bool,
     /// `substitute`.
-    pub(super) inline: Vec<(String, Given)>,
+    pub(super) inline: Vec<(String, VariableSource)>,
     /// `substituteFrom`, in order.
     pub(super) from: Vec<From>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Applied {
 pub(super) struct From {
     pub(super) kind: FromKind,
     pub(super) name: String,
-    pub(super) need: Need,
+    pub(super) need: FluxNeed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ pub(super) enum FromKind {
 
 /// Whether Flux stops where the object does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum FluxNeed {
     Required,
     Optional,
 }
@@ -62,7 +62,7 @@ impl FromKind {
 }
 
 /// Reads a document; `None` where it is no such Kustomization, or its path is itself a template.
-pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Applied> {
+pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<FluxKustomization> {
     let text = |node: &Node, key: &str| node.text_at(key).map(str::to_owned);
     let Apply { name, namespace, path: applied_path, from_git } = read_apply(root)?;
     let post_build = root.get("spec")?.get("postBuild")?;
@@ -70,7 +70,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Appl
     let inline = inline.iter().filter_map(|entry| {
         let value = entry.value.as_scalar()?;
         let position = file.position(entry.key_span.start);
-        let given = Given {
+        let given = VariableSource {
             text: Some(value.text.replace('\n', "")),
             place: Place::at(path.clone(), position),
             by: format!("Kustomization {name}"),
@@ -83,10 +83,10 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Appl
         Some(From {
             kind: FromKind::parse(item.get("kind")?.as_str()?)?,
             name: text(item, "name")?,
-            need: if optional { Need::Optional } else { Need::Required },
+            need: if optional { FluxNeed::Optional } else { FluxNeed::Required },
         })
     });
-    Some(Applied {
+    Some(FluxKustomization {
         file: path.clone(),
         namespace,
         path: applied_path,

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Remote;
-use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
-use super::{Disagreement, Given, Knowledge, PostBuild, is_name};
+use super::FluxRemote;
+use super::applied::{Extent, FluxKustomization, FluxNeed, From, FromKind, reached, read};
+use super::{Disagreement, Knowledge, PostBuild, VariableSource, is_name};
 use crate::layout::Layout;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::Place;
@@ -19,11 +19,11 @@ use capstan_yaml::{Node, YamlFile};
 /// each of these files, so whoever plans makes it once, and only where a release has variables.
 #[derive(Debug, Default)]
 pub struct FluxIndex {
-    applied: Vec<Applied>,
+    applied: Vec<FluxKustomization>,
     /// What is applied by which of them.
     folders: BTreeMap<RepoPath, Vec<(Extent, usize)>>,
     sources: Vec<ValueSource>,
-    remote: Vec<Remote>,
+    remote: Vec<FluxRemote>,
     /// The files that it was made from, beside the kustomizations on the way.
     files: BTreeSet<RepoPath>,
 }
@@ -35,7 +35,7 @@ struct ValueSource {
     name: String,
     namespace: Option<String>,
     file: RepoPath,
-    values: Vec<(String, Given)>,
+    values: Vec<(String, VariableSource)>,
 }
 
 impl FluxIndex {
@@ -51,7 +51,7 @@ impl FluxIndex {
                 let Ok(file) = YamlFile::read(text) else { continue };
                 for document in file.documents() {
                     index.applied.extend(read(&entry.path, &file, &document.root));
-                    index.remote.extend(Remote::read(&document.root.value()));
+                    index.remote.extend(FluxRemote::read(&document.root.value()));
                 }
             }
             if may_hold_values(text) {
@@ -102,7 +102,7 @@ impl FluxIndex {
     }
 
     /// The Kustomizations, outside of clusters' bases, that apply folders to other clusters.
-    pub fn remote(&self) -> &[Remote] {
+    pub fn remote(&self) -> &[FluxRemote] {
         &self.remote
     }
 
@@ -128,13 +128,13 @@ impl FluxIndex {
     }
 
     /// Adds what one Kustomization gives.
-    fn add(&self, applied: &Applied, result: &mut PostBuild) {
-        let mut values: BTreeMap<String, Given> = BTreeMap::new();
+    fn add(&self, applied: &FluxKustomization, result: &mut PostBuild) {
+        let mut values: BTreeMap<String, VariableSource> = BTreeMap::new();
         let mut knowledge = Knowledge::Everything;
         for from in &applied.from {
             match self.source(applied, from) {
                 Some(source) => values.extend(source.values.iter().cloned()),
-                None if from.need == Need::Optional => {}
+                None if from.need == FluxNeed::Optional => {}
                 None => knowledge = Knowledge::Partly,
             }
         }
@@ -165,7 +165,7 @@ impl FluxIndex {
 
     /// The ConfigMap or Secret that is meant: of the same namespace, where both say one; of several (one
     /// for each management cluster, say) the one that lies nearest to the Kustomization, if one does.
-    fn source(&self, applied: &Applied, from: &From) -> Option<&ValueSource> {
+    fn source(&self, applied: &FluxKustomization, from: &From) -> Option<&ValueSource> {
         let fits = |source: &&ValueSource| {
             let namespaces = (source.namespace.as_deref(), applied.namespace.as_deref());
             source.kind == from.kind
@@ -239,7 +239,7 @@ fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Op
             let is_secret =
                 |text: &String| kind == FromKind::Secret || is_encrypted && text.starts_with("ENC[");
             let position = file.position(entry.key_span.start);
-            let given = Given {
+            let given = VariableSource {
                 text: text.filter(|text| !is_secret(text)),
                 place: Place::at(path.clone(), position),
                 by: format!("{} {name}", kind.as_str()),

@@ -8,14 +8,14 @@ use capstan_model::tree::RepoPath;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remote {
+pub struct FluxRemote {
     /// The Secret that holds the other cluster's kubeconfig.
     secret: String,
     /// The folder.
     pub folder: RepoPath,
 }
 
-impl Remote {
+impl FluxRemote {
     /// Reads an object; `None` where it is none, or its path is itself a template or of another source.
     pub fn read(object: &Value) -> Option<Self> {
         let text = |pointer: &str| object.pointer(pointer)?.as_str();

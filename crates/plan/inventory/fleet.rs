@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use capstan_inventory::kinds::{Inventory, Object};
+use capstan_inventory::kinds::{InventoryFiles, Object};
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
 use capstan_inventory::templates::Subordinate;
@@ -20,7 +20,7 @@ use crate::settings::RepositorySettings;
 #[derive(Debug)]
 pub struct FleetInventory {
     /// Its objects.
-    pub inventory: Inventory,
+    pub inventory: InventoryFiles,
     /// How bad the settings say what the rules find.
     pub severities: Severities,
     /// The folder that holds it.
@@ -65,12 +65,12 @@ struct ProviderSetFolder {
 }
 
 /// Definitions whose records stand elsewhere than where one would look, found in as many folders as it takes.
-struct Records<'t> {
+struct DefinitionRecords<'t> {
     tree: &'t dyn Tree,
     entries: Vec<&'t TreeEntry>,
 }
 
-impl Records<'_> {
+impl DefinitionRecords<'_> {
     fn folders(&self) -> impl Iterator<Item = (RepoPath, &TreeEntry)> {
         self.entries.iter().filter_map(|entry| Some((entry.path.parent()?, *entry)))
     }
@@ -92,12 +92,12 @@ impl FleetInventory {
     /// Of the records of clusters only those are read that no definition would have by its own word or by the pattern.
     pub fn read(tree: &dyn Tree, settings: &RepositorySettings) -> Option<Self> {
         let folder = settings.inventory.as_ref()?.path.path().clone();
-        let inventory = Inventory::read_in(tree, &folder);
-        let files = Inventory::files(tree, &folder);
+        let inventory = InventoryFiles::read_in(tree, &folder);
+        let files = InventoryFiles::files(tree, &folder);
         let files = files.map(|entry| (entry.path.clone(), entry.blob.clone())).collect();
         let named = inventory.objects.values().flat_map(|object| &object.components);
         let components = named.map(|said| (said.value.clone(), tree.folder_id(&said.value))).collect();
-        let records = Records {
+        let records = DefinitionRecords {
             tree,
             entries: tree
                 .entries()
@@ -156,7 +156,7 @@ impl FleetInventory {
         }
     }
 
-    fn find_folders(&mut self, records: &Records<'_>) {
+    fn find_folders(&mut self, records: &DefinitionRecords<'_>) {
         let mut said: Vec<(String, RepoPath)> = Vec::new();
         let mut made: Vec<(String, Option<RepoPath>)> = Vec::new();
         for definition in self.inventory.clusters() {

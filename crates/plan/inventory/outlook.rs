@@ -101,7 +101,7 @@ impl InventoryOutlook {
             let known = before.get(cluster).map(Vec::as_slice).unwrap_or_default();
             let new: Vec<&Result<Arc<Upgrade>, String>> =
                 plans.iter().filter(|plan| is_new(plan, known)).collect();
-            let one = Reached::of(&new);
+            let one = ClusterOutcome::of(&new);
             if !one.changes {
                 continue;
             }
@@ -163,14 +163,14 @@ pub(super) fn does_something(upgrade: &Upgrade) -> bool {
 
 /// What becomes of one cluster.
 #[derive(Default)]
-struct Reached {
+struct ClusterOutcome {
     changes: bool,
     blocks: bool,
     machines: MachineCount,
     course: ValuesCourse,
 }
 
-impl Reached {
+impl ClusterOutcome {
     fn of(plans: &[&Result<Arc<Upgrade>, String>]) -> Self {
         let mut reached = Self { changes: !plans.is_empty(), ..Self::default() };
         for plan in plans {

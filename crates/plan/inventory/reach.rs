@@ -101,14 +101,14 @@ fn name_of(object: &Object) -> (LevelKind, &str) {
 fn says_the_same(one: &Object, other: &Object) -> bool {
     let values = |object: &Object| object.values.as_ref().map(capstan_yaml::Node::value);
     fn all<T: PartialEq>(
-        one: &[capstan_inventory::kinds::Placed<T>],
-        other: &[capstan_inventory::kinds::Placed<T>],
+        one: &[capstan_inventory::kinds::PlacedWord<T>],
+        other: &[capstan_inventory::kinds::PlacedWord<T>],
     ) -> bool {
         one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.value == other.value)
     }
     fn same<T: PartialEq>(
-        one: Option<&capstan_inventory::kinds::Placed<T>>,
-        other: Option<&capstan_inventory::kinds::Placed<T>>,
+        one: Option<&capstan_inventory::kinds::PlacedWord<T>>,
+        other: Option<&capstan_inventory::kinds::PlacedWord<T>>,
     ) -> bool {
         one.map(|one| &one.value) == other.map(|other| &other.value)
     }

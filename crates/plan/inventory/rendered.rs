@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capstan_inventory::components::{self, Component};
 use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::ReleaseParts;
-use capstan_inventory::templates::{self, Cluster, Placement, Rendered, RenderedObject};
+use capstan_inventory::templates::{self, Cluster, Placement, RenderedObject, RenderedTemplates};
 use capstan_inventory::values::ClusterValues;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::digest::sha256;
@@ -127,7 +127,7 @@ pub struct ReleaseWithValues {
     documents: Source,
     state: Option<SourceContent>,
     /// What the templates came to.
-    rendered: Rendered,
+    rendered: RenderedTemplates,
     /// Variables of the base that the values bind.
     bound: BTreeMap<String, String>,
     /// The version of Kubernetes that it brings to this cluster.
@@ -161,7 +161,7 @@ impl ReleaseTemplates {
         }
         let rendered = match &self.parts.templates {
             Some(templates) => templates.render(seen.cluster, seen.values)?,
-            None => Rendered::default(),
+            None => RenderedTemplates::default(),
         };
         let mut rendered = components::apply(rendered, seen.components)?;
         let mut objects = rendered.files.iter().flat_map(|file| &file.objects);
@@ -209,7 +209,7 @@ impl ReleaseTemplates {
 }
 
 /// Objects that the templates make and that stand in the release's base as well: nobody knows which of the two is meant.
-fn in_both(rendered: &Rendered, facts: &SourceFacts) -> Vec<Finding> {
+fn in_both(rendered: &RenderedTemplates, facts: &SourceFacts) -> Vec<Finding> {
     let mut of_base: BTreeMap<ObjectId, Place> = BTreeMap::new();
     for file in &facts.base {
         let Ok(read) = file.read_template() else { continue };

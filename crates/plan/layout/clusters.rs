@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::files::{Files, files_in};
+use super::files::{FolderFiles, files_in};
 use super::releases::has_release_shape;
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, says_providers, sniff};
 use super::{TargetFolder, services};
@@ -248,16 +248,16 @@ fn read(
     };
     let (own, customer) = (file(folder), file(&overlay));
     let base_files = if settings.clusters.base.is_here() {
-        Files::of(base.clone()).without_folder(overlay.clone()).without_files(&RECORDS)
+        FolderFiles::of(base.clone()).without_folder(overlay.clone()).without_files(&RECORDS)
     } else {
-        Files::of(base.clone())
+        FolderFiles::of(base.clone())
     };
     let services = if settings.clusters.base.is_here() {
         Vec::new()
     } else {
         services::find(tree, folder, &overlay, problems)
     };
-    let of_overlay = Files::of(overlay.clone()).without_files(&RECORDS);
+    let of_overlay = FolderFiles::of(overlay.clone()).without_files(&RECORDS);
     let of_overlay = services
         .iter()
         .fold(of_overlay, |files, service| files.without_folder(service.folder.inside(&overlay)));

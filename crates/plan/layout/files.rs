@@ -4,13 +4,13 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 
 /// Which files of a folder count.
-pub(super) struct Files {
+pub(super) struct FolderFiles {
     folder: RepoPath,
     without_folders: Vec<RepoPath>,
     without_files: &'static [&'static str],
 }
 
-impl Files {
+impl FolderFiles {
     /// All of them, at any depth.
     pub(super) const fn of(folder: RepoPath) -> Self {
         Self { folder, without_folders: Vec::new(), without_files: &[] }
@@ -35,7 +35,11 @@ impl Files {
 }
 
 /// The files that count; links and submodules among them are problems.
-pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<FileError>) -> Vec<TreeEntry> {
+pub(super) fn files_in(
+    tree: &dyn Tree,
+    files: &FolderFiles,
+    problems: &mut Vec<FileError>,
+) -> Vec<TreeEntry> {
     let (found, foreign): (Vec<&TreeEntry>, Vec<&TreeEntry>) = tree
         .entries_in(&files.folder)
         .iter()

@@ -2,7 +2,7 @@
 
 use super::Layout;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings};
-use capstan_inventory::kinds::Inventory;
+use capstan_inventory::kinds::InventoryFiles;
 use capstan_inventory::origin::LevelKind;
 use capstan_model::finding::FileError;
 use capstan_model::target::TargetKind;
@@ -33,7 +33,7 @@ pub(super) fn misnamed(tree: &dyn Tree, settings: &RepositorySettings, layout: &
 fn is_to_come(tree: &dyn Tree, settings: &RepositorySettings, management: &str, path: &RepoPath) -> bool {
     let Some(inventory) = &settings.inventory else { return false };
     let is_defined = || {
-        let inventory = Inventory::read_in(tree, inventory.path.path());
+        let inventory = InventoryFiles::read_in(tree, inventory.path.path());
         inventory.object(LevelKind::ManagementClusterDefinition, management).is_some()
     };
     tree.entries_in(path).is_empty() && is_defined()

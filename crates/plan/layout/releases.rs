@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::files::{Files, files_in, folder_or_root};
+use super::files::{FolderFiles, files_in, folder_or_root};
 use super::{ReleaseFolder, Shelf, services};
 use crate::settings::{FOLDER_FILE, Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
@@ -34,8 +34,8 @@ pub(super) fn find(
             continue;
         }
         let asked_for = match &settings.releases.paths {
-            Some(patterns) if Glob::any(patterns, folder.as_str()) => Search::Pattern,
-            None if !lies_in_base_or_overlay(&folder, settings) => Search::Shape,
+            Some(patterns) if Glob::any(patterns, folder.as_str()) => ReleaseSearch::Pattern,
+            None if !lies_in_base_or_overlay(&folder, settings) => ReleaseSearch::Shape,
             _ => continue,
         };
         match (ReleaseVersion::parse(folder.name()), asked_for) {
@@ -43,7 +43,7 @@ pub(super) fn find(
                 found.push(read(tree, &folder, version, problems));
                 taken.insert(folder);
             }
-            (None, Search::Pattern) => {
+            (None, ReleaseSearch::Pattern) => {
                 let message = format!(
                     "`releases.paths` matches this folder, but its name is not a version such as v21.0.0: \
                      rename it, or narrow the pattern{}",
@@ -51,7 +51,7 @@ pub(super) fn find(
                 );
                 problems.push(FileError::new(rules::INVALID_LAYOUT, Place::whole(folder), message));
             }
-            (None, Search::Shape) => {}
+            (None, ReleaseSearch::Shape) => {}
         }
     }
     found.sort_by(|a, b| {
@@ -62,7 +62,7 @@ pub(super) fn find(
     found
 }
 
-enum Search {
+enum ReleaseSearch {
     Pattern,
     Shape,
 }
@@ -110,7 +110,7 @@ fn read(
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
     let file = |name: &str| tree.entry(&below(name)).filter(|entry| entry.is_file()).cloned();
     let services = services::find(tree, folder, &below(OVERLAY), problems);
-    let overlay = services.iter().fold(Files::of(below(OVERLAY)), |files, service| {
+    let overlay = services.iter().fold(FolderFiles::of(below(OVERLAY)), |files, service| {
         files.without_folder(service.folder.inside(&below(OVERLAY)))
     });
     ReleaseFolder {
@@ -119,7 +119,7 @@ fn read(
         provider: Provider::new(folder.parent().unwrap_or_default().as_str()),
         version,
         shelf: if is_archived(folder) { Shelf::Archived } else { Shelf::Current },
-        base_files: files_in(tree, &Files::of(below(BASE)), problems),
+        base_files: files_in(tree, &FolderFiles::of(below(BASE)), problems),
         overlay_files: files_in(tree, &overlay, problems),
         manifest: file(MANIFEST),
         notes: NOTES.into_iter().find_map(file),

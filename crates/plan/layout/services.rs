@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::files::{Files, files_in};
+use super::files::{FolderFiles, files_in};
 use crate::settings::{SERVICES_FOLDER, ServiceFolder};
 use capstan_model::finding::FileError;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
@@ -41,7 +41,7 @@ pub(super) fn find(
             found.entry(service).or_insert_with_key(|service| service.inside(folder));
         }
     }
-    let mut of = |at: RepoPath| files_in(tree, &Files::of(at), problems);
+    let mut of = |at: RepoPath| files_in(tree, &FolderFiles::of(at), problems);
     found
         .into_iter()
         .map(|(folder, own)| {

@@ -38,7 +38,7 @@ pub(super) fn unreached(tree: &dyn Tree, layout: &Layout, files: &[&TreeEntry]) 
     if found.is_empty() {
         return found;
     }
-    let reached = Reached::read(tree, layout, files);
+    let reached = ReachedFolders::read(tree, layout, files);
     found.retain(|file| !reached.has(&file.path));
     found
 }
@@ -68,12 +68,12 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// What kustomizations and Flux bring somewhere.
 #[derive(Default)]
-struct Reached {
+struct ReachedFolders {
     files: BTreeSet<RepoPath>,
     folders: BTreeSet<RepoPath>,
 }
 
-impl Reached {
+impl ReachedFolders {
     /// Flux's objects are looked for where nobody else looks, kustomizations everywhere.
     fn read(tree: &dyn Tree, layout: &Layout, outside: &[&TreeEntry]) -> Self {
         let mut reached = Self::default();

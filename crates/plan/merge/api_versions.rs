@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_merge::Sides;
 use super::nodes::text;
-use crate::substitution::{Token, tokens};
+use crate::substitution::{TextToken, tokens};
 use capstan_kustomize::conversion::has_variables;
 use capstan_kustomize::schema::{self, Schema, Schemas, Unlisted};
 use capstan_model::object::{FieldPath, Step};
@@ -69,12 +69,12 @@ pub(crate) fn foreign(sides: &Sides, schemas: &Schemas, cluster: &Node, edits: &
         schemas.definitions(kind, after.unwrap_or_default()).map(|(schema, _)| schema).collect();
     let is_native = |node: &Node| version(node) == after;
     let releases = || sides.old.iter().chain([&sides.new]);
-    let (mut native, mut other) = (Shape::default(), Shape::default());
+    let (mut native, mut other) = (TypeShape::default(), TypeShape::default());
     for node in releases() {
         if is_native(node) { native.learn(node) } else { other.learn(node) }
     }
     let known_old = sides.old.is_some();
-    let mut search = Search { definitions, native, other, edits, known_old, found: Vec::new() };
+    let mut search = FitSearch { definitions, native, other, edits, known_old, found: Vec::new() };
     if is_native(cluster) {
         search.native.learn(cluster);
     } else {
@@ -90,10 +90,10 @@ pub(crate) fn foreign(sides: &Sides, schemas: &Schemas, cluster: &Node, edits: &
 
 /// The types that stand at each path without indexes.
 #[derive(Debug, Default)]
-struct Shape(BTreeMap<String, BTreeSet<Type>>);
+struct TypeShape(BTreeMap<String, BTreeSet<ValueType>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Type {
+enum ValueType {
     Mapping,
     Sequence,
     String,
@@ -103,21 +103,23 @@ enum Type {
     Any,
 }
 
-fn type_of(node: &Node) -> Option<Type> {
+fn type_of(node: &Node) -> Option<ValueType> {
     match &node.kind {
-        NodeKind::Mapping(_) => Some(Type::Mapping),
-        NodeKind::Sequence(_) => Some(Type::Sequence),
-        NodeKind::Scalar(scalar) if matches!(*tokens(&scalar.text), [Token::Variable(_)]) => Some(Type::Any),
+        NodeKind::Mapping(_) => Some(ValueType::Mapping),
+        NodeKind::Sequence(_) => Some(ValueType::Sequence),
+        NodeKind::Scalar(scalar) if matches!(*tokens(&scalar.text), [TextToken::Variable(_)]) => {
+            Some(ValueType::Any)
+        }
         NodeKind::Scalar(scalar) => match scalar.value() {
-            Value::String(_) => Some(Type::String),
-            Value::Number(_) => Some(Type::Number),
-            Value::Bool(_) => Some(Type::Boolean),
+            Value::String(_) => Some(ValueType::String),
+            Value::Number(_) => Some(ValueType::Number),
+            Value::Bool(_) => Some(ValueType::Boolean),
             _ => None,
         },
     }
 }
 
-impl Shape {
+impl TypeShape {
     fn learn(&mut self, node: &Node) {
         self.learn_below(String::new(), node);
     }
@@ -138,7 +140,7 @@ impl Shape {
         self.0.entry(path).or_default().insert(of);
     }
 
-    fn types(&self, path: &str) -> Option<&BTreeSet<Type>> {
+    fn types(&self, path: &str) -> Option<&BTreeSet<ValueType>> {
         self.0.get(path)
     }
 }
@@ -159,7 +161,7 @@ fn is_metadata(path: &FieldPath) -> bool {
 
 /// What a definition says of a place and a value there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum DefinitionWord {
     /// It may stand there.
     Known,
     /// The server drops or refuses it.
@@ -168,7 +170,7 @@ enum Told {
     Nothing,
 }
 
-fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> Told {
+fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> DefinitionWord {
     for step in path.steps() {
         let below = match step {
             Step::Key(key) => schema.field(key),
@@ -176,57 +178,57 @@ fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> Told {
         };
         schema = match (below, schema.unlisted) {
             (Some(below), _) => below,
-            (None, Unlisted::Pruned) if matches!(step, Step::Key(_)) => return Told::Refused,
-            (None, Unlisted::Kept) => return Told::Known,
-            (None, _) => return Told::Nothing,
+            (None, Unlisted::Pruned) if matches!(step, Step::Key(_)) => return DefinitionWord::Refused,
+            (None, Unlisted::Kept) => return DefinitionWord::Known,
+            (None, _) => return DefinitionWord::Nothing,
         };
     }
     let has_variables = node.as_scalar().is_some_and(|scalar| has_variables(&scalar.text));
     let fits = match (schema.kind, type_of(node)) {
-        (schema::Type::Any, _) => return Told::Nothing,
-        (_, None | Some(Type::Any)) => true,
-        (schema::Type::Object, Some(own)) => own == Type::Mapping,
-        (schema::Type::Array, Some(own)) => own == Type::Sequence,
-        (_, Some(Type::Mapping | Type::Sequence)) => false,
+        (schema::SchemaType::Any, _) => return DefinitionWord::Nothing,
+        (_, None | Some(ValueType::Any)) => true,
+        (schema::SchemaType::Object, Some(own)) => own == ValueType::Mapping,
+        (schema::SchemaType::Array, Some(own)) => own == ValueType::Sequence,
+        (_, Some(ValueType::Mapping | ValueType::Sequence)) => false,
         _ if has_variables => true,
-        (schema::Type::String, Some(own)) => own == Type::String,
-        (schema::Type::Integer | schema::Type::Number, Some(own)) => own == Type::Number,
-        (schema::Type::Boolean, Some(own)) => own == Type::Boolean,
-        (schema::Type::IntOrString, Some(own)) => matches!(own, Type::String | Type::Number),
+        (schema::SchemaType::String, Some(own)) => own == ValueType::String,
+        (schema::SchemaType::Integer | schema::SchemaType::Number, Some(own)) => own == ValueType::Number,
+        (schema::SchemaType::Boolean, Some(own)) => own == ValueType::Boolean,
+        (schema::SchemaType::IntOrString, Some(own)) => matches!(own, ValueType::String | ValueType::Number),
     };
-    if fits { Told::Known } else { Told::Refused }
+    if fits { DefinitionWord::Known } else { DefinitionWord::Refused }
 }
 
-struct Search<'s> {
+struct FitSearch<'s> {
     /// Definitions of the result's version.
     definitions: Vec<&'s Schema>,
     /// What the result's version looks like.
-    native: Shape,
+    native: TypeShape,
     /// What the releases look like in other versions.
-    other: Shape,
+    other: TypeShape,
     edits: &'s [Edit],
     known_old: bool,
     found: Vec<Foreign>,
 }
 
 /// How a value fits into the result's version.
-enum Fit {
+enum ValueFit {
     Fits,
     /// With all that is in it: a variable stands for it in the result's version.
     Whole,
     Foreign(Origin),
 }
 
-impl Search<'_> {
+impl FitSearch<'_> {
     /// Looks through what stays of the cluster's object.
     fn stays(&mut self, path: &FieldPath, node: &Node) {
         if is_metadata(path) || self.is_replaced(path) {
             return;
         }
         match self.fit(path, node) {
-            Fit::Fits => self.each_below(path, node, &mut |search, path, node| search.stays(path, node)),
-            Fit::Whole => {}
-            Fit::Foreign(origin) => self.report(path, node, origin),
+            ValueFit::Fits => self.each_below(path, node, &mut |search, path, node| search.stays(path, node)),
+            ValueFit::Whole => {}
+            ValueFit::Foreign(origin) => self.report(path, node, origin),
         }
     }
 
@@ -278,44 +280,46 @@ impl Search<'_> {
             return;
         }
         match self.fit(path, node) {
-            Fit::Fits => self.each_below(path, node, &mut |search, path, node| search.brings(path, node)),
-            Fit::Whole => {}
-            Fit::Foreign(_) => {
+            ValueFit::Fits => {
+                self.each_below(path, node, &mut |search, path, node| search.brings(path, node))
+            }
+            ValueFit::Whole => {}
+            ValueFit::Foreign(_) => {
                 let (path, value) = (path.clone(), node.value());
                 self.found.push(Foreign { path, at: None, value, origin: Origin::OtherVersion });
             }
         }
     }
 
-    fn fit(&self, path: &FieldPath, node: &Node) -> Fit {
-        let Some(own) = type_of(node) else { return Fit::Fits };
+    fn fit(&self, path: &FieldPath, node: &Node) -> ValueFit {
+        let Some(own) = type_of(node) else { return ValueFit::Fits };
         let mut definitions = self.definitions.iter().map(|schema| told(schema, path, node));
         if let Some(first) = definitions.next()
             && definitions.all(|other| other == first)
         {
             match first {
-                Told::Known => return Fit::Fits,
-                Told::Refused => return Fit::Foreign(Origin::OtherVersion),
-                Told::Nothing => {}
+                DefinitionWord::Known => return ValueFit::Fits,
+                DefinitionWord::Refused => return ValueFit::Foreign(Origin::OtherVersion),
+                DefinitionWord::Nothing => {}
             }
         }
         let at = erased(path);
         let elsewhere = || self.other.types(&at).is_some_and(|types| types.contains(&own));
         match self.native.types(&at) {
-            Some(types) if types.contains(&own) => Fit::Fits,
-            Some(types) if types.contains(&Type::Any) => Fit::Whole,
-            Some(_) if own == Type::Any => Fit::Whole,
+            Some(types) if types.contains(&own) => ValueFit::Fits,
+            Some(types) if types.contains(&ValueType::Any) => ValueFit::Whole,
+            Some(_) if own == ValueType::Any => ValueFit::Whole,
             // Some fields take numbers and strings: foreign is what a release changed the type of.
             Some(types) => {
-                let collection = |of: &Type| matches!(of, Type::Mapping | Type::Sequence);
+                let collection = |of: &ValueType| matches!(of, ValueType::Mapping | ValueType::Sequence);
                 let clashes = collection(&own) || types.iter().any(collection);
-                if clashes || elsewhere() { Fit::Foreign(Origin::OtherVersion) } else { Fit::Fits }
+                if clashes || elsewhere() { ValueFit::Foreign(Origin::OtherVersion) } else { ValueFit::Fits }
             }
             // Without the old release nobody knows which of the cluster's fields are its version's.
             None if elsewhere() || self.other.types(&at).is_some() || !self.known_old => {
-                Fit::Foreign(Origin::OtherVersion)
+                ValueFit::Foreign(Origin::OtherVersion)
             }
-            None => Fit::Foreign(Origin::ClusterAlone),
+            None => ValueFit::Foreign(Origin::ClusterAlone),
         }
     }
 

@@ -51,7 +51,7 @@ pub(crate) struct Base {
     /// The files that the kustomization reaches; `None` without one, where every file counts.
     named: Option<Vec<usize>>,
     /// What its kustomizations read from outside of the base's folder.
-    pub(crate) outside: Vec<Outside>,
+    pub(crate) outside: Vec<OutsideRead>,
     /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
     /// asked for them ([`Self::with_generated`]).
     pub(crate) keys: BTreeMap<usize, String>,
@@ -93,7 +93,7 @@ impl Base {
             is_kustomization(&file.path) && file.path.parent().as_ref() == Some(base_folder)
         });
         let reached = kustomization.map(|at| reached(&files, at, base_folder));
-        let Reached { kustomizations, named, outside } = reached.unwrap_or_default();
+        let KustomizedBase { kustomizations, named, outside } = reached.unwrap_or_default();
         let named = kustomization.map(|_| named);
         let mut objects = Vec::new();
         for (file, base) in files.iter().enumerate() {
@@ -254,7 +254,7 @@ impl Base {
 
 /// Something that a kustomization of the base reads from outside of the base's folder.
 #[derive(Debug)]
-pub(crate) struct Outside {
+pub(crate) struct OutsideRead {
     /// The kustomization: index into the files.
     pub(crate) file: usize,
     /// The byte at which it is named.
@@ -265,17 +265,17 @@ pub(crate) struct Outside {
 
 /// What a base's kustomization comes to.
 #[derive(Debug, Default)]
-struct Reached {
+struct KustomizedBase {
     /// The kustomizations, the base's own first.
     kustomizations: Vec<usize>,
     /// The files that they name.
     named: Vec<usize>,
-    outside: Vec<Outside>,
+    outside: Vec<OutsideRead>,
 }
 
 /// The kustomizations that one reaches through `resources` and `components`, and the files that they name.
-fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Reached {
-    let mut reached = Reached::default();
+fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> KustomizedBase {
+    let mut reached = KustomizedBase::default();
     let mut open = vec![(start, base_folder.clone())];
     while let Some((at, folder)) = open.pop() {
         if reached.kustomizations.contains(&at) {
@@ -299,7 +299,9 @@ fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Reached 
                 Some(path) if let Some(file) = file_at(&path) => reached.named.push(file),
                 Some(path) if let Some(file) = folder_at(&path) => open.push((file, path)),
                 Some(path) if path.is_in(base_folder) => {}
-                _ => reached.outside.push(Outside { file: at, at: item.span.start, text: text.to_owned() }),
+                _ => {
+                    reached.outside.push(OutsideRead { file: at, at: item.span.start, text: text.to_owned() })
+                }
             }
         }
     }

@@ -21,14 +21,14 @@ use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
 
 /// What keeps an object from being brought to the new release's version.
 #[derive(Debug)]
-pub(crate) struct Obstacle {
+pub(crate) struct ConversionObstacle {
     /// Index into the base's objects.
     pub(crate) object: usize,
-    pub(crate) why: Why,
+    pub(crate) why: NotConverted,
 }
 
 #[derive(Debug)]
-pub(crate) enum Why {
+pub(crate) enum NotConverted {
     /// One of its fields. The object was converted without it.
     Field(Box<Unconvertible>),
     /// Its text.
@@ -37,7 +37,7 @@ pub(crate) enum Why {
 
 /// What the new release has of one of the cluster's objects, where that is another version.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct NewerVersion {
     version: String,
     /// What the old release says of the object in the version that it has, with its variables' values; `None` where
     /// that release is unknown or says nothing of it.
@@ -47,7 +47,7 @@ pub(crate) struct Wanted {
 }
 
 /// The objects that the new release has in another version.
-pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
+pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, NewerVersion> {
     let own = |object: usize| text(input.base.node(object), "apiVersion");
     let objects = 0..input.base.kustomizations.start;
     let known: BTreeSet<(&str, &str)> =
@@ -79,7 +79,7 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
             let of_old = work.old.map(|old| pieces_of(old, object)).unwrap_or_default();
             let Views { old, new, .. } = work.views(object, &of_old, &pieces);
             let (old, release) = (old.map(Cow::into_owned), new.into_owned());
-            (object, Wanted { version: version.to_owned(), old, release })
+            (object, NewerVersion { version: version.to_owned(), old, release })
         })
     };
     objects.filter_map(version).collect()
@@ -87,7 +87,7 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
 
 /// How an object is to be brought to its version.
 #[derive(Debug)]
-struct Planned {
+struct PlannedConversion {
     object: usize,
     conversion: Conversion,
     /// The object as it stands in the file.
@@ -96,9 +96,9 @@ struct Planned {
     fields: Vec<Unconvertible>,
 }
 
-impl Planned {
+impl PlannedConversion {
     /// `None` where the object has no conversion.
-    fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
+    fn new(object: usize, was: &Node, wanted: &NewerVersion, schemas: &Schemas) -> Option<Self> {
         let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
         let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
         wanted.speaks_for_silence(was, &mut conversion, schemas);
@@ -119,7 +119,7 @@ impl Planned {
     }
 }
 
-impl Wanted {
+impl NewerVersion {
     /// Where neither the cluster nor the old release says anything, the older version's default is nobody's wish, and
     /// the release's value comes as it does to any field that nobody has.
     fn speaks_for_silence(&self, was: &Node, conversion: &mut Conversion, schemas: &Schemas) {
@@ -156,12 +156,16 @@ fn same_field<'n>(own: &Node, other: &'n Node, field: &FieldPath) -> Option<&'n 
 
 impl Base {
     /// Brings objects to these versions, in the texts of their files. What has no conversion stays as it is.
-    pub(crate) fn convert(&mut self, wanted: BTreeMap<usize, Wanted>, schemas: &Schemas) -> Vec<Obstacle> {
+    pub(crate) fn convert(
+        &mut self,
+        wanted: BTreeMap<usize, NewerVersion>,
+        schemas: &Schemas,
+    ) -> Vec<ConversionObstacle> {
         let mut obstacles = Vec::new();
-        let mut documents: BTreeMap<(usize, usize), Vec<Planned>> = BTreeMap::new();
+        let mut documents: BTreeMap<(usize, usize), Vec<PlannedConversion>> = BTreeMap::new();
         for (object, wanted) in wanted {
             let place = &self.objects[object];
-            let planned = Planned::new(object, self.node(object), &wanted, schemas);
+            let planned = PlannedConversion::new(object, self.node(object), &wanted, schemas);
             documents.entry((place.file, place.document)).or_default().extend(planned);
         }
         let mut texts: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
@@ -170,9 +174,11 @@ impl Base {
             if !done.is_empty() {
                 texts.entry(file).or_default().insert(document, text);
             }
-            for Planned { object, conversion, was, fields } in done {
+            for PlannedConversion { object, conversion, was, fields } in done {
                 obstacles.extend(
-                    fields.into_iter().map(|why| Obstacle { object, why: Why::Field(Box::new(why)) }),
+                    fields
+                        .into_iter()
+                        .map(|why| ConversionObstacle { object, why: NotConverted::Field(Box::new(why)) }),
                 );
                 self.converted.insert(object, Converted { conversion, was });
             }
@@ -188,21 +194,23 @@ impl Base {
         &self,
         file: usize,
         document: usize,
-        planned: Vec<Planned>,
-        obstacles: &mut Vec<Obstacle>,
-    ) -> (String, Vec<Planned>) {
+        planned: Vec<PlannedConversion>,
+        obstacles: &mut Vec<ConversionObstacle>,
+    ) -> (String, Vec<PlannedConversion>) {
         let yaml = &self.files[file].yaml;
         let mut now = match alone(&yaml.text()[yaml.documents()[document].span.clone()]) {
             Ok(own) => own,
             Err(refused) => {
-                let of =
-                    |planned: &Planned| Obstacle { object: planned.object, why: Why::Text(refused.clone()) };
+                let of = |planned: &PlannedConversion| ConversionObstacle {
+                    object: planned.object,
+                    why: NotConverted::Text(refused.clone()),
+                };
                 obstacles.extend(planned.iter().map(of));
                 return (String::new(), Vec::new());
             }
         };
         let mut replay = Replay::default();
-        let place = |planned: &Planned| &self.objects[planned.object].path;
+        let place = |planned: &PlannedConversion| &self.objects[planned.object].path;
         let all: Vec<_> = planned.iter().map(|planned| (place(planned), &planned.conversion)).collect();
         if let Ok(together) = replay.objects(&now, &all) {
             return (together.text().to_owned(), planned);
@@ -214,7 +222,8 @@ impl Base {
                     now = after;
                     done.push(planned);
                 }
-                Err(refused) => obstacles.push(Obstacle { object: planned.object, why: Why::Text(refused) }),
+                Err(refused) => obstacles
+                    .push(ConversionObstacle { object: planned.object, why: NotConverted::Text(refused) }),
             }
         }
         (now.text().to_owned(), done)
@@ -225,7 +234,7 @@ impl Base {
         &mut self,
         file: usize,
         documents: BTreeMap<usize, String>,
-        obstacles: &mut Vec<Obstacle>,
+        obstacles: &mut Vec<ConversionObstacle>,
     ) {
         let before = FileBefore::new(self.files[file].yaml.clone(), documents);
         if let Some(after) = before.after(&BTreeSet::new()) {
@@ -238,7 +247,7 @@ impl Base {
         for object in of_file {
             self.converted.remove(&object);
             let refused = EditRefused::of_whole("its documents cannot be joined again");
-            obstacles.push(Obstacle { object, why: Why::Text(refused) });
+            obstacles.push(ConversionObstacle { object, why: NotConverted::Text(refused) });
         }
     }
 }
@@ -290,8 +299,8 @@ mod tests {
                 "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: OpenStackCluster, metadata: {{name: c}}, spec: {{bastion: {{spec: {{{flavor}image: {{filter: {{name: i}}}}}}}}}}}}"
             );
             let version = "infrastructure.cluster.x-k8s.io/v1beta2".to_owned();
-            let wanted = Wanted { version, old: Some(was.clone()), release: read(&release) };
-            let planned = Planned::new(0, &was, &wanted, Schemas::built_in()).unwrap();
+            let wanted = NewerVersion { version, old: Some(was.clone()), release: read(&release) };
+            let planned = PlannedConversion::new(0, &was, &wanted, Schemas::built_in()).unwrap();
             planned.fields.iter().map(|why| why.field.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(needed(""), ["/spec/bastion/instance/flavor"]);

@@ -4,12 +4,12 @@
 //! ([`Recorder`]). The merge keeps a [`Record`], of which edits, conflicts, findings and explanations are made;
 //! inference of a release only counts ([`super::fit`]). Fields of which nothing is to be said leave no trace.
 
-use super::knowledge::Field;
+use super::knowledge::MergedField;
 use super::lists::{DecidedBy, Keys, ListKind, ListRule};
-use super::three_way::{Slot, Three};
+use super::three_way::{MergeSlot, Three};
 use super::values::{same_value, value_kind};
 use crate::substitution::Missing;
-use capstan_kustomize::schema::{Origin, ValueKind};
+use capstan_kustomize::schema::{SchemaOrigin, ValueKind};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Entry, Node, NodeKind, same_meaning};
@@ -17,7 +17,7 @@ use capstan_yaml::{Edit, Entry, Node, NodeKind, same_meaning};
 /// Listens to the merge of one object.
 pub(crate) trait Recorder {
     /// The release's value would replace the cluster's, or might.
-    fn decided(&mut self, decided: Decided<'_>);
+    fn decided(&mut self, decided: WalkDecision<'_>);
 
     /// Items of one list are decided as one: both sides changed them.
     fn decided_together(&mut self, together: Together<'_>);
@@ -28,22 +28,22 @@ pub(crate) trait Recorder {
     }
 
     /// A list on which the sides differ merges in this way.
-    fn list(&mut self, list: &Field<'_>, three: Three<'_>, rule: ListRule<'_>) {
+    fn list(&mut self, list: &MergedField<'_>, three: Three<'_>, rule: ListRule<'_>) {
         let _ = (list, three, rule);
     }
 
     /// A field that is no collection was compared.
-    fn compared(&mut self, field: &Field<'_>, three: Three<'_>) {
+    fn compared(&mut self, field: &MergedField<'_>, three: Three<'_>) {
         let _ = (field, three);
     }
 }
 
 /// A decision as the walk comes to it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Decided<'d> {
-    pub(crate) field: &'d Field<'d>,
+pub(crate) struct WalkDecision<'d> {
+    pub(crate) field: &'d MergedField<'d>,
     pub(crate) three: Three<'d>,
-    pub(crate) slot: Slot<'d>,
+    pub(crate) slot: MergeSlot<'d>,
     /// The cluster has the key, with nothing in it.
     pub(crate) had_null: bool,
     /// The release's value is that of a fragment: `null` in it is no value.
@@ -51,12 +51,12 @@ pub(crate) struct Decided<'d> {
     pub(crate) kind: DecisionKind,
     pub(crate) rule: MergeRule,
     /// Of a text that both sides changed: what its lines come to.
-    pub(crate) lines: Option<Lines<'d>>,
+    pub(crate) lines: Option<MergedLines<'d>>,
 }
 
 /// A text whose lines were merged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lines<'d> {
+pub(crate) struct MergedLines<'d> {
     /// With the cluster's lines where both sides changed them.
     pub(crate) kept: &'d Node,
     /// With the release's lines there.
@@ -66,9 +66,9 @@ pub(crate) struct Lines<'d> {
 /// Items of one list that are one decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Together<'d> {
-    pub(crate) list: &'d Field<'d>,
+    pub(crate) list: &'d MergedField<'d>,
     /// What would happen to each.
-    pub(crate) parts: &'d [Decided<'d>],
+    pub(crate) parts: &'d [WalkDecision<'d>],
     /// The items of O, C and N, whether or not they differ.
     pub(crate) items: [&'d [&'d Node]; 3],
     /// The byte of the cluster's list that a person looks at.
@@ -206,7 +206,7 @@ pub enum Decider {
     /// Capstan's own table.
     OwnTable,
     /// A definition, or the built-in table of well-known kinds.
-    Schema(Origin),
+    Schema(SchemaOrigin),
     /// Nobody, but every item has a `name` of its own.
     Name,
     /// Nobody.
@@ -252,7 +252,7 @@ impl Record {
 }
 
 impl Recorder for Record {
-    fn decided(&mut self, decided: Decided<'_>) {
+    fn decided(&mut self, decided: WalkDecision<'_>) {
         self.decisions.push(decided.into());
     }
 
@@ -277,7 +277,7 @@ impl Recorder for Record {
         });
     }
 
-    fn list(&mut self, list: &Field<'_>, three: Three<'_>, rule: ListRule<'_>) {
+    fn list(&mut self, list: &MergedField<'_>, three: Three<'_>, rule: ListRule<'_>) {
         self.lists.push(ListDecision {
             path: list.path(),
             at: three.c.map(|node| node.span.start),
@@ -286,7 +286,7 @@ impl Recorder for Record {
         });
     }
 
-    fn compared(&mut self, field: &Field<'_>, three: Three<'_>) {
+    fn compared(&mut self, field: &MergedField<'_>, three: Three<'_>) {
         let Some((kind, decided_by)) = value_kind(&field.known) else { return };
         let is_one_value = |one: Option<&Node>, other: Option<&Node>| {
             one.zip(other).is_some_and(|(one, other)| {
@@ -306,30 +306,32 @@ impl Recorder for Record {
     }
 }
 
-impl From<Decided<'_>> for Decision {
-    fn from(decided: Decided<'_>) -> Self {
-        let Decided { field, three, slot, had_null, partial, kind, rule, lines } = decided;
+impl From<WalkDecision<'_>> for Decision {
+    fn from(decided: WalkDecision<'_>) -> Self {
+        let WalkDecision { field, three, slot, had_null, partial, kind, rule, lines } = decided;
         let path = field.path();
         let release = three.n.map(|node| if partial { without_nulls(node) } else { node.clone() });
         let comes = lines.map(|lines| lines.taken.clone()).or_else(|| release.clone());
         let above = || path.parent().unwrap_or_default();
         let edit = match (slot, comes.clone(), path.steps().last()) {
-            (Slot::At(_), Some(node), _) => Some(Edit::Set { path: path.clone(), node }),
-            (Slot::At(_), None, _) if three.c.is_some() || had_null => {
+            (MergeSlot::At(_), Some(node), _) => Some(Edit::Set { path: path.clone(), node }),
+            (MergeSlot::At(_), None, _) if three.c.is_some() || had_null => {
                 Some(Edit::Remove { path: path.clone() })
             }
-            (Slot::Key { after }, Some(node), Some(Step::Key(key))) => Some(Edit::Insert {
+            (MergeSlot::Key { after }, Some(node), Some(Step::Key(key))) => Some(Edit::Insert {
                 parent: above(),
                 key: key.clone(),
                 node,
                 after: after.map(str::to_owned),
             }),
-            (Slot::Item { index }, Some(node), _) => Some(Edit::InsertItem { list: above(), index, node }),
+            (MergeSlot::Item { index }, Some(node), _) => {
+                Some(Edit::InsertItem { list: above(), index, node })
+            }
             _ => None,
         };
         let at = match slot {
-            Slot::At(at) => Some(at).filter(|_| three.c.is_some() || had_null),
-            Slot::Key { .. } | Slot::Item { .. } => None,
+            MergeSlot::At(at) => Some(at).filter(|_| three.c.is_some() || had_null),
+            MergeSlot::Key { .. } | MergeSlot::Item { .. } => None,
         };
         Self {
             path,
@@ -344,7 +346,7 @@ impl From<Decided<'_>> for Decision {
             stands: Stands::default(),
             missing: Vec::new(),
             edits: edit.into_iter().collect(),
-            text: lines.map(|Lines { kept, taken }| {
+            text: lines.map(|MergedLines { kept, taken }| {
                 Box::new(DisputedText { kept: kept.clone(), taken: taken.clone() })
             }),
         }

@@ -15,12 +15,12 @@ use capstan_yaml::{YamlError, YamlFile};
 pub struct SourceFile {
     /// Where it stands, from the repository's root.
     pub path: RepoPath,
-    content: Content,
+    content: ParsedContent,
 }
 
 /// Whoever parsed a file already passes it on, so that a plan does not parse it again.
 #[derive(Debug, Clone)]
-enum Content {
+enum ParsedContent {
     Text(Arc<str>),
     Parsed(YamlFile),
 }
@@ -28,19 +28,19 @@ enum Content {
 impl SourceFile {
     /// A file that nobody parsed yet.
     pub fn new(path: RepoPath, text: impl Into<Arc<str>>) -> Self {
-        Self { path, content: Content::Text(text.into()) }
+        Self { path, content: ParsedContent::Text(text.into()) }
     }
 
     /// A file that was parsed.
     pub const fn parsed(path: RepoPath, file: YamlFile) -> Self {
-        Self { path, content: Content::Parsed(file) }
+        Self { path, content: ParsedContent::Parsed(file) }
     }
 
     /// Its text.
     pub fn text(&self) -> &str {
         match &self.content {
-            Content::Text(text) => text,
-            Content::Parsed(file) => file.text(),
+            ParsedContent::Text(text) => text,
+            ParsedContent::Parsed(file) => file.text(),
         }
     }
 
@@ -62,8 +62,8 @@ impl SourceFile {
 
     fn read_as(&self, read: impl FnOnce(&str) -> Result<YamlFile, YamlError>) -> Result<YamlFile, FileError> {
         match &self.content {
-            Content::Parsed(file) => Ok(file.clone()),
-            Content::Text(text) => read(text).map_err(|error| {
+            ParsedContent::Parsed(file) => Ok(file.clone()),
+            ParsedContent::Text(text) => read(text).map_err(|error| {
                 let place = Place::at(self.path.clone(), error.position);
                 FileError::new(rules::INVALID_YAML, place, error.message)
             }),

@@ -48,14 +48,14 @@
 //! [U6]: crate::merge::values#u6
 //! [U8]: self#u8
 
-use super::decision::{Decided, DecisionKind, Lines, MergeRule, Recorder, Together};
-use super::knowledge::{Field, Knowledge};
+use super::decision::{DecisionKind, MergeRule, MergedLines, Recorder, Together, WalkDecision};
+use super::knowledge::{Knowledge, MergedField};
 use super::kustomization;
-use super::list_merge::{ListItem, Lists, Turn, arguments, holds_all, keyed, sequence, set};
+use super::list_merge::{ItemRun, ListItem, Lists, arguments, holds_all, keyed, sequence, set};
 use super::lists::{ListKind, kind_of};
 use super::nodes::{remove, set_text};
 use super::texts::MergedText;
-use super::three_way::{OldState, Slot, Three, entries_of, find, items_of};
+use super::three_way::{MergeSlot, OldState, Three, entries_of, find, items_of};
 use super::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
 use capstan_model::object::FieldPath;
@@ -74,9 +74,9 @@ pub(crate) struct FieldMerge<'m, R> {
 /// A field at which the walk stands.
 #[derive(Clone, Copy)]
 struct Here<'h> {
-    field: &'h Field<'h>,
+    field: &'h MergedField<'h>,
     three: Three<'h>,
-    slot: Slot<'h>,
+    slot: MergeSlot<'h>,
     /// `key: null` in the cluster is absent as a value, but there is a place to write to.
     had_null: bool,
 }
@@ -88,12 +88,12 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
 
     /// Merges the objects themselves.
     pub(crate) fn object(mut self, known: Knowledge<'_>, o: Option<&Node>, c: &Node, n: Option<&Node>) -> R {
-        self.field(&Field::root(known), Three { o, c: Some(c), n }, Slot::At(c.span.start));
+        self.field(&MergedField::root(known), Three { o, c: Some(c), n }, MergeSlot::At(c.span.start));
         self.record
     }
 
     /// Merges one field.
-    fn field(&mut self, field: &Field<'_>, three: Three<'_>, slot: Slot<'_>) {
+    fn field(&mut self, field: &MergedField<'_>, three: Three<'_>, slot: MergeSlot<'_>) {
         let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
         let removes = self.partial && three.n.is_some_and(Node::is_null);
         // A fragment that says nothing has no opinion; one that says null has.
@@ -218,14 +218,14 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         }
     }
 
-    fn mapping(&mut self, field: &Field<'_>, Three { o, c, n }: Three<'_>) {
+    fn mapping(&mut self, field: &MergedField<'_>, Three { o, c, n }: Three<'_>) {
         let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
         for entry in c {
             let three = Three { o: find(o, &entry.key), c: Some(&entry.value), n: find(n, &entry.key) };
             if self.owners.is_empty() && self.is_settled(three) {
                 continue;
             }
-            self.field(&field.key(&entry.key), three, Slot::At(entry.key_span.start));
+            self.field(&field.key(&entry.key), three, MergeSlot::At(entry.key_span.start));
         }
         for (at, entry) in n.iter().enumerate() {
             if find(c, &entry.key).is_some() {
@@ -233,7 +233,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
             }
             // New keys go where the release has them: after the nearest one before that both have.
             let after = n[..at].iter().rev().find(|before| find(c, &before.key).is_some());
-            let slot = Slot::Key { after: after.map(|entry| entry.key.as_str()) };
+            let slot = MergeSlot::Key { after: after.map(|entry| entry.key.as_str()) };
             let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
             self.field(&field.key(&entry.key), three, slot);
         }
@@ -276,21 +276,21 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         turns.into_iter().for_each(|turn| self.turn(field, turn));
     }
 
-    fn turn(&mut self, list: &Field<'_>, turn: Turn<'_>) {
+    fn turn(&mut self, list: &MergedField<'_>, turn: ItemRun<'_>) {
         match turn {
-            Turn::Merge(ListItem { item, three, slot }) => self.field(&list.item(item), three, slot),
-            Turn::Decide(ListItem { item, three, slot }, kind) => {
+            ItemRun::Merge(ListItem { item, three, slot }) => self.field(&list.item(item), three, slot),
+            ItemRun::Decide(ListItem { item, three, slot }, kind) => {
                 let here = Here { field: &list.item(item), three, slot, had_null: false };
                 self.decide(here, kind, MergeRule::Lists);
             }
-            Turn::Alike(items) => self.record.alike(items),
-            Turn::Conflict { parts, items, at, kind } => {
-                let fields: Vec<Field<'_>> = parts.iter().map(|part| list.item(part.item)).collect();
+            ItemRun::Alike(items) => self.record.alike(items),
+            ItemRun::Conflict { parts, items, at, kind } => {
+                let fields: Vec<MergedField<'_>> = parts.iter().map(|part| list.item(part.item)).collect();
                 let parts = fields.iter().zip(&parts).map(|(field, ListItem { three, slot, .. })| {
                     let here = Here { field, three: *three, slot: *slot, had_null: false };
                     self.decided(here, kind, MergeRule::Lists)
                 });
-                let parts: Vec<Decided<'_>> = parts.collect();
+                let parts: Vec<WalkDecision<'_>> = parts.collect();
                 let items = [&*items[0], &*items[1], &*items[2]];
                 self.record.decided_together(Together { list, parts: &parts, items, at, kind });
             }
@@ -326,14 +326,14 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
             node
         };
         let (kept, taken) = (with(&merged.kept), with(&merged.taken));
-        let lines = Some(Lines { kept: &kept, taken: &taken });
-        let decided = Decided { lines, ..self.decided(here, kind, MergeRule::Fields) };
+        let lines = Some(MergedLines { kept: &kept, taken: &taken });
+        let decided = WalkDecision { lines, ..self.decided(here, kind, MergeRule::Fields) };
         self.record.decided(decided);
     }
 
-    const fn decided<'h>(&self, here: Here<'h>, kind: DecisionKind, rule: MergeRule) -> Decided<'h> {
+    const fn decided<'h>(&self, here: Here<'h>, kind: DecisionKind, rule: MergeRule) -> WalkDecision<'h> {
         let Here { field, three, slot, had_null } = here;
-        Decided { field, three, slot, had_null, partial: self.partial, kind, rule, lines: None }
+        WalkDecision { field, three, slot, had_null, partial: self.partial, kind, rule, lines: None }
     }
 
     fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
@@ -342,7 +342,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
     }
 
     /// Whether an owner rule speaks of a field below this one.
-    fn owns_below(&self, field: &Field<'_>) -> bool {
+    fn owns_below(&self, field: &MergedField<'_>) -> bool {
         !self.owners.is_empty() && self.has_owner_below(&field.path())
     }
 
@@ -367,7 +367,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         (rest != *node).then_some(rest)
     }
 
-    fn release_changes(&self, field: &Field<'_>, three: Three<'_>) -> bool {
+    fn release_changes(&self, field: &MergedField<'_>, three: Three<'_>) -> bool {
         match self.old {
             OldState::Known => !same(field, three.o, three.n) && !same(field, three.c, three.n),
             OldState::Unknown => three.n.is_some() && !same(field, three.c, three.n),
@@ -376,12 +376,12 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
 }
 
 /// Whether two values are the same to Kubernetes; `null` in a mapping is absent.
-fn same(field: &Field<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
+fn same(field: &MergedField<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
     same_value(&field.known, one, other)
 }
 
 /// Whether all that the cluster has is what the old release has there.
-fn nothing_stays(field: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool {
+fn nothing_stays(field: &MergedField<'_>, old: Option<&Node>, cluster: &Node) -> bool {
     match (cluster.as_mapping(), old.and_then(Node::as_mapping)) {
         (Some(own), Some(old)) => own
             .iter()

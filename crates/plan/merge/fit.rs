@@ -6,7 +6,7 @@
 //! [U5]: crate::merge::fields#u5
 
 use super::cluster_objects::Base;
-use super::decision::{Decided, MergeRule, Recorder, Together};
+use super::decision::{MergeRule, Recorder, Together, WalkDecision};
 use super::fields::FieldMerge;
 use super::form::form_of;
 use super::knowledge::known_object;
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 /// How many of a release's fields a base has. A field is a scalar, an item of a set, or a list that is one
 /// value; identity (kind, name, namespace) counts for nothing, since matching made it equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Fit {
+pub struct ReleaseFit {
     /// The base has them.
     pub equal: usize,
     /// The base has another value.
@@ -36,7 +36,7 @@ pub struct Fit {
     pub missing: usize,
 }
 
-impl Fit {
+impl ReleaseFit {
     /// All fields of the release.
     pub const fn fields(self) -> usize {
         self.equal + self.differing + self.missing
@@ -73,9 +73,9 @@ pub(crate) fn rank<'a>(
     variables: &BTreeMap<String, String>,
     flux: &PostBuild,
     schemas: &Schemas,
-) -> Vec<(Fit, &'a Source)> {
+) -> Vec<(ReleaseFit, &'a Source)> {
     let fitted = |source: &&'a Source| (fit(source, base, variables, flux, schemas), *source);
-    let mut ranked: Vec<(Fit, &Source)> = candidates.iter().map(fitted).collect();
+    let mut ranked: Vec<(ReleaseFit, &Source)> = candidates.iter().map(fitted).collect();
     ranked.sort_by_key(|(fit, _)| std::cmp::Reverse(fit.rank()));
     ranked
 }
@@ -89,10 +89,10 @@ fn fit(
     variables: &BTreeMap<String, String>,
     flux: &PostBuild,
     schemas: &Schemas,
-) -> Fit {
+) -> ReleaseFit {
     let mut bindings = Bindings::new(variables, flux);
     let matched = match_and_learn(source, form_of(base, None, source), base, schemas, &mut bindings);
-    let mut sum = Fit::default();
+    let mut sum = ReleaseFit::default();
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         let node = |object: Option<usize>| without_identity(&matched, piece, base, &bindings, object);
         match target {
@@ -100,7 +100,7 @@ fn fit(
                 for object in objects {
                     let cluster = base.node(*object);
                     let kind = &base.objects[*object].id.kind;
-                    let merge = FieldMerge::<Fit>::new(kind, &[], OldState::Unknown, false);
+                    let merge = FieldMerge::<ReleaseFit>::new(kind, &[], OldState::Unknown, false);
                     let known = known_object(schemas, &[Some(cluster)]);
                     sum.add(merge.object(known, None, cluster, Some(&node(Some(*object)))));
                 }
@@ -111,8 +111,8 @@ fn fit(
     sum
 }
 
-impl Recorder for Fit {
-    fn decided(&mut self, decided: Decided<'_>) {
+impl Recorder for ReleaseFit {
+    fn decided(&mut self, decided: WalkDecision<'_>) {
         match (decided.three.c, decided.three.n) {
             (_, None) => {}
             // Items of sets and arguments are there or not.

@@ -36,20 +36,20 @@ pub(super) fn merge<'a>(
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for below in names {
         let (o, n) = (before.get(below), after.get(below));
-        let c = Own::of(base, contents, below);
+        let c = OwnFile::of(base, contents, below);
         let unchanged = o.zip(n).is_some_and(|(o, n)| o.is_same(n));
         let taken = n.is_some_and(|n| c.is_that(n));
         if unchanged || taken {
             continue;
         }
-        if [o, n].into_iter().flatten().any(|input| input.text.is_none()) || matches!(c, Own::NoText(_)) {
+        if [o, n].into_iter().flatten().any(|input| input.text.is_none()) || matches!(c, OwnFile::NoText(_)) {
             unwritable.extend(n.map(|input| input.path.clone()));
             continue;
         }
         let texts = |source: Option<&Input>, matched: Option<&Matched<'a>>| {
             let text = source.and_then(|input| input.text.as_deref());
             let scope = matched.map(|matched| matched.scope(bindings, Substitution::FULL));
-            Texts {
+            ReleaseText {
                 substituted: text.zip(scope).map(|(text, scope)| scope.text(text)),
                 written: text.map(str::to_owned),
             }
@@ -63,13 +63,13 @@ pub(super) fn merge<'a>(
 }
 
 /// A release's text, as it is written and with the cluster's values.
-struct Texts {
+struct ReleaseText {
     written: Option<String>,
     substituted: Option<String>,
 }
 
 /// What becomes of one file; `None` where there is nothing to do.
-fn three_ways(below: &str, old: &Texts, own: Option<&str>, new: Texts) -> Option<MergedInput> {
+fn three_ways(below: &str, old: &ReleaseText, own: Option<&str>, new: ReleaseText) -> Option<MergedInput> {
     let is = |text: &Option<String>| same(text.as_deref(), own);
     if is(&new.written) || is(&new.substituted) {
         return None;
@@ -103,13 +103,13 @@ impl Input {
 }
 
 /// The cluster's file of that name.
-enum Own<'b> {
+enum OwnFile<'b> {
     Absent,
     NoText(&'b BlobId),
     Text(&'b str),
 }
 
-impl<'b> Own<'b> {
+impl<'b> OwnFile<'b> {
     fn of(base: &'b Base, contents: &'b [OtherFile], below: &str) -> Self {
         if let Some(file) = base.files.iter().position(|file| file.below == below) {
             return Self::Text(base.text_before(file).text());

@@ -51,15 +51,15 @@ pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) ->
 /// A field of an object, as a walk comes to it: the way there on each side, and what is known of it. No path is
 /// made before somebody asks for one: of most fields there is nothing to say.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Field<'a> {
+pub(crate) struct MergedField<'a> {
     /// `None` of an object as a whole.
-    above: Option<(&'a Field<'a>, Way<'a>)>,
+    above: Option<(&'a MergedField<'a>, FieldWay<'a>)>,
     pub(crate) known: Knowledge<'a>,
 }
 
 /// The last step of the way to a field.
 #[derive(Debug, Clone, Copy)]
-enum Way<'a> {
+enum FieldWay<'a> {
     Key(&'a str),
     Item(Item),
 }
@@ -73,35 +73,35 @@ pub(crate) struct Item {
     pub(crate) new: Option<usize>,
 }
 
-impl<'a> Field<'a> {
+impl<'a> MergedField<'a> {
     /// An object as a whole.
     pub(crate) const fn root(known: Knowledge<'a>) -> Self {
         Self { above: None, known }
     }
 
     /// The field of that name below this one.
-    pub(crate) fn key<'b>(&'b self, key: &'b str) -> Field<'b>
+    pub(crate) fn key<'b>(&'b self, key: &'b str) -> MergedField<'b>
     where
         'a: 'b,
     {
-        Field { above: Some((self, Way::Key(key))), known: self.known.field(key) }
+        MergedField { above: Some((self, FieldWay::Key(key))), known: self.known.field(key) }
     }
 
     /// An item of this list.
-    pub(crate) fn item<'b>(&'b self, item: Item) -> Field<'b>
+    pub(crate) fn item<'b>(&'b self, item: Item) -> MergedField<'b>
     where
         'a: 'b,
     {
-        Field { above: Some((self, Way::Item(item))), known: self.known.item() }
+        MergedField { above: Some((self, FieldWay::Item(item))), known: self.known.item() }
     }
 
     /// An item of the cluster's list.
-    pub(crate) fn index(&self, own: usize) -> Field<'_> {
+    pub(crate) fn index(&self, own: usize) -> MergedField<'_> {
         self.item(Item { own: Some(own), ..Item::default() })
     }
 
     /// An item that the upgrade adds to this list.
-    pub(crate) fn new_item(&self) -> Field<'_> {
+    pub(crate) fn new_item(&self) -> MergedField<'_> {
         self.item(Item::default())
     }
 
@@ -126,9 +126,9 @@ impl<'a> Field<'a> {
     }
 
     fn path_by(&self, index: impl Fn(&Item) -> Option<Step>) -> FieldPath {
-        let step = |way: &Way<'_>| match way {
-            Way::Key(key) => Some(Step::Key((*key).to_owned())),
-            Way::Item(item) => index(item),
+        let step = |way: &FieldWay<'_>| match way {
+            FieldWay::Key(key) => Some(Step::Key((*key).to_owned())),
+            FieldWay::Item(item) => index(item),
         };
         let fields = std::iter::successors(Some(self), |field| field.above.as_ref().map(|(above, _)| *above));
         let mut steps: Vec<Option<Step>> =

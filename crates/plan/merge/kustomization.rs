@@ -4,7 +4,7 @@
 //!
 //! [U4]: crate::merge::objects#u4
 
-use super::knowledge::Field;
+use super::knowledge::MergedField;
 use super::lists::{DecidedBy, ListKind, ListRule};
 use super::nodes::text;
 use capstan_model::object::ObjectId;
@@ -45,7 +45,7 @@ pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
 }
 
 /// How a list of a kustomization merges, where its own table says.
-pub(crate) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
+pub(crate) fn rule(list: &MergedField<'_>) -> Option<ListRule<'static>> {
     let listed = list.is_of_object() && SETS.contains(&list.known.key);
     let rule = ListRule { kind: ListKind::Set, decided_by: DecidedBy::OwnTable, broken_key: None };
     listed.then_some(rule)

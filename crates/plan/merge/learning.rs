@@ -8,7 +8,7 @@ use super::cluster_objects::Base;
 use super::converted::in_version_of;
 use super::lists::pair_items;
 use super::nodes::text;
-use crate::substitution::{Bindings, Budget, Found, Scope, Substitution, is_collection, may_hold_tokens};
+use crate::substitution::{Bindings, Found, Scope, Substitution, TextBudget, is_collection, may_hold_tokens};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::Step;
 use capstan_yaml::{Node, NodeKind, flow_text};
@@ -22,7 +22,7 @@ pub(super) struct Lesson<'a> {
     /// Which of the base's objects.
     pub(super) object: usize,
     /// Of all lessons together.
-    pub(super) budget: &'a Budget,
+    pub(super) budget: &'a TextBudget,
 }
 
 impl Lesson<'_> {

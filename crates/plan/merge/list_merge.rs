@@ -10,7 +10,7 @@ use super::decision::DecisionKind;
 use super::knowledge::{Item, Knowledge};
 use super::lists::{Keys, ListKind, kind_of};
 use super::sequence::{Hunk, HunkKind, merge_sequences};
-use super::three_way::{OldState, Slot, Three};
+use super::three_way::{MergeSlot, OldState, Three};
 use super::values::same_value;
 use capstan_yaml::Node;
 
@@ -27,12 +27,12 @@ pub(super) struct Lists<'n> {
 pub(super) struct ListItem<'n> {
     pub(super) item: Item,
     pub(super) three: Three<'n>,
-    pub(super) slot: Slot<'n>,
+    pub(super) slot: MergeSlot<'n>,
 }
 
 /// What becomes of items.
 #[derive(Debug)]
-pub(super) enum Turn<'n> {
+pub(super) enum ItemRun<'n> {
     /// This one is merged field by field.
     Merge(ListItem<'n>),
     /// This one is one thing.
@@ -67,7 +67,7 @@ pub(super) fn keyed<'n>(
     known: &Knowledge<'_>,
     state: OldState,
     Lists { old, own, new }: Lists<'n>,
-) -> Vec<Turn<'n>> {
+) -> Vec<ItemRun<'n>> {
     let find = |items: &'n [Node], item: &'n Node| -> Option<usize> {
         let key = keys.of(item);
         items.iter().position(|other| keys.of(other) == key)
@@ -81,14 +81,14 @@ pub(super) fn keyed<'n>(
             n: in_new.and_then(|at| new.get(at)),
         };
         let place = Item { old: in_old, own: Some(at), new: in_new };
-        let item = ListItem { item: place, three, slot: Slot::At(item.span.start) };
+        let item = ListItem { item: place, three, slot: MergeSlot::At(item.span.start) };
         turns.push(if state == OldState::Known && three.o.is_some() && three.n.is_none() {
             // An item is one thing like an object (U4): dropped and untouched it goes, dropped and
             // edited it stays whole.
             let untouched = same_value(&known.item(), three.o, three.c);
-            Turn::Decide(item, if untouched { DecisionKind::Take } else { DecisionKind::Conflict })
+            ItemRun::Decide(item, if untouched { DecisionKind::Take } else { DecisionKind::Conflict })
         } else {
-            Turn::Merge(item)
+            ItemRun::Merge(item)
         });
     }
     for (at, item) in new.iter().enumerate() {
@@ -99,7 +99,7 @@ pub(super) fn keyed<'n>(
         let in_old = find(old, item);
         let three = Three { o: in_old.and_then(|at| old.get(at)), c: None, n: Some(item) };
         let item = Item { old: in_old, own: None, new: Some(at) };
-        turns.push(Turn::Merge(ListItem { item, three, slot: Slot::Item { index } }));
+        turns.push(ItemRun::Merge(ListItem { item, three, slot: MergeSlot::Item { index } }));
     }
     turns
 }
@@ -109,7 +109,7 @@ pub(super) fn set<'n>(
     known: &Knowledge<'_>,
     state: OldState,
     Lists { old, own, new }: Lists<'n>,
-) -> Vec<Turn<'n>> {
+) -> Vec<ItemRun<'n>> {
     let known = known.item();
     let find = |items: &[Node], item: &Node| {
         items.iter().position(|other| same_value(&known, Some(other), Some(item)))
@@ -119,8 +119,8 @@ pub(super) fn set<'n>(
         if let (Some(in_old), None) = (find(old, item), find(new, item)) {
             let three = Three { o: Some(item), c: Some(item), n: None };
             let place = Item { old: Some(in_old), own: Some(at), new: None };
-            let item = ListItem { item: place, three, slot: Slot::At(item.span.start) };
-            turns.push(Turn::Decide(item, DecisionKind::Take));
+            let item = ListItem { item: place, three, slot: MergeSlot::At(item.span.start) };
+            turns.push(ItemRun::Decide(item, DecisionKind::Take));
         }
     }
     for (at, item) in new.iter().enumerate() {
@@ -128,7 +128,7 @@ pub(super) fn set<'n>(
         let doubled = find(new, item) != Some(at);
         let dropped_by_cluster = state == OldState::Known && find(old, item).is_some();
         if is_there {
-            turns.push(Turn::Alike(1));
+            turns.push(ItemRun::Alike(1));
         }
         if doubled || dropped_by_cluster || is_there {
             continue;
@@ -139,14 +139,14 @@ pub(super) fn set<'n>(
         let index = place_of_new(new, at, end, |item| find(own, item));
         let three = Three { o: None, c: None, n: Some(item) };
         let place = Item { old: None, own: None, new: Some(at) };
-        let item = ListItem { item: place, three, slot: Slot::Item { index } };
-        turns.push(Turn::Decide(item, DecisionKind::Take));
+        let item = ListItem { item: place, three, slot: MergeSlot::Item { index } };
+        turns.push(ItemRun::Decide(item, DecisionKind::Take));
     }
     turns
 }
 
 /// Arguments: one unit per name, which may stand several times.
-pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists<'n>) -> Vec<Turn<'n>> {
+pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists<'n>) -> Vec<ItemRun<'n>> {
     let Lists { old, own, new } = lists;
     let mut names: Vec<&str> = Vec::new();
     for item in own.iter().chain(new) {
@@ -167,7 +167,7 @@ pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists
         let (o, c, n) = (unit(old), unit(own), unit(new));
         let kind = match state {
             _ if same(&c, &n) => {
-                turns.push(Turn::Alike(n.len()));
+                turns.push(ItemRun::Alike(n.len()));
                 continue;
             }
             OldState::Unknown if n.is_empty() => continue,
@@ -188,7 +188,7 @@ pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists
 }
 
 /// Ordered items, where the old release is known.
-pub(super) fn sequence<'n>(known: &Knowledge<'_>, lists: Lists<'n>) -> Vec<Turn<'n>> {
+pub(super) fn sequence<'n>(known: &Knowledge<'_>, lists: Lists<'n>) -> Vec<ItemRun<'n>> {
     let Lists { old, own, new } = lists;
     let numbered = |items: &'n [Node], range: std::ops::Range<usize>| -> Vec<(usize, &'n Node)> {
         range.filter_map(|at| Some((at, items.get(at)?))).collect()
@@ -214,7 +214,7 @@ fn replace<'n>(
     [o, c, n]: [Vec<(usize, &'n Node)>; 3],
     index: usize,
     kind: DecisionKind,
-    turns: &mut Vec<Turn<'n>>,
+    turns: &mut Vec<ItemRun<'n>>,
 ) {
     let mut parts = Vec::new();
     let node = |side: &[(usize, &'n Node)], at: usize| side.get(at).map(|(_, node)| *node);
@@ -222,24 +222,24 @@ fn replace<'n>(
     for at in 0..c.len().max(n.len()) {
         let three = Three { o: node(&o, at), c: node(&c, at), n: node(&n, at) };
         if three.c.is_some() && same_value(known, three.c, three.n) {
-            turns.push(Turn::Alike(1));
+            turns.push(ItemRun::Alike(1));
             continue;
         }
         let slot = match three.c {
-            Some(node) => Slot::At(node.span.start),
+            Some(node) => MergeSlot::At(node.span.start),
             // After the unit's last item where there is one.
-            None => Slot::Item { index: c.last().map_or(index, |(at, _)| at + 1) },
+            None => MergeSlot::Item { index: c.last().map_or(index, |(at, _)| at + 1) },
         };
         let item = Item { old: place(&o, at), own: place(&c, at), new: place(&n, at) };
         parts.push(ListItem { item, three, slot });
     }
     if kind == DecisionKind::Take {
-        turns.extend(parts.into_iter().map(|part| Turn::Decide(part, kind)));
+        turns.extend(parts.into_iter().map(|part| ItemRun::Decide(part, kind)));
         return;
     }
     let at = c.first().map_or_else(|| own.first(), |(_, node)| Some(node)).map(|node| node.span.start);
     let items = [o, c, n].map(|side| side.into_iter().map(|(_, node)| node).collect());
-    turns.push(Turn::Conflict { parts, items, at, kind });
+    turns.push(ItemRun::Conflict { parts, items, at, kind });
 }
 
 fn argument_name(item: &Node) -> Option<&str> {

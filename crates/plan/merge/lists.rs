@@ -32,7 +32,7 @@
 use std::borrow::Cow;
 
 use super::knowledge::Knowledge;
-use capstan_kustomize::schema::{ListType, MapKey, Origin};
+use capstan_kustomize::schema::{ListType, MapKey, SchemaOrigin};
 use capstan_yaml::{Node, YamlFile, same_meaning};
 
 /// How the items of a list correspond.
@@ -75,7 +75,7 @@ pub(crate) enum DecidedBy<'a> {
     /// The own table.
     OwnTable,
     /// A schema.
-    Schema(&'a Origin),
+    Schema(&'a SchemaOrigin),
     /// Nobody, but every item has a `name` of its own.
     Name,
     /// Nobody: it is one value.

@@ -37,7 +37,7 @@ use super::matched::{Matched, Target};
 use super::piece::{Form, Piece, Shape};
 use super::source::Source;
 use super::twins::part_by_namespace;
-use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, budget, tokens};
+use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, TextToken, budget, tokens};
 use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
@@ -179,13 +179,13 @@ fn fits_pattern(pattern: &str, text: &str) -> bool {
     fits_tokens(&tokens(pattern), text)
 }
 
-fn fits_tokens(parts: &[Token<'_>], text: &str) -> bool {
+fn fits_tokens(parts: &[TextToken<'_>], text: &str) -> bool {
     match parts {
         [] => text.is_empty(),
-        [Token::Text(literal) | Token::Escaped(literal), rest @ ..] => {
+        [TextToken::Text(literal) | TextToken::Escaped(literal), rest @ ..] => {
             text.strip_prefix(literal).is_some_and(|after| fits_tokens(rest, after))
         }
-        [Token::Variable(_) | Token::Malformed(_), rest @ ..] => {
+        [TextToken::Variable(_) | TextToken::Malformed(_), rest @ ..] => {
             text.char_indices().map(|(at, c)| at + c.len_utf8()).any(|end| fits_tokens(rest, &text[end..]))
         }
     }

@@ -85,5 +85,5 @@ pub(crate) mod values;
 pub(crate) mod views;
 
 pub use facts::{AppliedBy, ClusterFacts, OtherFile, SourceFile};
-pub use fit::Fit;
+pub use fit::ReleaseFit;
 pub use source::{Source, SourceFacts};

@@ -47,7 +47,7 @@ pub(crate) struct StepGroup {
     /// It brings something of the group that overwrites nothing of the cluster's own.
     pub(crate) comes: bool,
     /// Objects whose cluster version is ahead of the release's.
-    pub(crate) ahead: Vec<Ahead>,
+    pub(crate) ahead: Vec<NewerObject>,
     /// Kubernetes versions that either release names.
     versions: Vec<String>,
     /// Those that the new release names.
@@ -56,7 +56,7 @@ pub(crate) struct StepGroup {
 
 /// An object whose version is ahead of the release's.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct NewerObject {
     /// Index into the base's objects.
     pub(crate) object: usize,
     pub(crate) path: FieldPath,
@@ -95,7 +95,13 @@ impl StepGroup {
                 // Components go back a patch level where somebody wants that: rules say what it means.
                 Some(Ordering::Less) if is_component && a.minor() == b.minor() => {}
                 Some(Ordering::Less) => {
-                    ahead.push(Ahead { object: merged.object, path, at: own.span.start, cluster, release });
+                    ahead.push(NewerObject {
+                        object: merged.object,
+                        path,
+                        at: own.span.start,
+                        cluster,
+                        release,
+                    });
                 }
                 _ => {}
             }

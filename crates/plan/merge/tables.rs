@@ -19,7 +19,7 @@ use super::three_way::OldState;
 use capstan_yaml::{Value, YamlFile};
 
 /// What stands in the place: texts for `1`, `2` and `T`.
-struct Values {
+struct PlaceholderTexts {
     what: &'static str,
     /// The key of the field.
     key: &'static str,
@@ -100,20 +100,26 @@ const ITEM: &str = "
     ..BB. c.BB. cB.B. cBB.. NNNN.  C T
 ";
 
-const SCALAR: Values = Values { what: "scalar", key: "f", values: ["1", "2", "{m: 1}"] };
-const MAPPING: Values = Values { what: "mapping", key: "f", values: ["{x: 1}", "{x: 2}", "7"] };
-const LIST_BY_KEY: Values =
-    Values { what: "list by key", key: "files", values: ["[{path: k, v: 1}]", "[{path: k, v: 2}]", "7"] };
-const ARGUMENTS: Values = Values {
+const SCALAR: PlaceholderTexts = PlaceholderTexts { what: "scalar", key: "f", values: ["1", "2", "{m: 1}"] };
+const MAPPING: PlaceholderTexts =
+    PlaceholderTexts { what: "mapping", key: "f", values: ["{x: 1}", "{x: 2}", "7"] };
+const LIST_BY_KEY: PlaceholderTexts = PlaceholderTexts {
+    what: "list by key",
+    key: "files",
+    values: ["[{path: k, v: 1}]", "[{path: k, v: 2}]", "7"],
+};
+const ARGUMENTS: PlaceholderTexts = PlaceholderTexts {
     what: "arguments",
     key: "extraArgs",
     values: ["[{name: k, value: p}]", "[{name: k, value: q}]", "{k: p}"],
 };
-const COMMANDS: Values =
-    Values { what: "ordered scalars", key: "preKubeadmCommands", values: ["[p]", "[q]", "7"] };
-const PLAIN: Values = Values { what: "plain list", key: "f", values: ["[{a: 1}]", "[{a: 2}]", "7"] };
-const NAMES: Values = Values { what: "set", key: "certSANs", values: ["[p]", "[q]", "7"] };
-const ITEMS: Values = Values {
+const COMMANDS: PlaceholderTexts =
+    PlaceholderTexts { what: "ordered scalars", key: "preKubeadmCommands", values: ["[p]", "[q]", "7"] };
+const PLAIN: PlaceholderTexts =
+    PlaceholderTexts { what: "plain list", key: "f", values: ["[{a: 1}]", "[{a: 2}]", "7"] };
+const NAMES: PlaceholderTexts =
+    PlaceholderTexts { what: "set", key: "certSANs", values: ["[p]", "[q]", "7"] };
+const ITEMS: PlaceholderTexts = PlaceholderTexts {
     what: "item",
     key: "files",
     values: [
@@ -153,7 +159,7 @@ fn with_an_unknown_old_release() {
 }
 
 /// Walks a table. `null` is what stands for `~`; where that is an item, absent is the list without it.
-fn check(values: &Values, table: &str, said: Said, null: &str) {
+fn check(values: &PlaceholderTexts, table: &str, said: Said, null: &str) {
     let texts = texts(values, null);
     for (at_c, line) in lines(table).iter().enumerate() {
         for (at_o, letters) in line.iter().enumerate() {
@@ -167,7 +173,7 @@ fn check(values: &Values, table: &str, said: Said, null: &str) {
     }
 }
 
-fn check_unknown(values: &Values, table: &str) {
+fn check_unknown(values: &PlaceholderTexts, table: &str) {
     let texts = texts(values, "null");
     for (at_c, line) in lines(table).iter().enumerate() {
         for (at_n, letter) in line[0].chars().enumerate() {
@@ -180,7 +186,7 @@ fn check_unknown(values: &Values, table: &str) {
 }
 
 /// The documents for `-`, `~`, `1`, `2`, `T`.
-fn texts(values: &Values, null: &str) -> Vec<String> {
+fn texts(values: &PlaceholderTexts, null: &str) -> Vec<String> {
     let absent = if null == "null" { String::new() } else { format!("{}: [{{path: z}}]\n", values.key) };
     let with = |value: &str| format!("a: 0\n{}: {value}\n", values.key);
     let [one, two, other] = values.values;

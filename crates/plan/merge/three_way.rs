@@ -40,7 +40,7 @@ impl Three<'_> {
 
 /// Where a value would be written that the cluster lacks, and where one is that it has.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Slot<'n> {
+pub(crate) enum MergeSlot<'n> {
     /// The cluster has it, beginning at this byte (of its key or item).
     At(usize),
     /// It would be a new key of the mapping above it, behind that one.

@@ -216,9 +216,9 @@ impl fmt::Display for NotOffered {
 }
 
 /// A reason, told of a target of some kind.
-struct Told<'r>(&'r NotOffered, TargetKind);
+struct ReasonInWords<'r>(&'r NotOffered, TargetKind);
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for ReasonInWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.tell(self.1, f)
     }
@@ -227,7 +227,7 @@ impl fmt::Display for Told<'_> {
 impl NotOffered {
     /// The sentence, of a target of that kind.
     pub fn told_of(&self, kind: TargetKind) -> String {
-        Told(self, kind).to_string()
+        ReasonInWords(self, kind).to_string()
     }
 
     fn tell(&self, kind: TargetKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {

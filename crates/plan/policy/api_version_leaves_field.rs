@@ -1,6 +1,6 @@
 //! `api-version-leaves-field`, found while the fields of an object are merged.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct ApiVersionLeavesField;
@@ -10,7 +10,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/api-version-leaves-field.md"),
 );
 
-impl Rule for ApiVersionLeavesField {
+impl PolicyRule for ApiVersionLeavesField {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,9 +1,9 @@
 //! `api-version-not-served`
 
 use super::cluster_api::CoreVersion;
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use capstan_kustomize::schema::Origin;
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::schema::SchemaOrigin;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
@@ -19,12 +19,12 @@ const KUBEADM: [&str; 4] =
 /// Which minor of Cluster API 1 stopped serving what; 0: none ever did.
 const GONE: [(&str, u64); 3] = [("v1alpha2", 0), ("v1alpha3", 5), ("v1alpha4", 6)];
 
-impl Rule for ApiVersionNotServed {
+impl PolicyRule for ApiVersionNotServed {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let id = &object.id;
             let path = FieldPath::root().key("apiVersion");
@@ -38,9 +38,9 @@ impl Rule for ApiVersionNotServed {
                     "{id} uses `{}`, which its definition{} does not serve (`served: false`): {instead}",
                     object.api_version,
                     match origin {
-                        Origin::Repository(at) | Origin::Capstan(at) =>
+                        SchemaOrigin::Repository(at) | SchemaOrigin::Capstan(at) =>
                             format!(" in {} line {}", at.file(), at.line().unwrap_or(1)),
-                        Origin::BuiltIn => String::new(),
+                        SchemaOrigin::BuiltIn => String::new(),
                     }
                 );
                 verdicts.push(

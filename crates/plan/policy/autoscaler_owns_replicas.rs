@@ -1,8 +1,8 @@
 //! `autoscaler-owns-replicas`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::Placed;
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -19,12 +19,12 @@ const MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
 /// Of a MachinePool that something else scales; the value is its name.
 const MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 
-impl Rule for AutoscalerOwnsReplicas {
+impl PolicyRule for AutoscalerOwnsReplicas {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let id = &object.id;
             match role_of(id) {
@@ -51,8 +51,8 @@ impl Rule for AutoscalerOwnsReplicas {
 
 fn judge(
     id: &ObjectId,
-    metadata: Option<&Placed>,
-    holder: Option<&Placed>,
+    metadata: Option<&PlacedValue>,
+    holder: Option<&PlacedValue>,
     path: &FieldPath,
     verdicts: &mut Vec<Finding>,
 ) {

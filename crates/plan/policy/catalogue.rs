@@ -1,6 +1,6 @@
 //! The catalogue: every rule there is.
 
-use super::rule::Rule;
+use super::rule::PolicyRule;
 use super::{
     alias_written_out, ambiguous_match, api_version_leaves_field, api_version_not_served,
     autoscaler_owns_replicas, campaign_rules, chart_stays, cluster_outside, cluster_resource_set_stays,
@@ -24,8 +24,8 @@ use super::{
 };
 
 /// Every rule, ordered by id.
-pub fn catalogue() -> &'static [&'static dyn Rule] {
-    static RULES: &[&dyn Rule] = &[
+pub fn catalogue() -> &'static [&'static dyn PolicyRule] {
+    static RULES: &[&dyn PolicyRule] = &[
         &alias_written_out::AliasWrittenOut,
         &ambiguous_match::AmbiguousMatch,
         &api_version_leaves_field::ApiVersionLeavesField,
@@ -148,7 +148,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
 }
 
 /// The rule of that id.
-pub fn rule(id: &str) -> Option<&'static dyn Rule> {
+pub fn rule(id: &str) -> Option<&'static dyn PolicyRule> {
     catalogue().iter().copied().find(|rule| rule.about().entry.id() == id)
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ClearTextKind {
     PrivateKey,
     AwsKey,
     GitHubToken,
@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Password,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ClearTextKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PrivateKey => "a private key",
@@ -26,7 +26,7 @@ impl fmt::Display for Kind {
 
 /// The secret that a text holds, where it cannot be anything else, and the byte at which it gives itself away.
 /// Also looked for inside base64, which gives itself away as a whole.
-pub(super) fn give_away(text: &str) -> Option<(Kind, usize)> {
+pub(super) fn give_away(text: &str) -> Option<(ClearTextKind, usize)> {
     if text.len() < 20 {
         return None;
     }
@@ -37,7 +37,7 @@ pub(super) fn give_away(text: &str) -> Option<(Kind, usize)> {
     in_plain(&String::from_utf8(decode(text)?).ok()?).map(|(kind, _)| (kind, 0))
 }
 
-fn in_plain(text: &str) -> Option<(Kind, usize)> {
+fn in_plain(text: &str) -> Option<(ClearTextKind, usize)> {
     // Asked of every text of every cluster: what lacks a letter of a mark is not searched for the mark.
     let has = |letter: u8| text.as_bytes().contains(&letter);
     let (has_dash, has_underscore) = (has(b'-'), has(b'_'));
@@ -49,7 +49,7 @@ fn in_plain(text: &str) -> Option<(Kind, usize)> {
         // An example most often has dots or a variable where the key would be.
         && body(&text[start + "PRIVATE KEY-----".len()..])
     {
-        return Some((Kind::PrivateKey, begin));
+        return Some((ClearTextKind::PrivateKey, begin));
     }
     let after = |mark: &str| {
         let at = text.find(mark)?;
@@ -60,19 +60,19 @@ fn in_plain(text: &str) -> Option<(Kind, usize)> {
         && let Some((key, at)) = after("aws_secret_access_key").or_else(|| after("AWS_SECRET_ACCESS_KEY"))
         && word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') == 40
     {
-        return Some((Kind::AwsKey, at));
+        return Some((ClearTextKind::AwsKey, at));
     }
     for mark in ["ghp_", "gho_", "ghs_"] {
         if has_underscore
             && let Some((token, at)) = after(mark)
             && word(token, |c| c.is_ascii_alphanumeric()) >= 36
         {
-            return Some((Kind::GitHubToken, at));
+            return Some((ClearTextKind::GitHubToken, at));
         }
     }
     let (key, at) = if has_dash && has(b':') { after("client-key-data:")? } else { return None };
     let is_key = word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') >= 100;
-    is_key.then_some((Kind::ClientKey, at))
+    is_key.then_some((ClearTextKind::ClientKey, at))
 }
 
 /// Whether what follows the first line of a key is a key.
@@ -173,9 +173,9 @@ mod tests {
         let hidden = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUVwQUlCQUFLQ0FRRUEwWjNWUzVKSmNkczN4Zm4veWdXeUY4UGJuR3kwQUhCN01oZ3dNYlJ2STBNQlpocEkK";
         let within = format!("#!/bin/sh\ncat <<E\n{KEY}E\n");
         let cases = [
-            (KEY, Some((Kind::PrivateKey, 0))),
-            (&within, Some((Kind::PrivateKey, 18))),
-            (hidden, Some((Kind::PrivateKey, 0))),
+            (KEY, Some((ClearTextKind::PrivateKey, 0))),
+            (&within, Some((ClearTextKind::PrivateKey, 18))),
+            (hidden, Some((ClearTextKind::PrivateKey, 0))),
             ("-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n", None),
             ("-----BEGIN PRIVATE KEY-----\n${KEY}\n-----END PRIVATE KEY-----\n", None),
             (
@@ -184,10 +184,10 @@ mod tests {
             ),
             (
                 "[default]\naws_secret_access_key = abcdefghijABCDEFGHIJ0123456789abcdefghij\n",
-                Some((Kind::AwsKey, 10)),
+                Some((ClearTextKind::AwsKey, 10)),
             ),
             ("aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}\n", None),
-            ("token: ghp_abcdefghijABCDEFGHIJ0123456789abcdef", Some((Kind::GitHubToken, 7))),
+            ("token: ghp_abcdefghijABCDEFGHIJ0123456789abcdef", Some((ClearTextKind::GitHubToken, 7))),
             ("a plain sentence that says nothing", None),
         ];
         for (text, kind) in cases {

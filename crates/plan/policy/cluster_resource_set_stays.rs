@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::evidence::{Evidence, Survey};
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Placed, RenderedObject, diff_placed};
+use super::evidence::{ClusterEvidence, Evidence};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedValue, RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -22,7 +22,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/cluster-resource-set-stays.md"),
 );
 
-impl Rule for ClusterResourceSetStays {
+impl PolicyRule for ClusterResourceSetStays {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -93,7 +93,7 @@ fn dropped(change: &Evidence<'_>, set: &RenderedObject, kept: &HashSet<ObjectId>
 }
 
 /// What all resources of a set bring; `None` where one of them is not known, or not readable: anything may be in there.
-fn kept(cluster: &Survey<'_>, set: &RenderedObject) -> Option<HashSet<ObjectId>> {
+fn kept(cluster: &ClusterEvidence<'_>, set: &RenderedObject) -> Option<HashSet<ObjectId>> {
     let mut found = HashSet::new();
     for listed in resources(set) {
         for document in documents(resource(cluster, set, &listed)?) {
@@ -105,7 +105,7 @@ fn kept(cluster: &Survey<'_>, set: &RenderedObject) -> Option<HashSet<ObjectId>>
 
 /// A resource that a set lists.
 fn resource<'a>(
-    cluster: &Survey<'a>,
+    cluster: &ClusterEvidence<'a>,
     set: &RenderedObject,
     (kind, name): &(String, String),
 ) -> Option<&'a RenderedObject> {
@@ -117,7 +117,7 @@ fn documents(resource: &RenderedObject) -> Vec<Option<(FieldPath, ObjectId)>> {
     let mut found = Vec::new();
     for field in ["data", "stringData"] {
         let is_encoded = field == "data" && resource.id.kind == "Secret";
-        for (key, value) in resource.placed.field(field).map(Placed::entries).unwrap_or_default() {
+        for (key, value) in resource.placed.field(field).map(PlacedValue::entries).unwrap_or_default() {
             let text =
                 value.as_str().and_then(|text| if is_encoded { decoded(text) } else { Some(text.into()) });
             let Some(file) = text.and_then(|text| YamlFile::read(&text).ok()) else {
@@ -139,8 +139,8 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
 
 /// Kinds and names of what a set lists, each once.
 fn resources(set: &RenderedObject) -> Vec<(String, String)> {
-    let list = set.placed.at(&["spec", "resources"]).map(Placed::items).unwrap_or_default();
-    let text = |item: &Placed, key: &str| item.text_at(&[key]).map(str::to_owned).unwrap_or_default();
+    let list = set.placed.at(&["spec", "resources"]).map(PlacedValue::items).unwrap_or_default();
+    let text = |item: &PlacedValue, key: &str| item.text_at(&[key]).map(str::to_owned).unwrap_or_default();
     let mut seen = HashSet::new();
     let each = list.iter().map(|item| (text(item, "kind"), text(item, "name")));
     each.filter(|resource| seen.insert(resource.clone())).collect()

@@ -9,7 +9,7 @@ use capstan_model::tree::Tree;
 use super::folders::folders_of_service;
 use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
-use crate::services::{Network, NetworkSwitch, network_among, network_switch};
+use crate::services::{NetworkSwitch, PodNetwork, network_among, network_switch};
 use crate::settings::{
     Deletion, Service, ServiceFolder, ServiceRole, ServiceSource, Tombstone, service_place, with_overlay,
 };
@@ -182,7 +182,7 @@ pub(super) fn switched(
                 base.iter().filter(means).cloned().collect()
             }
         };
-        Some(Network::of_values(name, rendered.iter().map(|object| &object.value)))
+        Some(PodNetwork::of_values(name, rendered.iter().map(|object| &object.value)))
     };
     let (was, becomes) = (network(before, old, base[0])?, network(after, new, base[1])?);
     let switch = network_switch(&was, &becomes, new.force.as_ref())?;

@@ -1,7 +1,7 @@
 //! `component-downgrade`
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::release::downgrades;
 use capstan_model::finding::{Finding, rules};
 
@@ -10,7 +10,7 @@ pub(super) struct ComponentDowngrade;
 static ABOUT: About =
     About::new(rules::COMPONENT_DOWNGRADE, include_str!("../../../docs/rules/component-downgrade.md"));
 
-impl Rule for ComponentDowngrade {
+impl PolicyRule for ComponentDowngrade {
     fn about(&self) -> &'static About {
         &ABOUT
     }

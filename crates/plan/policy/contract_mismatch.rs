@@ -1,8 +1,8 @@
 //! `contract-mismatch`
 
-use super::evidence::Survey;
-use super::references::Named;
-use super::rule::{About, Rule};
+use super::evidence::ClusterEvidence;
+use super::references::FieldReference;
+use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
@@ -50,12 +50,12 @@ fn contract(kind: &str, version: &str) -> Option<Contract> {
 const KNOWN: [&str; 9] =
     ["AWS", "Azure", "DockerC", "DockerM", "GCP", "Kubeadm", "Metal3", "OpenStack", "VSphere"];
 
-impl Rule for ContractMismatch {
+impl PolicyRule for ContractMismatch {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for (object, named) in cluster.references() {
             let is_core = object.id.group == "cluster.x-k8s.io" || object.id.kind == "KubeadmControlPlane";
             let own = version(&object.api_version).filter(|_| is_core);
@@ -72,8 +72,8 @@ fn version(api_version: &str) -> Option<&str> {
 fn judge(
     owner: &RenderedObject,
     wanted: Contract,
-    named: &Named<'_>,
-    cluster: &Survey<'_>,
+    named: &FieldReference<'_>,
+    cluster: &ClusterEvidence<'_>,
 ) -> Option<Finding> {
     if !named.group.ends_with(".cluster.x-k8s.io") || !KNOWN.iter().any(|known| named.kind.starts_with(known))
     {

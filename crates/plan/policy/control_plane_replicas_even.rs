@@ -1,8 +1,8 @@
 //! `control-plane-replicas-even`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Content, Placed};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedContent, PlacedValue};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::FieldPath;
@@ -14,14 +14,14 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/control-plane-replicas-even.md"),
 );
 
-impl Rule for ControlPlaneReplicasEven {
+impl PolicyRule for ControlPlaneReplicasEven {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
-            let (config, keys): (Option<&Placed>, &[&str]) = match object.id.kind.as_str() {
+            let (config, keys): (Option<&PlacedValue>, &[&str]) = match object.id.kind.as_str() {
                 "KubeadmControlPlane" => {
                     (object.placed.at(&["spec", "kubeadmConfigSpec"]), &["spec", "replicas"])
                 }
@@ -39,7 +39,7 @@ impl Rule for ControlPlaneReplicasEven {
                 continue;
             }
             let Some(replicas) = object.placed.at(keys) else { continue };
-            let Content::Scalar(scalar) = &replicas.content else { continue };
+            let PlacedContent::Scalar(scalar) = &replicas.content else { continue };
             let Some(count) = scalar.value().as_u64().filter(|count| count.is_multiple_of(2)) else {
                 continue;
             };
@@ -61,7 +61,7 @@ impl Rule for ControlPlaneReplicasEven {
 }
 
 /// The kubeadm control plane template of a topology's class, where the folder renders both.
-fn class_template<'a>(cluster: &Survey<'a>, object: &Placed) -> Option<&'a Placed> {
+fn class_template<'a>(cluster: &ClusterEvidence<'a>, object: &PlacedValue) -> Option<&'a PlacedValue> {
     let topology = object.at(&["spec", "topology"])?;
     let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]))?;
     let class = cluster.named(names::CLUSTER_CLASS, name).next()?.placed.at(&["spec", "controlPlane"])?;

@@ -1,6 +1,6 @@
 //! `duplicate-object`, found by `validate` and whoever renders.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct DuplicateObject;
@@ -8,7 +8,7 @@ pub(super) struct DuplicateObject;
 static ABOUT: About =
     About::new(rules::DUPLICATE_OBJECT, include_str!("../../../docs/rules/duplicate-object.md"));
 
-impl Rule for DuplicateObject {
+impl PolicyRule for DuplicateObject {
     fn about(&self) -> &'static About {
         &ABOUT
     }

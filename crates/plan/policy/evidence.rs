@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use super::cluster_api::{CoreVersion, of_release};
 use super::facts::{Facts, Occasion, Values};
 use super::filled::substituted;
-use super::fitting::{Misfit, misfits_of};
-use super::kubernetes::{Wanted, wanted};
-use super::references::{Named, named_by};
+use super::fitting::{ObjectMisfit, misfits_of};
+use super::kubernetes::{RequiredVersion, wanted};
+use super::references::{FieldReference, named_by};
 use super::variables::found_in;
 use crate::boundary::Surroundings;
 use crate::merge::AppliedBy;
@@ -25,9 +25,9 @@ use capstan_yaml::Value;
 pub struct Evidence<'a> {
     facts: &'a Facts<'a>,
     /// The cluster as it is.
-    pub(super) before: Survey<'a>,
+    pub(super) before: ClusterEvidence<'a>,
     /// The cluster as it would be.
-    pub(super) after: Survey<'a>,
+    pub(super) after: ClusterEvidence<'a>,
     /// Objects before the change that have another API version after it, in that.
     converted: HashMap<ObjectId, RenderedObject>,
 }
@@ -37,7 +37,7 @@ impl<'a> Evidence<'a> {
         // A release that brings Cluster API itself brings it before the clusters follow.
         let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
         let core = brought.or_else(|| facts.cluster_api.clone());
-        let survey = |rendered| Survey::of(rendered, facts, core.clone());
+        let survey = |rendered| ClusterEvidence::of(rendered, facts, core.clone());
         let (before, after) = (survey(facts.before), survey(facts.after));
         let converted = after.objects.iter().filter_map(|new| {
             let old = before.object(&new.id)?.in_version(&new.api_version, facts.schemas)?;
@@ -116,11 +116,11 @@ impl<'a> Deref for Evidence<'a> {
 
 /// One state of a cluster.
 #[derive(Debug)]
-pub struct Survey<'a> {
+pub struct ClusterEvidence<'a> {
     pub(super) rendered: &'a Rendered,
     pub(super) objects: &'a [RenderedObject],
     /// The Kubernetes versions that are asked for.
-    pub(super) versions: Vec<Wanted<'a>>,
+    pub(super) versions: Vec<RequiredVersion<'a>>,
     /// Objects by name: references seldom name a namespace.
     named: HashMap<&'a str, Vec<&'a RenderedObject>>,
     pub(super) schemas: &'a Schemas,
@@ -132,12 +132,12 @@ pub struct Survey<'a> {
     pub(super) boundary: Option<Surroundings<'a>>,
     /// Who gives variables their values, where somebody looked, and who applies the cluster.
     values: Option<(Values<'a>, AppliedBy)>,
-    misfits: OnceLock<Vec<Misfit<'a>>>,
+    misfits: OnceLock<Vec<ObjectMisfit<'a>>>,
     variables: OnceLock<Vec<Finding>>,
-    references: OnceLock<Vec<(&'a RenderedObject, Named<'a>)>>,
+    references: OnceLock<Vec<(&'a RenderedObject, FieldReference<'a>)>>,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> ClusterEvidence<'a> {
     fn of(rendered: &'a Rendered, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
@@ -170,7 +170,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Where objects do not fit their definitions; looked for once for all rules.
-    pub(super) fn misfits(&self) -> &[Misfit<'a>] {
+    pub(super) fn misfits(&self) -> &[ObjectMisfit<'a>] {
         self.misfits
             .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
     }
@@ -192,7 +192,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Who names what, object by object; looked for once for all rules.
-    pub(super) fn references(&self) -> &[(&'a RenderedObject, Named<'a>)] {
+    pub(super) fn references(&self) -> &[(&'a RenderedObject, FieldReference<'a>)] {
         let objects: &'a [RenderedObject] = self.objects;
         let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
         self.references.get_or_init(|| objects.iter().flat_map(of).collect())

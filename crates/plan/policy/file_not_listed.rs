@@ -1,6 +1,6 @@
 //! `file-not-listed`, found by `validate`.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::layout::TargetFolder;
 use capstan_kustomize::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
 use capstan_model::finding::{Finding, Place, rules};
@@ -12,7 +12,7 @@ pub(super) struct FileNotListed;
 static ABOUT: About =
     About::new(rules::FILE_NOT_LISTED, include_str!("../../../docs/rules/file-not-listed.md"));
 
-impl Rule for FileNotListed {
+impl PolicyRule for FileNotListed {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use super::facts::Values;
 use super::fitting::Trail;
 use crate::flux::{PostBuild, passes_over};
-use crate::substitution::{Bindings, Budget, Scope, Substitution, Token, budget, tokens, tokens_to_flux};
+use crate::substitution::{
+    Bindings, Scope, Substitution, TextBudget, TextToken, budget, tokens, tokens_to_flux,
+};
 use crate::upgrade::{hide_beside, name_beside, redact};
-use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject};
 use capstan_kustomize::schema::{Schema, Schemas};
 use capstan_model::finding::{Finding, rules};
 use capstan_yaml::{Value, YamlFile};
@@ -22,7 +24,7 @@ pub(super) fn misfilled(
     object: &RenderedObject,
     flux: &PostBuild,
     schemas: &Schemas,
-    budget: &Budget,
+    budget: &TextBudget,
 ) -> Vec<Finding> {
     if passes_over(&object.placed) {
         return Vec::new();
@@ -32,54 +34,54 @@ pub(super) fn misfilled(
     let bindings = Bindings::new(&BTreeMap::new(), flux);
     let own = BTreeMap::new();
     let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
-    let mut walk = Walk { object, flux, scope, budget, found: Vec::new() };
-    walk.value(&Known::Schemas(judges), &object.placed, &Trail::Root, 0);
+    let mut walk = FilledWalk { object, flux, scope, budget, found: Vec::new() };
+    walk.value(&FilledValue::Schemas(judges), &object.placed, &Trail::Root, 0);
     walk.found
 }
 
 /// What is known of a value.
-enum Known<'a> {
+enum FilledValue<'a> {
     /// Texts, to any depth.
     Texts,
     /// What each of the definitions says.
     Schemas(Vec<&'a Schema>),
 }
 
-struct Walk<'a> {
+struct FilledWalk<'a> {
     object: &'a RenderedObject,
     flux: &'a PostBuild,
     scope: Scope<'a>,
-    budget: &'a Budget,
+    budget: &'a TextBudget,
     found: Vec<Finding>,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, known: &Known<'_>, value: &Placed, path: &Trail<'_>, depth: usize) {
+impl FilledWalk<'_> {
+    fn value(&mut self, known: &FilledValue<'_>, value: &PlacedValue, path: &Trail<'_>, depth: usize) {
         match &value.content {
-            Content::Mapping(entries) => {
+            PlacedContent::Mapping(entries) => {
                 for (name, below) in entries {
                     let known = match known {
-                        Known::Texts => Known::Texts,
-                        Known::Schemas(_) if self.holds_texts(path, name, depth) => Known::Texts,
-                        Known::Schemas(schemas) => {
-                            Known::Schemas(schemas.iter().filter_map(|schema| schema.field(name)).collect())
-                        }
+                        FilledValue::Texts => FilledValue::Texts,
+                        FilledValue::Schemas(_) if self.holds_texts(path, name, depth) => FilledValue::Texts,
+                        FilledValue::Schemas(schemas) => FilledValue::Schemas(
+                            schemas.iter().filter_map(|schema| schema.field(name)).collect(),
+                        ),
                     };
                     self.value(&known, below, &Trail::Key(path, name), depth + 1);
                 }
             }
-            Content::Sequence(items) => {
+            PlacedContent::Sequence(items) => {
                 let known = match known {
-                    Known::Texts => Known::Texts,
-                    Known::Schemas(schemas) => {
-                        Known::Schemas(schemas.iter().filter_map(|schema| schema.item()).collect())
+                    FilledValue::Texts => FilledValue::Texts,
+                    FilledValue::Schemas(schemas) => {
+                        FilledValue::Schemas(schemas.iter().filter_map(|schema| schema.item()).collect())
                     }
                 };
                 for (at, item) in items.iter().enumerate() {
                     self.value(&known, item, &Trail::Index(path, at), depth + 1);
                 }
             }
-            Content::Scalar(_) => {
+            PlacedContent::Scalar(_) => {
                 // What has several lines is printed as a block, in which every value is text.
                 let text = value.as_str().filter(|text| text.contains("${") && !text.contains('\n'));
                 let filled = |text: &str| filled(&tokens_to_flux(&printed(text)), &self.scope, self.budget);
@@ -109,21 +111,28 @@ impl Walk<'_> {
         }
     }
 
-    fn judge(&mut self, known: &Known<'_>, value: &Placed, text: &str, filled: &str, path: &Trail<'_>) {
+    fn judge(
+        &mut self,
+        known: &FilledValue<'_>,
+        value: &PlacedValue,
+        text: &str,
+        filled: &str,
+        path: &Trail<'_>,
+    ) {
         let becomes = read(filled);
         let wrong = match (&becomes, known) {
             (None, _) => "is no longer YAML: Flux fails on it and applies nothing from the folder".to_owned(),
             (Some(Value::Null), _) => return,
-            (Some(becomes), Known::Texts) if !becomes.is_string() => {
+            (Some(becomes), FilledValue::Texts) if !becomes.is_string() => {
                 "but must be a string: the API server refuses the object".to_owned()
             }
-            (Some(becomes), Known::Schemas(schemas)) => {
+            (Some(becomes), FilledValue::Schemas(schemas)) => {
                 let wrong = schemas.iter().map(|schema| schema.kind).find(|kind| !kind.takes(becomes));
                 let all = schemas.iter().all(|schema| !schema.kind.takes(becomes));
                 let Some(wanted) = wrong.filter(|_| all) else { return };
                 format!("but must be {}: the API server refuses the object", wanted.noun())
             }
-            (Some(_), Known::Texts) => return,
+            (Some(_), FilledValue::Texts) => return,
         };
         let path = path.path();
         let mapping = path.parent().and_then(|parent| self.object.value.pointer(&parent.to_string()));
@@ -133,7 +142,9 @@ impl Walk<'_> {
         };
         let becomes = becomes.map_or_else(String::new, |value| format!(" becomes {}", noun(&value, &said)));
         let names = tokens_to_flux(text).into_iter().filter_map(|token| match token {
-            Token::Variable(variable) => self.flux.given(variable.name).map(|given| (variable.name, given)),
+            TextToken::Variable(variable) => {
+                self.flux.given(variable.name).map(|given| (variable.name, given))
+            }
             _ => None,
         });
         let mut given: Vec<String> = names
@@ -156,11 +167,11 @@ impl Walk<'_> {
 }
 
 /// A text with the values of its variables; `None` where one is not known, or where that takes more than there is.
-fn filled(tokens: &[Token<'_>], scope: &Scope<'_>, budget: &Budget) -> Option<String> {
-    let of = |token: &Token<'_>| match token {
-        Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
-        Token::Variable(variable) => scope.variable_within(variable, budget).ok(),
-        Token::Malformed(_) => None,
+fn filled(tokens: &[TextToken<'_>], scope: &Scope<'_>, budget: &TextBudget) -> Option<String> {
+    let of = |token: &TextToken<'_>| match token {
+        TextToken::Text(text) | TextToken::Escaped(text) => Some((*text).to_owned()),
+        TextToken::Variable(variable) => scope.variable_within(variable, budget).ok(),
+        TextToken::Malformed(_) => None,
     };
     let filled: String = tokens.iter().map(of).collect::<Option<_>>()?;
     budget.takes_bytes(filled.len()).then_some(filled)
@@ -188,11 +199,11 @@ fn holds_tokens(value: &Value) -> bool {
     }
 }
 
-fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool, budget: &Budget) {
+fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool, budget: &TextBudget) {
     match value {
         Value::String(text) if text.contains("${") => {
             let is_block = text.contains('\n');
-            let whole = |tokens: &[Token<'_>]| filled(tokens, scope, budget);
+            let whole = |tokens: &[TextToken<'_>]| filled(tokens, scope, budget);
             // What is no YAML to Flux is told by another rule.
             let becomes = match by_flux {
                 true if is_block => whole(&tokens_to_flux(text)).map(Value::String),

@@ -9,10 +9,11 @@ use std::collections::hash_map::Entry;
 use std::mem::discriminant;
 
 use super::other_version::{OtherVersion, other_version};
-use super::parts::{Broken, broken};
-use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset};
+use super::parts::{BrokenPart, broken};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::{
-    CLUSTER_API_MINOR, Limits, ListType, MapKey, Origin, Range, Schema, Schemas, Type, Unlisted, is_filled_in,
+    CLUSTER_API_MINOR, ListType, MapKey, Range, Schema, SchemaOrigin, SchemaType, Schemas, Unlisted,
+    ValueLimits, is_filled_in,
 };
 use capstan_model::object::{FieldPath, Step};
 use capstan_model::spelling::nearest;
@@ -23,13 +24,13 @@ const MOST: usize = 50;
 
 /// Something in an object that does not fit.
 #[derive(Debug)]
-pub(super) struct Misfit<'a> {
+pub(super) struct ObjectMisfit<'a> {
     pub(super) object: &'a RenderedObject,
     pub(super) path: FieldPath,
     pub(super) place: &'a SourceOffset,
     pub(super) kind: MisfitKind<'a>,
     /// The definition.
-    pub(super) origin: &'a Origin,
+    pub(super) origin: &'a SchemaOrigin,
 }
 
 /// What does not fit.
@@ -38,16 +39,16 @@ pub(super) enum MisfitKind<'a> {
     /// A field that the definition does not list.
     UnknownField(Stray),
     /// A value of another type.
-    Type { wanted: Type, found: &'a Placed },
+    Type { wanted: SchemaType, found: &'a PlacedValue },
     /// A value that is none of those allowed.
     Choice { allowed: &'a [Value], found: &'a Value },
     /// A limit that is broken.
-    Limit(Limit<'a>),
+    Limit(BrokenLimit<'a>),
 }
 
 /// A limit that is broken.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Limit<'a> {
+pub(super) enum BrokenLimit<'a> {
     /// A field is not there.
     Missing,
     Items(usize, Range<u64>),
@@ -57,7 +58,7 @@ pub(super) enum Limit<'a> {
     Pattern(&'a str),
     /// An item of a list whose items are told apart is the same as an earlier one.
     Twin(usize, &'a ListType),
-    Parts(Broken<'a>),
+    Parts(BrokenPart<'a>),
 }
 
 /// What is known of a field that a definition does not list.
@@ -70,15 +71,17 @@ pub(super) struct Stray {
 }
 
 /// What does not fit in one object; nothing where no definition is known.
-pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -> Vec<Misfit<'a>> {
-    let mut found: Option<Vec<Misfit<'_>>> = None;
+pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -> Vec<ObjectMisfit<'a>> {
+    let mut found: Option<Vec<ObjectMisfit<'_>>> = None;
     for (schema, origin) in schemas.judges(&object.id.kind, &object.api_version) {
-        let mut walk = Walk { object, root: schema, origin, found: Vec::new() };
+        let mut walk = FittingWalk { object, root: schema, origin, found: Vec::new() };
         walk.value(schema, &object.placed, &Trail::Root);
         found = Some(match found {
             None => walk.found,
             Some(mut known) => {
-                let same = |a: &Misfit<'_>, b: &Misfit<'_>| a.path == b.path && is_alike(&a.kind, &b.kind);
+                let same = |a: &ObjectMisfit<'_>, b: &ObjectMisfit<'_>| {
+                    a.path == b.path && is_alike(&a.kind, &b.kind)
+                };
                 known.retain(|one| walk.found.iter().any(|other| same(one, other)));
                 known
             }
@@ -124,15 +127,15 @@ impl Trail<'_> {
     }
 }
 
-struct Walk<'a> {
+struct FittingWalk<'a> {
     object: &'a RenderedObject,
     root: &'a Schema,
-    origin: &'a Origin,
-    found: Vec<Misfit<'a>>,
+    origin: &'a SchemaOrigin,
+    found: Vec<ObjectMisfit<'a>>,
 }
 
-impl<'a> Walk<'a> {
-    fn value(&mut self, schema: &'a Schema, value: &'a Placed, path: &Trail<'_>) {
+impl<'a> FittingWalk<'a> {
+    fn value(&mut self, schema: &'a Schema, value: &'a PlacedValue, path: &Trail<'_>) {
         if self.found.len() >= MOST {
             return;
         }
@@ -140,71 +143,81 @@ impl<'a> Walk<'a> {
             self.limits(schema, limits, value, path);
         }
         for broken in broken(schema, value) {
-            self.tell(path, value, MisfitKind::Limit(Limit::Parts(broken)));
+            self.tell(path, value, MisfitKind::Limit(BrokenLimit::Parts(broken)));
         }
         match (&value.content, schema.kind) {
-            (Content::Mapping(entries), Type::Object | Type::Any) => {
+            (PlacedContent::Mapping(entries), SchemaType::Object | SchemaType::Any) => {
                 for (name, below) in entries {
                     self.field(schema, name, below, path);
                 }
             }
-            (Content::Sequence(items), Type::Array | Type::Any) => {
+            (PlacedContent::Sequence(items), SchemaType::Array | SchemaType::Any) => {
                 self.twins(schema, items, path);
                 let Some(schema) = schema.item() else { return };
                 for (at, item) in items.iter().enumerate() {
                     let path = Trail::Index(path, at);
                     // A field that is null is absent. An item is there.
-                    if item.is_null() && !schema.nullable && schema.kind != Type::Any {
+                    if item.is_null() && !schema.nullable && schema.kind != SchemaType::Any {
                         self.tell(&path, item, MisfitKind::Type { wanted: schema.kind, found: item });
                     } else {
                         self.value(schema, item, &path);
                     }
                 }
             }
-            (Content::Scalar(scalar), wanted) => self.scalar(schema, wanted, scalar.value(), value, path),
+            (PlacedContent::Scalar(scalar), wanted) => {
+                self.scalar(schema, wanted, scalar.value(), value, path)
+            }
             (_, wanted) => self.tell(path, value, MisfitKind::Type { wanted, found: value }),
         }
     }
 
-    fn limits(&mut self, schema: &'a Schema, limits: &'a Limits, value: &'a Placed, path: &Trail<'_>) {
+    fn limits(
+        &mut self,
+        schema: &'a Schema,
+        limits: &'a ValueLimits,
+        value: &'a PlacedValue,
+        path: &Trail<'_>,
+    ) {
         let count = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
         let broken = match &value.content {
-            Content::Sequence(items) if !limits.items.holds(count(items.len())) => {
-                Limit::Items(items.len(), limits.items)
+            PlacedContent::Sequence(items) if !limits.items.holds(count(items.len())) => {
+                BrokenLimit::Items(items.len(), limits.items)
             }
-            Content::Mapping(entries) => {
+            PlacedContent::Mapping(entries) => {
                 for name in &limits.required {
                     self.required(schema, name, value, path);
                 }
                 if limits.properties.holds(count(entries.len())) {
                     return;
                 }
-                Limit::Properties(entries.len(), limits.properties)
+                BrokenLimit::Properties(entries.len(), limits.properties)
             }
-            Content::Scalar(scalar) => match scalar.value() {
+            PlacedContent::Scalar(scalar) => match scalar.value() {
                 // A variable may become anything.
                 Value::String(text) if text.contains("${") => return,
                 Value::String(text) => {
                     let length = text.chars().count();
                     let pattern = limits.pattern.as_ref().filter(|pattern| pattern.fits(text) == Some(false));
                     match pattern {
-                        _ if !limits.length.holds(count(length)) => Limit::Length(length, limits.length),
-                        Some(pattern) => Limit::Pattern(pattern.as_str()),
+                        _ if !limits.length.holds(count(length)) => {
+                            BrokenLimit::Length(length, limits.length)
+                        }
+                        Some(pattern) => BrokenLimit::Pattern(pattern.as_str()),
                         None => return,
                     }
                 }
                 Value::Number(number) if number.as_f64().is_some_and(|it| !limits.number.holds(it)) => {
-                    Limit::Number(limits.number)
+                    BrokenLimit::Number(limits.number)
                 }
                 _ => return,
             },
-            Content::Sequence(_) => return,
+            PlacedContent::Sequence(_) => return,
         };
         self.tell(path, value, MisfitKind::Limit(broken));
     }
 
     /// Items of a list that the server tells apart by their keys, or by themselves.
-    fn twins(&mut self, schema: &'a Schema, items: &'a [Placed], path: &Trail<'_>) {
+    fn twins(&mut self, schema: &'a Schema, items: &'a [PlacedValue], path: &Trail<'_>) {
         // Kubernetes itself takes those of an object's metadata.
         if let Trail::Key(Trail::Key(Trail::Root, "metadata"), _) = path {
             return;
@@ -218,14 +231,14 @@ impl<'a> Walk<'a> {
                     free.insert(at);
                 }
                 Entry::Occupied(first) => {
-                    let twin = MisfitKind::Limit(Limit::Twin(*first.get(), list));
+                    let twin = MisfitKind::Limit(BrokenLimit::Twin(*first.get(), list));
                     self.tell(&Trail::Index(path, at), item, twin);
                 }
             }
         }
     }
 
-    fn required(&mut self, schema: &'a Schema, name: &'a str, value: &'a Placed, path: &Trail<'_>) {
+    fn required(&mut self, schema: &'a Schema, name: &'a str, value: &'a PlacedValue, path: &Trail<'_>) {
         let of_object = matches!(path, Trail::Root) && matches!(name, "apiVersion" | "kind" | "metadata");
         let is_there = value.field(name).is_some_and(|field| !field.is_null());
         if !of_object && !is_there {
@@ -234,10 +247,10 @@ impl<'a> Walk<'a> {
     }
 
     /// A required field that is not there. One that is filled in holds nothing then, and what it requires is not there.
-    fn absent(&mut self, schema: Option<&'a Schema>, value: &'a Placed, path: &Trail<'_>) {
+    fn absent(&mut self, schema: Option<&'a Schema>, value: &'a PlacedValue, path: &Trail<'_>) {
         let object = self.object;
         if !is_filled_in(&object.id.kind, &object.api_version, &path.path()) {
-            return self.tell(path, value, MisfitKind::Limit(Limit::Missing));
+            return self.tell(path, value, MisfitKind::Limit(BrokenLimit::Missing));
         }
         let Some(schema) = schema else { return };
         for name in schema.limits.iter().flat_map(|limits| &limits.required) {
@@ -245,7 +258,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn field(&mut self, schema: &'a Schema, name: &str, value: &'a Placed, path: &Trail<'_>) {
+    fn field(&mut self, schema: &'a Schema, name: &str, value: &'a PlacedValue, path: &Trail<'_>) {
         // What an object reports of itself is nobody's to write.
         if matches!(path, Trail::Root) && name == "status" {
             return;
@@ -266,9 +279,9 @@ impl<'a> Walk<'a> {
     fn scalar(
         &mut self,
         schema: &'a Schema,
-        wanted: Type,
+        wanted: SchemaType,
         scalar: &'a Value,
-        value: &'a Placed,
+        value: &'a PlacedValue,
         path: &Trail<'_>,
     ) {
         // Null is absent, and a variable may become anything.
@@ -282,10 +295,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn tell(&mut self, path: &Trail<'_>, value: &'a Placed, kind: MisfitKind<'a>) {
+    fn tell(&mut self, path: &Trail<'_>, value: &'a PlacedValue, kind: MisfitKind<'a>) {
         if self.found.len() < MOST {
             let (object, origin) = (self.object, self.origin);
-            self.found.push(Misfit { object, path: path.path(), place: &value.place, kind, origin });
+            self.found.push(ObjectMisfit { object, path: path.path(), place: &value.place, kind, origin });
         }
     }
 
@@ -329,9 +342,9 @@ fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMu
 }
 
 /// What tells an item from the others of its list; `None` where that is not known.
-fn identity(list: &ListType, item: &Placed) -> Option<String> {
+fn identity(list: &ListType, item: &PlacedValue) -> Option<String> {
     // Null is absent, and a variable may become anything.
-    let text = |value: &Placed| match value.to_value() {
+    let text = |value: &PlacedValue| match value.to_value() {
         Value::Null => None,
         Value::String(text) => (!text.contains("${")).then_some(text),
         other => Some(other.to_string()).filter(|text| !text.contains("${")),
@@ -346,9 +359,11 @@ fn identity(list: &ListType, item: &Placed) -> Option<String> {
 }
 
 /// `defined in crds/a.yaml`
-pub(super) fn defined_in(origin: &Origin) -> String {
+pub(super) fn defined_in(origin: &SchemaOrigin) -> String {
     match origin {
-        Origin::Repository(place) | Origin::Capstan(place) => format!("defined in {}", place.file()),
-        Origin::BuiltIn => format!("as Cluster API 1.{CLUSTER_API_MINOR} defines it"),
+        SchemaOrigin::Repository(place) | SchemaOrigin::Capstan(place) => {
+            format!("defined in {}", place.file())
+        }
+        SchemaOrigin::BuiltIn => format!("as Cluster API 1.{CLUSTER_API_MINOR} defines it"),
     }
 }

@@ -1,8 +1,8 @@
 //! `helm-chart-proxy`
 
-use super::evidence::{Evidence, Survey};
-use super::rule::{About, Rule};
-use crate::boundary::{Labels, selectors};
+use super::evidence::{ClusterEvidence, Evidence};
+use super::rule::{About, PolicyRule};
+use crate::boundary::{ObjectLabels, selectors};
 use capstan_kustomize::render::{RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
@@ -23,12 +23,12 @@ pub(super) fn is_chart_proxy(id: &ObjectId) -> bool {
     id.group == "addons.cluster.x-k8s.io" && id.kind == "HelmChartProxy"
 }
 
-impl Rule for HelmChartProxy {
+impl PolicyRule for HelmChartProxy {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let proxies: Vec<&RenderedObject> =
             cluster.objects.iter().filter(|object| is_chart_proxy(&object.id)).collect();
         for (at, proxy) in proxies.iter().enumerate() {
@@ -151,7 +151,7 @@ fn selects(proxy: &RenderedObject, target: &RenderedObject) -> bool {
     selects_labels(proxy, &target.id, &labels(target))
 }
 
-fn selects_labels(proxy: &RenderedObject, target: &ObjectId, labels: &Labels) -> bool {
+fn selects_labels(proxy: &RenderedObject, target: &ObjectId, labels: &ObjectLabels) -> bool {
     proxy.id.namespace == target.namespace
         && selectors(&proxy.id, &proxy.value)
             .iter()
@@ -187,7 +187,7 @@ fn stays(old: &RenderedObject, new: &RenderedObject) -> Option<(FieldPath, Strin
 }
 
 /// Whether two proxies make the same release of one Cluster.
-fn fight(cluster: &Survey<'_>, one: &RenderedObject, other: &RenderedObject) -> bool {
+fn fight(cluster: &ClusterEvidence<'_>, one: &RenderedObject, other: &RenderedObject) -> bool {
     let release = |proxy: &RenderedObject| {
         let text = |field| proxy.placed.text_at(&["spec", field]).filter(|text| !text.is_empty());
         Some((text("releaseName")?.to_owned(), text("namespace").unwrap_or("default").to_owned()))
@@ -199,7 +199,7 @@ fn fight(cluster: &Survey<'_>, one: &RenderedObject, other: &RenderedObject) -> 
             .any(|target| is_cluster(&target.id) && selects(one, target) && selects(other, target))
 }
 
-fn labels(object: &RenderedObject) -> Labels {
+fn labels(object: &RenderedObject) -> ObjectLabels {
     let labels = object.value.pointer("/metadata/labels").and_then(serde_json::Value::as_object);
     let text = |(key, value): (&String, &serde_json::Value)| Some((key.clone(), value.as_str()?.to_owned()));
     labels.into_iter().flatten().filter_map(text).collect()

@@ -2,9 +2,9 @@
 
 use super::evidence::Evidence;
 use super::fitting::{Trail, defined_in};
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Content, Placed, RenderedObject, diff_placed};
-use capstan_kustomize::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject, diff_placed};
+use capstan_kustomize::schema::{Absent, Immutable, ListType, MapKey, RuleAllows, Schema, SchemaOrigin};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;
 
@@ -13,7 +13,7 @@ pub(super) struct ImmutableField;
 static ABOUT: About =
     About::new(rules::IMMUTABLE_FIELD, include_str!("../../../docs/rules/immutable-field.md"));
 
-impl Rule for ImmutableField {
+impl PolicyRule for ImmutableField {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -33,14 +33,14 @@ impl Rule for ImmutableField {
 }
 
 /// A rule that a change breaks.
-struct Broken<'a> {
+struct BrokenRule<'a> {
     rule: &'a Immutable,
     path: FieldPath,
     place: Place,
 }
 
-impl Broken<'_> {
-    fn verdict(self, change: &Evidence<'_>, object: &RenderedObject, origin: &Origin) -> Finding {
+impl BrokenRule<'_> {
+    fn verdict(self, change: &Evidence<'_>, object: &RenderedObject, origin: &SchemaOrigin) -> Finding {
         let Self { rule, path, place } = self;
         let said = rule.message.as_deref().map(|said| format!(", “{said}”")).unwrap_or_default();
         let message = format!(
@@ -54,19 +54,19 @@ impl Broken<'_> {
     }
 }
 
-fn broken_in<'a>(schema: &'a Schema, old: &RenderedObject, new: &RenderedObject) -> Vec<Broken<'a>> {
-    let mut walk = Walk { object: new, found: Vec::new() };
+fn broken_in<'a>(schema: &'a Schema, old: &RenderedObject, new: &RenderedObject) -> Vec<BrokenRule<'a>> {
+    let mut walk = ImmutableWalk { object: new, found: Vec::new() };
     walk.pair(schema, &old.placed, &new.placed, &Trail::Root);
     walk.found
 }
 
-struct Walk<'w, 'a> {
+struct ImmutableWalk<'w, 'a> {
     object: &'w RenderedObject,
-    found: Vec<Broken<'a>>,
+    found: Vec<BrokenRule<'a>>,
 }
 
-impl<'a> Walk<'_, 'a> {
-    fn pair(&mut self, schema: &'a Schema, old: &Placed, new: &Placed, path: &Trail<'_>) {
+impl<'a> ImmutableWalk<'_, 'a> {
+    fn pair(&mut self, schema: &'a Schema, old: &PlacedValue, new: &PlacedValue, path: &Trail<'_>) {
         if !schema.guards {
             return;
         }
@@ -74,7 +74,7 @@ impl<'a> Walk<'_, 'a> {
             self.judge(rule, old, new, &path.path());
         }
         match (&old.content, &new.content) {
-            (Content::Mapping(_), Content::Mapping(fields)) => {
+            (PlacedContent::Mapping(_), PlacedContent::Mapping(fields)) => {
                 for (name, new) in fields {
                     let status = matches!(path, Trail::Root) && name == "status";
                     if let (Some(below), Some(old), false) = (schema.field(name), old.field(name), status) {
@@ -83,7 +83,7 @@ impl<'a> Walk<'_, 'a> {
                 }
             }
             // Items of other lists have no old self: the server cannot tell which it was.
-            (Content::Sequence(old), Content::Sequence(new)) => {
+            (PlacedContent::Sequence(old), PlacedContent::Sequence(new)) => {
                 let (Some(item), Some(ListType::Map(keys))) = (schema.item(), &schema.list) else { return };
                 for (at, new) in new.iter().enumerate() {
                     if let Some(old) = old.iter().find(|old| key(old, keys) == key(new, keys)) {
@@ -95,15 +95,15 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn judge(&mut self, rule: &'a Immutable, old: &Placed, new: &Placed, path: &FieldPath) {
-        let below = |value: &'_ Placed| -> Option<Placed> {
+    fn judge(&mut self, rule: &'a Immutable, old: &PlacedValue, new: &PlacedValue, path: &FieldPath) {
+        let below = |value: &'_ PlacedValue| -> Option<PlacedValue> {
             rule.below.iter().try_fold(value, |value, name| value.field(name)).cloned()
         };
-        let present = |value: Option<Placed>| value.filter(|value| !value.is_null());
+        let present = |value: Option<PlacedValue>| value.filter(|value| !value.is_null());
         let was = present(below(old)).filter(|old| rule.absent == Absent::Alone || !says_nothing(old));
         let at = rule.below.iter().fold(path.clone(), |path, name| path.key(name));
         let place = match (was, present(below(new))) {
-            (Some(_), Some(_)) if rule.changing == Allowed::Yes => return,
+            (Some(_), Some(_)) if rule.changing == RuleAllows::Yes => return,
             (Some(old), Some(new)) => {
                 let Some(first) = diff_placed(&self.object.id, &old, &new).into_iter().next() else { return };
                 let place =
@@ -114,27 +114,27 @@ impl<'a> Walk<'_, 'a> {
                     .cloned()
                     .chain(first.path.steps().iter().cloned())
                     .collect::<FieldPath>();
-                self.found.push(Broken { rule, path, place });
+                self.found.push(BrokenRule { rule, path, place });
                 return;
             }
-            (None, Some(new)) if rule.setting == Allowed::No => Place::from(&new.place),
-            (Some(_), None) if rule.removing == Allowed::No => Place::from(&new.place),
+            (None, Some(new)) if rule.setting == RuleAllows::No => Place::from(&new.place),
+            (Some(_), None) if rule.removing == RuleAllows::No => Place::from(&new.place),
             _ => return,
         };
-        self.found.push(Broken { rule, path: at, place });
+        self.found.push(BrokenRule { rule, path: at, place });
     }
 }
 
 /// Whether a value is there and empty.
-fn says_nothing(value: &Placed) -> bool {
+fn says_nothing(value: &PlacedValue) -> bool {
     match &value.content {
-        Content::Scalar(scalar) => scalar.value() == "" || scalar.value() == 0,
-        Content::Mapping(entries) => entries.is_empty(),
-        Content::Sequence(items) => items.is_empty(),
+        PlacedContent::Scalar(scalar) => scalar.value() == "" || scalar.value() == 0,
+        PlacedContent::Mapping(entries) => entries.is_empty(),
+        PlacedContent::Sequence(items) => items.is_empty(),
     }
 }
 
-fn key(item: &Placed, keys: &[MapKey]) -> Vec<Option<String>> {
+fn key(item: &PlacedValue, keys: &[MapKey]) -> Vec<Option<String>> {
     keys.iter()
         .map(|key| {
             let value = item.field(&key.name).map(|value| value.to_value().to_string());

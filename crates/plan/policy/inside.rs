@@ -1,6 +1,6 @@
 //! What the repository applies inside a workload cluster.
 
-use crate::flux::{FluxIndex, Remote};
+use crate::flux::{FluxIndex, FluxRemote};
 use capstan_kustomize::render::{Folders, ParsedFiles, Rendered, RenderedObject, render_with};
 use capstan_model::kinds::is_cluster;
 use capstan_model::tree::{RepoPath, Tree};
@@ -16,7 +16,7 @@ pub fn inside(
     parsed: &ParsedFiles,
 ) -> Vec<RenderedObject> {
     let own = rendered.objects.iter().filter(|object| object.id.kind == "Kustomization");
-    let mut remote: Vec<Remote> = own.filter_map(|object| Remote::read(&object.value)).collect();
+    let mut remote: Vec<FluxRemote> = own.filter_map(|object| FluxRemote::read(&object.value)).collect();
     remote.extend(flux.map(FluxIndex::remote).unwrap_or_default().iter().cloned());
     if remote.is_empty() {
         return Vec::new();

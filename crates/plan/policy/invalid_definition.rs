@@ -1,6 +1,6 @@
 //! `invalid-definition`, found while definitions are read.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct InvalidDefinition;
@@ -8,7 +8,7 @@ pub(super) struct InvalidDefinition;
 static ABOUT: About =
     About::new(rules::INVALID_DEFINITION, include_str!("../../../docs/rules/invalid-definition.md"));
 
-impl Rule for InvalidDefinition {
+impl PolicyRule for InvalidDefinition {
     fn about(&self) -> &'static About {
         &ABOUT
     }

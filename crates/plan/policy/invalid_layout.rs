@@ -1,6 +1,6 @@
 //! `invalid-layout`, found by `validate`.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct InvalidLayout;
@@ -8,7 +8,7 @@ pub(super) struct InvalidLayout;
 static ABOUT: About =
     About::new(rules::INVALID_LAYOUT, include_str!("../../../docs/rules/invalid-layout.md"));
 
-impl Rule for InvalidLayout {
+impl PolicyRule for InvalidLayout {
     fn about(&self) -> &'static About {
         &ABOUT
     }

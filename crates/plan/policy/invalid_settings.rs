@@ -1,6 +1,6 @@
 //! `invalid-settings`, found by `validate` and whoever reads settings.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct InvalidSettings;
@@ -8,7 +8,7 @@ pub(super) struct InvalidSettings;
 static ABOUT: About =
     About::new(rules::INVALID_SETTINGS, include_str!("../../../docs/rules/invalid-settings.md"));
 
-impl Rule for InvalidSettings {
+impl PolicyRule for InvalidSettings {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,9 +1,9 @@
 //! `invalid-value`
 
-use super::evidence::Survey;
-use super::fitting::{Limit, MisfitKind, defined_in};
-use super::parts::{Broken, in_words};
-use super::rule::{About, Rule};
+use super::evidence::ClusterEvidence;
+use super::fitting::{BrokenLimit, MisfitKind, defined_in};
+use super::parts::{BrokenPart, in_words};
+use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_kustomize::schema::{ListType, Range, Schema};
 use capstan_model::finding::{Finding, rules};
@@ -14,17 +14,17 @@ pub(super) struct InvalidValue;
 
 static ABOUT: About = About::new(rules::INVALID_VALUE, include_str!("../../../docs/rules/invalid-value.md"));
 
-impl Rule for InvalidValue {
+impl PolicyRule for InvalidValue {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for misfit in cluster.misfits() {
             let MisfitKind::Limit(limit) = &misfit.kind else { continue };
             let (object, path) = (misfit.object, &misfit.path);
             // Of a group with a version `reference-mismatch` says more.
-            if matches!(limit, Limit::Pattern(_)) && is_versioned_group(cluster, object, path) {
+            if matches!(limit, BrokenLimit::Pattern(_)) && is_versioned_group(cluster, object, path) {
                 continue;
             }
             let (is, wanted) = told(limit);
@@ -41,47 +41,47 @@ impl Rule for InvalidValue {
     }
 }
 
-fn is_versioned_group(cluster: &Survey<'_>, object: &RenderedObject, path: &FieldPath) -> bool {
+fn is_versioned_group(cluster: &ClusterEvidence<'_>, object: &RenderedObject, path: &FieldPath) -> bool {
     cluster.references().iter().any(|(owner, named)| {
         owner.id == object.id && named.versioned_group().is_some() && named.path.key("apiGroup") == *path
     })
 }
 
 /// What is there, and what is wanted. Values are not repeated: they may be secret.
-fn told(limit: &Limit<'_>) -> (String, String) {
+fn told(limit: &BrokenLimit<'_>) -> (String, String) {
     let of = |range: &Range<u64>, one: &str, many: &str| {
         let bound = range.most.or(range.least);
         format!("{range} {}", if bound == Some(1) { one } else { many })
     };
     match limit {
-        Limit::Missing => ("is not there".to_owned(), "it to be there".to_owned()),
-        Limit::Items(found, range) => {
+        BrokenLimit::Missing => ("is not there".to_owned(), "it to be there".to_owned()),
+        BrokenLimit::Items(found, range) => {
             let hint = if *found == 0 { " (leave out an empty list)" } else { "" };
             (format!("has {}", count(*found, "item", "items")), of(range, "item", "items") + hint)
         }
-        Limit::Properties(found, range) => {
+        BrokenLimit::Properties(found, range) => {
             let hint = if *found == 0 { " (leave out an empty mapping)" } else { "" };
             (format!("has {}", count(*found, "field", "fields")), of(range, "field", "fields") + hint)
         }
-        Limit::Length(found, range) => (
+        BrokenLimit::Length(found, range) => (
             format!("has {}", count(*found, "character", "characters")),
             of(range, "character", "characters"),
         ),
-        Limit::Number(range) => ("is out of range".to_owned(), range.to_string()),
-        Limit::Pattern(pattern) => ("has another form".to_owned(), format!("what matches `{pattern}`")),
-        Limit::Twin(first, ListType::Map(keys)) => {
+        BrokenLimit::Number(range) => ("is out of range".to_owned(), range.to_string()),
+        BrokenLimit::Pattern(pattern) => ("has another form".to_owned(), format!("what matches `{pattern}`")),
+        BrokenLimit::Twin(first, ListType::Map(keys)) => {
             let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.name)).collect();
             let same = format!("has the {} of item {first}, counted from 0", list(&keys));
             (same, "each item to have its own".to_owned())
         }
-        Limit::Twin(first, _) => {
+        BrokenLimit::Twin(first, _) => {
             (format!("is item {first} once more, counted from 0"), "each item once".to_owned())
         }
-        Limit::Parts(broken) => told_of_parts(broken),
+        BrokenLimit::Parts(broken) => told_of_parts(broken),
     }
 }
 
-fn told_of_parts(broken: &Broken<'_>) -> (String, String) {
+fn told_of_parts(broken: &BrokenPart<'_>) -> (String, String) {
     const MOST: usize = 8;
     let several = |parts: &[Schema]| {
         let words: Vec<String> = parts.iter().map(in_words).filter(|words| !words.is_empty()).collect();
@@ -93,18 +93,18 @@ fn told_of_parts(broken: &Broken<'_>) -> (String, String) {
         words => format!(": {words}"),
     };
     match broken {
-        Broken::Part(part) => {
+        BrokenPart::Part(part) => {
             ("lacks a part of its form".to_owned(), format!("all parts (`allOf`){}", one(part)))
         }
-        Broken::None(parts) => (
+        BrokenPart::None(parts) => (
             format!("has none of {} forms", parts.len()),
             format!("one of them (`anyOf` or `oneOf`){}", several(parts)),
         ),
-        Broken::Several(found, parts) => (
+        BrokenPart::Several(found, parts) => (
             format!("has {found} of {} forms at once", parts.len()),
             format!("one of them alone (`oneOf`){}", several(parts)),
         ),
-        Broken::Excluded(part) => {
+        BrokenPart::Excluded(part) => {
             ("has a form that is excluded".to_owned(), format!("another one than this (`not`){}", one(part)))
         }
     }

@@ -1,11 +1,11 @@
 //! Rules whose verdicts fall in other packages: here they have their entries and pages.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 
 /// A rule whose verdict falls in another package.
 pub(super) struct JudgedElsewhere(pub(super) &'static About);
 
-impl Rule for JudgedElsewhere {
+impl PolicyRule for JudgedElsewhere {
     fn about(&self) -> &'static About {
         self.0
     }

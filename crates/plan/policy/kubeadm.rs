@@ -1,6 +1,6 @@
 //! Where objects hold kubeadm's configuration.
 
-use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::object::FieldPath;
 
 /// By kind.
@@ -15,7 +15,7 @@ const CONFIGS: [(&str, &[&str]); 4] = [
 #[derive(Debug, Clone)]
 pub(super) struct KubeadmField<'a> {
     pub(super) path: FieldPath,
-    pub(super) placed: &'a Placed,
+    pub(super) placed: &'a PlacedValue,
 }
 
 /// kubeadm's configuration of an object.

@@ -1,6 +1,6 @@
 //! Which Kubernetes versions a cluster's objects ask for.
 
-use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, RuleEntry};
 pub(super) use capstan_model::kinds::VersionRole as Role;
 use capstan_model::kinds::{Keys, version_fields};
@@ -9,15 +9,15 @@ use capstan_model::version::KubernetesVersion;
 
 /// A version that an object asks for.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted<'a> {
+pub(super) struct RequiredVersion<'a> {
     pub(super) object: &'a ObjectId,
     pub(super) keys: Keys,
-    pub(super) placed: &'a Placed,
+    pub(super) placed: &'a PlacedValue,
     pub(super) version: KubernetesVersion,
     pub(super) role: Role,
 }
 
-impl Wanted<'_> {
+impl RequiredVersion<'_> {
     /// The field.
     pub(super) fn path(&self) -> FieldPath {
         FieldPath::of_keys(self.keys)
@@ -30,13 +30,13 @@ impl Wanted<'_> {
 }
 
 /// The versions that objects ask for; what is no version (a variable, say) is passed over.
-pub(super) fn wanted(objects: &[RenderedObject]) -> Vec<Wanted<'_>> {
+pub(super) fn wanted(objects: &[RenderedObject]) -> Vec<RequiredVersion<'_>> {
     let mut found = Vec::new();
     for object in objects {
         for (role, keys) in version_fields(&object.id.group, &object.id.kind) {
             let Some(placed) = object.placed.at(keys) else { continue };
             let Some(version) = placed.as_str().and_then(KubernetesVersion::parse) else { continue };
-            found.push(Wanted { object: &object.id, keys, placed, version, role });
+            found.push(RequiredVersion { object: &object.id, keys, placed, version, role });
         }
     }
     found

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::evidence::Survey;
+use super::evidence::ClusterEvidence;
 use super::kubeadm::{KubeadmField, kubeadm_config};
 use super::kubernetes::Role;
 use super::removed_apis::removed;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Placed, RenderedObject, SourceOffset};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedValue, RenderedObject, SourceOffset};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::FieldPath;
@@ -19,12 +19,12 @@ pub(super) struct KubernetesApiRemoved;
 static ABOUT: About =
     About::new(rules::KUBERNETES_API_REMOVED, include_str!("../../../docs/rules/kubernetes-api-removed.md"));
 
-impl Rule for KubernetesApiRemoved {
+impl PolicyRule for KubernetesApiRemoved {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(target) = target(cluster) else { return };
         let brought = brought(cluster);
         // The cluster's own objects go to the management cluster, which has a Kubernetes of its own.
@@ -36,7 +36,9 @@ impl Rule for KubernetesApiRemoved {
         for object in cluster.objects {
             if brought.contains(&(object.id.kind.as_str(), object.id.name.as_str())) {
                 for field in ["data", "stringData"] {
-                    for (key, value) in object.placed.field(field).map(Placed::entries).unwrap_or_default() {
+                    for (key, value) in
+                        object.placed.field(field).map(PlacedValue::entries).unwrap_or_default()
+                    {
                         inside(object, value, target, &FieldPath::root().key(field).key(key), verdicts);
                     }
                 }
@@ -49,7 +51,7 @@ impl Rule for KubernetesApiRemoved {
 }
 
 /// The newest Kubernetes that a control plane of the folder asks for, else the newest of its machines.
-fn target(cluster: &Survey<'_>) -> Option<KubernetesMinor> {
+fn target(cluster: &ClusterEvidence<'_>) -> Option<KubernetesMinor> {
     let of = |role: Role| {
         cluster
             .versions
@@ -62,9 +64,9 @@ fn target(cluster: &Survey<'_>) -> Option<KubernetesMinor> {
 }
 
 /// ConfigMaps and Secrets whose content a ClusterResourceSet applies to the cluster.
-fn brought<'a>(cluster: &Survey<'a>) -> HashSet<(&'a str, &'a str)> {
+fn brought<'a>(cluster: &ClusterEvidence<'a>) -> HashSet<(&'a str, &'a str)> {
     let sets = cluster.objects.iter().filter(|object| role_of(&object.id) == Some(KindRole::ResourceSet));
-    let resources = sets.filter_map(|set| set.placed.at(&["spec", "resources"])).flat_map(Placed::items);
+    let resources = sets.filter_map(|set| set.placed.at(&["spec", "resources"])).flat_map(PlacedValue::items);
     resources
         .filter_map(|resource| Some((resource.text_at(&["kind"])?, resource.text_at(&["name"])?)))
         .collect()
@@ -73,7 +75,7 @@ fn brought<'a>(cluster: &Survey<'a>) -> HashSet<(&'a str, &'a str)> {
 /// The documents in a string.
 fn inside(
     object: &RenderedObject,
-    value: &Placed,
+    value: &PlacedValue,
     target: KubernetesMinor,
     path: &FieldPath,
     verdicts: &mut Vec<Finding>,

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::kubernetes_steps::{spot, steps};
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct KubernetesDowngrade;
@@ -10,7 +10,7 @@ pub(super) struct KubernetesDowngrade;
 static ABOUT: About =
     About::new(rules::KUBERNETES_DOWNGRADE, include_str!("../../../docs/rules/kubernetes-downgrade.md"));
 
-impl Rule for KubernetesDowngrade {
+impl PolicyRule for KubernetesDowngrade {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -3,10 +3,10 @@
 //! Deliberately absent: what patches and variables of a ClusterClass add. Their evaluator is `capstan_live::rollout`,
 //! which is built on this package; so of a class its templates are judged as they are written.
 
-use super::evidence::{Evidence, Survey};
+use super::evidence::{ClusterEvidence, Evidence};
 use super::kubeadm::{KubeadmField, kubeadm_config};
 use super::minors::{ETCD_BEFORE_3_6, ETCD_MINORS, KubernetesProcess, Minor, up_to};
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::templates::references;
 use capstan_kustomize::render::{RenderedObject, SourceOffset};
 use capstan_model::finding::{Finding, rules};
@@ -48,12 +48,12 @@ impl KubernetesProcess {
     }
 }
 
-impl Rule for KubernetesMinorBreaks {
+impl PolicyRule for KubernetesMinorBreaks {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let Some(config) = kubeadm_config(object) else { continue };
             let Some(minor) = minor_of(cluster, object).filter(|minor| minor.major == 1) else { continue };
@@ -83,7 +83,7 @@ impl Rule for KubernetesMinorBreaks {
 
 /// What keeps a control plane from a newer etcd.
 fn etcd_step(
-    cluster: &Survey<'_>,
+    cluster: &ClusterEvidence<'_>,
     object: &RenderedObject,
     before: &KubeadmField<'_>,
     after: &KubeadmField<'_>,
@@ -104,7 +104,7 @@ fn etcd_step(
 
 /// An older CoreDNS than before.
 fn core_dns_step(
-    cluster: &Survey<'_>,
+    cluster: &ClusterEvidence<'_>,
     object: &RenderedObject,
     before: &KubeadmField<'_>,
     after: &KubeadmField<'_>,
@@ -125,7 +125,7 @@ fn core_dns_step(
 
 /// Whether Cluster API leaves CoreDNS alone: by an annotation of the control plane. That of a topology gets the
 /// annotations of its template, of its class, and of its Cluster; any of them is enough here.
-fn skips_core_dns(cluster: &Survey<'_>, object: &RenderedObject) -> bool {
+fn skips_core_dns(cluster: &ClusterEvidence<'_>, object: &RenderedObject) -> bool {
     let has = |object: &RenderedObject, keys: &[&str]| {
         let annotations = object.placed.at(keys).and_then(|metadata| metadata.field("annotations"));
         annotations.is_some_and(|annotations| annotations.field(SKIP_CORE_DNS).is_some())
@@ -297,7 +297,7 @@ fn parse_bool(text: &str) -> Option<bool> {
 
 /// The minor that an object's machines are to run: its own, that of what names it, else that of the topologies whose
 /// class names it. Where the class is not among the objects, nobody can say.
-fn minor_of(cluster: &Survey<'_>, object: &RenderedObject) -> Option<KubernetesMinor> {
+fn minor_of(cluster: &ClusterEvidence<'_>, object: &RenderedObject) -> Option<KubernetesMinor> {
     let newest = |counts: &dyn Fn(&RenderedObject) -> bool| {
         let asked =
             cluster.versions.iter().filter(|wanted| cluster.object(wanted.object).is_some_and(counts));

@@ -1,9 +1,9 @@
 //! `kubernetes-minor-skip`
 
-use super::evidence::{Evidence, Survey};
-use super::kubernetes::{Role, Wanted};
+use super::evidence::{ClusterEvidence, Evidence};
+use super::kubernetes::{RequiredVersion, Role};
 use super::kubernetes_steps::{spot, steps};
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use super::topology_version::class_of;
 use crate::templates::ClassUpgrade;
 use capstan_model::finding::{Finding, rules};
@@ -14,7 +14,7 @@ pub(super) struct KubernetesMinorSkip;
 static ABOUT: About =
     About::new(rules::KUBERNETES_MINOR_SKIP, include_str!("../../../docs/rules/kubernetes-minor-skip.md"));
 
-impl Rule for KubernetesMinorSkip {
+impl PolicyRule for KubernetesMinorSkip {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -59,7 +59,7 @@ impl Rule for KubernetesMinorSkip {
 
 /// Whether a topology's class, rendered here, leads Cluster API through the minors between: by the versions that it
 /// lists, or by the plan of a runtime extension.
-fn chained(cluster: &Survey<'_>, from: &KubernetesVersion, wanted: &Wanted<'_>) -> bool {
+fn chained(cluster: &ClusterEvidence<'_>, from: &KubernetesVersion, wanted: &RequiredVersion<'_>) -> bool {
     let topology = cluster.object(wanted.object).and_then(|object| object.placed.at(&["spec", "topology"]));
     let Some(topology) = topology else { return false };
     class_of(cluster, topology)

@@ -1,8 +1,8 @@
 //! `kubernetes-version-unsupported`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use capstan_model::cluster_api::{Role, Verdict as Support, supports};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use capstan_model::cluster_api::{ClusterRole, KubernetesSupport as Support, supports};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
 use capstan_model::version::LooseVersion;
@@ -14,16 +14,17 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/kubernetes-version-unsupported.md"),
 );
 
-impl Rule for KubernetesVersionUnsupported {
+impl PolicyRule for KubernetesVersionUnsupported {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for wanted in &cluster.versions {
             let minor = wanted.version.minor();
             let core = cluster.cluster_api.as_ref();
-            let support = core.map_or(Support::Supported, |core| supports(core, Role::Workload, minor));
+            let support =
+                core.map_or(Support::Supported, |core| supports(core, ClusterRole::Workload, minor));
             let topology = is_cluster(wanted.object);
             let why = match (support, core) {
                 (Support::OutOf { first, last }, Some(core)) => format!(

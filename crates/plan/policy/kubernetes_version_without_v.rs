@@ -1,7 +1,7 @@
 //! `kubernetes-version-without-v`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::ObjectId;
 
@@ -17,12 +17,12 @@ fn wants_v(id: &ObjectId) -> bool {
     id.group == "cluster.x-k8s.io" || ["KubeadmControlPlane", "RKE2ControlPlane"].contains(&id.kind.as_str())
 }
 
-impl Rule for KubernetesVersionWithoutV {
+impl PolicyRule for KubernetesVersionWithoutV {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for wanted in cluster.versions.iter().filter(|wanted| wants_v(wanted.object)) {
             let text = wanted.version.as_str();
             if text.starts_with('v') {

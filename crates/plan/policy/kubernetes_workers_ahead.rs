@@ -1,8 +1,8 @@
 //! `kubernetes-workers-ahead`
 
-use super::evidence::Survey;
+use super::evidence::ClusterEvidence;
 use super::kubernetes_steps::workers_and_planes;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct KubernetesWorkersAhead;
@@ -12,12 +12,12 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/kubernetes-workers-ahead.md"),
 );
 
-impl Rule for KubernetesWorkersAhead {
+impl PolicyRule for KubernetesWorkersAhead {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for (worker, plane) in workers_and_planes(cluster) {
             if worker.version.minor() <= plane.version.minor() {
                 continue;

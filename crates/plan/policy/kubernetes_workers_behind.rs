@@ -1,8 +1,8 @@
 //! `kubernetes-workers-behind`
 
-use super::evidence::Survey;
+use super::evidence::ClusterEvidence;
 use super::kubernetes_steps::workers_and_planes;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::KubernetesMinor;
 
@@ -18,12 +18,12 @@ const fn allowed(kubelet: KubernetesMinor) -> u64 {
     if kubelet.major == 1 && kubelet.minor < 25 { 2 } else { 3 }
 }
 
-impl Rule for KubernetesWorkersBehind {
+impl PolicyRule for KubernetesWorkersBehind {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for (worker, plane) in workers_and_planes(cluster) {
             let (kubelet, server) = (worker.version.minor(), plane.version.minor());
             let behind = server.minor.saturating_sub(kubelet.minor);

@@ -1,8 +1,8 @@
 //! `kubernetes-workers-cannot-grow`
 
-use super::evidence::Survey;
+use super::evidence::ClusterEvidence;
 use super::kubernetes_steps::workers_and_planes;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::templates::{checked_kubeadm_template, skips_check};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
@@ -15,12 +15,12 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/kubernetes-workers-cannot-grow.md"),
 );
 
-impl Rule for KubernetesWorkersCannotGrow {
+impl PolicyRule for KubernetesWorkersCannotGrow {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for (worker, plane) in workers_and_planes(cluster) {
             let Some(object) = cluster.object(worker.object) else { continue };
             let Some(template) = checked_kubeadm_template(&object.id, &object.placed) else { continue };

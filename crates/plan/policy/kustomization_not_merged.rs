@@ -1,6 +1,6 @@
 //! `kustomization-not-merged`, found while kustomizations are merged.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct KustomizationNotMerged;
@@ -10,7 +10,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/kustomization-not-merged.md"),
 );
 
-impl Rule for KustomizationNotMerged {
+impl PolicyRule for KustomizationNotMerged {
     fn about(&self) -> &'static About {
         &ABOUT
     }

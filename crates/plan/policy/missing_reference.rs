@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::evidence::Survey;
+use super::evidence::ClusterEvidence;
 use super::fitting::Trail;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct MissingReference;
@@ -13,12 +13,12 @@ pub(super) struct MissingReference;
 static ABOUT: About =
     About::new(rules::MISSING_REFERENCE, include_str!("../../../docs/rules/missing-reference.md"));
 
-impl Rule for MissingReference {
+impl PolicyRule for MissingReference {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         // Classes are shared between clusters.
         for (object, named) in cluster.references().iter().filter(|(_, named)| !named.is_class()) {
             let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
@@ -73,22 +73,22 @@ impl<'a> Renamed<'a> {
     fn look(
         &self,
         object: &RenderedObject,
-        value: &Placed,
+        value: &PlacedValue,
         trail: &Trail<'_>,
         kind: Option<&str>,
         verdicts: &mut Vec<Finding>,
     ) {
         match &value.content {
-            Content::Scalar(_) => {}
-            Content::Sequence(items) => {
+            PlacedContent::Scalar(_) => {}
+            PlacedContent::Sequence(items) => {
                 for (at, item) in items.iter().enumerate() {
                     self.look(object, item, &Trail::Index(trail, at), kind, verdicts);
                 }
             }
-            Content::Mapping(entries) => {
+            PlacedContent::Mapping(entries) => {
                 let kind = value.text_at(&["kind"]).or(kind);
                 let name = value.field("name").filter(|_| !matches!(trail, Trail::Root));
-                let known = kind.zip(name.and_then(Placed::as_str)).and_then(|key| self.0.get(&key));
+                let known = kind.zip(name.and_then(PlacedValue::as_str)).and_then(|key| self.0.get(&key));
                 if let (Some(other), Some(at)) = (known, name) {
                     let message = format!(
                         "{} names {} {}, which this folder's kustomization renames to {}. kustomize does not update the name here: write the final name of the object",

@@ -138,12 +138,12 @@ mod wrong_type;
 pub use catalogue::{catalogue, ids, rule};
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use compared_services::{ClusterState, ServiceDifference, compare_services};
-pub use evidence::{Evidence, Survey};
+pub use evidence::{ClusterEvidence, Evidence};
 pub use facts::{Facts, Occasion, ReleaseStep, Values};
 pub use folders::{folders_of, folders_of_service};
 pub use inside::inside;
 pub use judge::{judge, lost_patches, sort};
-pub use rule::{About, Rule};
+pub use rule::{About, PolicyRule};
 pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, validate};
 

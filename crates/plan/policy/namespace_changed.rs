@@ -1,7 +1,7 @@
 //! `namespace-changed`: found while an upgrade is planned, and between any two trees.
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster_api;
@@ -12,7 +12,7 @@ pub(super) struct NamespaceChanged;
 static ABOUT: About =
     About::new(rules::NAMESPACE_CHANGED, include_str!("../../../docs/rules/namespace-changed.md"));
 
-impl Rule for NamespaceChanged {
+impl PolicyRule for NamespaceChanged {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,6 +1,6 @@
 //! `not-in-release`, found while an upgrade is planned.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct NotInRelease;
@@ -8,7 +8,7 @@ pub(super) struct NotInRelease;
 static ABOUT: About =
     About::new(rules::NOT_IN_RELEASE, include_str!("../../../docs/rules/not-in-release.md"));
 
-impl Rule for NotInRelease {
+impl PolicyRule for NotInRelease {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -2,7 +2,7 @@
 //! and the other way round.
 
 use capstan_kustomize::conversion::convert;
-use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_kustomize::schema::{Schema, Schemas};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::Node;
@@ -20,7 +20,7 @@ pub(super) struct OtherVersion {
 pub(super) fn other_version(
     object: &RenderedObject,
     path: &FieldPath,
-    value: &Placed,
+    value: &PlacedValue,
 ) -> Option<OtherVersion> {
     let (group, version) = object.api_version.split_once('/')?;
     let name = match version {
@@ -39,7 +39,7 @@ pub(super) fn other_version(
 
 /// Where the conversion from the other version puts the field: it is asked of an object that has this field
 /// alone.
-fn moved(object: &RenderedObject, other: &str, path: &FieldPath, value: &Placed) -> Option<FieldPath> {
+fn moved(object: &RenderedObject, other: &str, path: &FieldPath, value: &PlacedValue) -> Option<FieldPath> {
     let (Step::Key(root), below) = path.steps().split_first()? else { return None };
     let inner = below.iter().rev().fold(Node::from_value(&value.to_value()), |node, step| match step {
         Step::Key(key) => Node::mapping([(key.as_str(), node)]),

@@ -1,10 +1,10 @@
 //! `outside-boundary`: found in the files of every cluster. Where a management cluster claims it, its reconciler refuses the
 //! folder for it; elsewhere others apply it, by rules of their own, so it is a warning there unless the settings say more.
 
-use super::evidence::Survey;
-use super::references::Named;
-use super::rule::{About, Rule};
-use crate::boundary::{Beyond, Outside, boundary_in_git};
+use super::evidence::ClusterEvidence;
+use super::references::FieldReference;
+use super::rule::{About, PolicyRule};
+use crate::boundary::{Beyond, ForeignObject, boundary_in_git};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 
@@ -13,12 +13,12 @@ pub(super) struct OutsideBoundary;
 static ABOUT: About =
     About::new(rules::OUTSIDE_BOUNDARY, include_str!("../../../docs/rules/outside-boundary.md"));
 
-impl Rule for OutsideBoundary {
+impl PolicyRule for OutsideBoundary {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(around) = &cluster.boundary else { return };
         let is_error =
             around.is_claimed() || around.settings.policy.contains_key(rules::OUTSIDE_BOUNDARY.id());
@@ -36,8 +36,8 @@ impl Rule for OutsideBoundary {
 }
 
 /// Whether `missing-reference` warns of the same.
-fn is_missing(cluster: &Survey<'_>, outside: &Outside) -> bool {
-    let is_it = |(object, named): &(&RenderedObject, Named<'_>)| {
+fn is_missing(cluster: &ClusterEvidence<'_>, outside: &ForeignObject) -> bool {
+    let is_it = |(object, named): &(&RenderedObject, FieldReference<'_>)| {
         object.id == outside.object
             && !named.is_class()
             && [named.path.key("name"), named.path.clone()].contains(&outside.field)

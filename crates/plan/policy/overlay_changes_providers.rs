@@ -1,6 +1,6 @@
 //! `overlay-changes-providers`, found while a provider set is read.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct OverlayChangesProviders;
@@ -10,7 +10,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/overlay-changes-providers.md"),
 );
 
-impl Rule for OverlayChangesProviders {
+impl PolicyRule for OverlayChangesProviders {
     fn about(&self) -> &'static About {
         &ABOUT
     }

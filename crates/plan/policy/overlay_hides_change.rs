@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::evidence::Evidence;
 use super::facts::Facts;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset, diff};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject, SourceOffset, diff};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;
 
@@ -14,7 +14,7 @@ pub(super) struct OverlayHidesChange;
 static ABOUT: About =
     About::new(rules::OVERLAY_HIDES_CHANGE, include_str!("../../../docs/rules/overlay-hides-change.md"));
 
-impl Rule for OverlayHidesChange {
+impl PolicyRule for OverlayHidesChange {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -78,23 +78,25 @@ fn base_value(
 }
 
 /// The places of the scalars below the value that stands at `place`.
-fn find_leaves(value: &Placed, place: &SourceOffset, leaves: &mut Vec<SourceOffset>) {
+fn find_leaves(value: &PlacedValue, place: &SourceOffset, leaves: &mut Vec<SourceOffset>) {
     if value.place == *place {
         collect(value, &mut |leaf| leaves.push(leaf.clone()));
         return;
     }
     match &value.content {
-        Content::Scalar(_) => {}
-        Content::Mapping(entries) => entries.iter().for_each(|(_, value)| find_leaves(value, place, leaves)),
-        Content::Sequence(items) => items.iter().for_each(|value| find_leaves(value, place, leaves)),
+        PlacedContent::Scalar(_) => {}
+        PlacedContent::Mapping(entries) => {
+            entries.iter().for_each(|(_, value)| find_leaves(value, place, leaves))
+        }
+        PlacedContent::Sequence(items) => items.iter().for_each(|value| find_leaves(value, place, leaves)),
     }
 }
 
-fn collect<'a>(value: &'a Placed, keep: &mut impl FnMut(&'a SourceOffset)) {
+fn collect<'a>(value: &'a PlacedValue, keep: &mut impl FnMut(&'a SourceOffset)) {
     match &value.content {
-        Content::Scalar(_) => keep(&value.place),
-        Content::Mapping(entries) => entries.iter().for_each(|(_, value)| collect(value, keep)),
-        Content::Sequence(items) => items.iter().for_each(|value| collect(value, keep)),
+        PlacedContent::Scalar(_) => keep(&value.place),
+        PlacedContent::Mapping(entries) => entries.iter().for_each(|(_, value)| collect(value, keep)),
+        PlacedContent::Sequence(items) => items.iter().for_each(|value| collect(value, keep)),
     }
 }
 
@@ -104,7 +106,7 @@ fn survives(
     place: &SourceOffset,
     value: &serde_json::Value,
     leaves: &[SourceOffset],
-    rendered: &Placed,
+    rendered: &PlacedValue,
 ) -> bool {
     let mut places = HashSet::new();
     collect(rendered, &mut |leaf| {

@@ -1,7 +1,7 @@
 //! `overlay-loses-target`
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::PatchUse;
 use capstan_model::finding::{Finding, rules};
 
@@ -10,7 +10,7 @@ pub(super) struct OverlayLosesTarget;
 static ABOUT: About =
     About::new(rules::OVERLAY_LOSES_TARGET, include_str!("../../../docs/rules/overlay-loses-target.md"));
 
-impl Rule for OverlayLosesTarget {
+impl PolicyRule for OverlayLosesTarget {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -2,14 +2,14 @@
 //!
 //! Nobody can tell where a variable stands, or where the server fills in what the part asks about: then nothing is said.
 
-use capstan_kustomize::render::{Content, Placed};
-use capstan_kustomize::schema::{Limits, Parts, Range, Schema, Type};
+use capstan_kustomize::render::{PlacedContent, PlacedValue};
+use capstan_kustomize::schema::{Range, Schema, SchemaParts, SchemaType, ValueLimits};
 use capstan_model::wording::{fitting, list};
 use capstan_yaml::Value;
 
 /// How a value breaks parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Broken<'a> {
+pub(super) enum BrokenPart<'a> {
     /// It is not what this part asks for.
     Part(&'a Schema),
     /// It is what none of these asks for.
@@ -21,22 +21,22 @@ pub(super) enum Broken<'a> {
 }
 
 /// How a value breaks the parts of its schema.
-pub(super) fn broken<'a>(schema: &'a Schema, value: &'a Placed) -> Vec<Broken<'a>> {
+pub(super) fn broken<'a>(schema: &'a Schema, value: &'a PlacedValue) -> Vec<BrokenPart<'a>> {
     schema.parts.iter().flat_map(|parts| broken_by(parts, schema, value)).collect()
 }
 
-fn broken_by<'a>(parts: &'a Parts, whole: &'a Schema, value: &'a Placed) -> Vec<Broken<'a>> {
+fn broken_by<'a>(parts: &'a SchemaParts, whole: &'a Schema, value: &'a PlacedValue) -> Vec<BrokenPart<'a>> {
     let is = |part: &Schema, wanted: bool| holds(part, Some(whole), value) == Some(wanted);
     match parts {
-        Parts::All(all) => all.iter().filter(|part| is(part, false)).map(Broken::Part).collect(),
-        Parts::Not(part) => is(part, true).then_some(Broken::Excluded(part)).into_iter().collect(),
-        Parts::Any(parts) | Parts::One(parts) if parts.iter().all(|part| is(part, false)) => {
-            vec![Broken::None(parts)]
+        SchemaParts::All(all) => all.iter().filter(|part| is(part, false)).map(BrokenPart::Part).collect(),
+        SchemaParts::Not(part) => is(part, true).then_some(BrokenPart::Excluded(part)).into_iter().collect(),
+        SchemaParts::Any(parts) | SchemaParts::One(parts) if parts.iter().all(|part| is(part, false)) => {
+            vec![BrokenPart::None(parts)]
         }
-        Parts::Any(_) => Vec::new(),
-        Parts::One(parts) => match parts.iter().filter(|part| is(part, true)).count() {
+        SchemaParts::Any(_) => Vec::new(),
+        SchemaParts::One(parts) => match parts.iter().filter(|part| is(part, true)).count() {
             0 | 1 => Vec::new(),
-            several => vec![Broken::Several(several, parts)],
+            several => vec![BrokenPart::Several(several, parts)],
         },
     }
 }
@@ -55,9 +55,9 @@ fn all(results: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 /// Whether a part holds for a value; `whole` is the schema round the part, which knows the defaults.
-fn holds(part: &Schema, whole: Option<&Schema>, value: &Placed) -> Option<bool> {
+fn holds(part: &Schema, whole: Option<&Schema>, value: &PlacedValue) -> Option<bool> {
     let unknown = match &value.content {
-        Content::Scalar(scalar) => match scalar.value() {
+        PlacedContent::Scalar(scalar) => match scalar.value() {
             Value::Null => true,
             Value::String(text) => text.contains("${"),
             _ => false,
@@ -68,16 +68,16 @@ fn holds(part: &Schema, whole: Option<&Schema>, value: &Placed) -> Option<bool> 
         return None;
     }
     let is_type = match (&value.content, part.kind) {
-        (_, Type::Any) => true,
-        (Content::Mapping(_), wanted) => wanted == Type::Object,
-        (Content::Sequence(_), wanted) => wanted == Type::Array,
-        (Content::Scalar(scalar), wanted) => wanted.takes(scalar.value()),
+        (_, SchemaType::Any) => true,
+        (PlacedContent::Mapping(_), wanted) => wanted == SchemaType::Object,
+        (PlacedContent::Sequence(_), wanted) => wanted == SchemaType::Array,
+        (PlacedContent::Scalar(scalar), wanted) => wanted.takes(scalar.value()),
     };
     if !is_type {
         return Some(false);
     }
     let is_choice = match &value.content {
-        Content::Scalar(scalar) => part.choices.is_empty() || part.choices.contains(scalar.value()),
+        PlacedContent::Scalar(scalar) => part.choices.is_empty() || part.choices.contains(scalar.value()),
         _ => part.choices.is_empty(),
     };
     let limits = part.limits.as_deref().map_or(Some(true), |limits| within(limits, whole, value));
@@ -96,14 +96,14 @@ fn holds(part: &Schema, whole: Option<&Schema>, value: &Placed) -> Option<bool> 
     all([Some(is_choice), limits].into_iter().chain(fields).chain(others).chain(items).chain(parts))
 }
 
-fn hold(parts: &Parts, whole: Option<&Schema>, value: &Placed) -> Option<bool> {
+fn hold(parts: &SchemaParts, whole: Option<&Schema>, value: &PlacedValue) -> Option<bool> {
     let not = |result: Option<bool>| result.map(|holds| !holds);
     let of = |part| holds(part, whole, value);
     match parts {
-        Parts::All(parts) => all(parts.iter().map(of)),
-        Parts::Any(parts) => not(all(parts.iter().map(|part| not(of(part))))),
-        Parts::Not(part) => not(of(part)),
-        Parts::One(parts) => {
+        SchemaParts::All(parts) => all(parts.iter().map(of)),
+        SchemaParts::Any(parts) => not(all(parts.iter().map(|part| not(of(part))))),
+        SchemaParts::Not(part) => not(of(part)),
+        SchemaParts::One(parts) => {
             let found: Vec<Option<bool>> = parts.iter().map(of).collect();
             let hold = found.iter().filter(|one| **one == Some(true)).count();
             match found.contains(&None) {
@@ -114,11 +114,11 @@ fn hold(parts: &Parts, whole: Option<&Schema>, value: &Placed) -> Option<bool> {
     }
 }
 
-fn within(limits: &Limits, whole: Option<&Schema>, value: &Placed) -> Option<bool> {
+fn within(limits: &ValueLimits, whole: Option<&Schema>, value: &PlacedValue) -> Option<bool> {
     let count = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
     match &value.content {
-        Content::Sequence(items) => Some(limits.items.holds(count(items.len()))),
-        Content::Mapping(entries) => {
+        PlacedContent::Sequence(items) => Some(limits.items.holds(count(items.len()))),
+        PlacedContent::Mapping(entries) => {
             let required = limits.required.iter().map(|name| match value.field(name) {
                 Some(found) if found.is_null() => None,
                 found => Some(found.is_some() || is_filled_in(whole, name)),
@@ -130,7 +130,7 @@ fn within(limits: &Limits, whole: Option<&Schema>, value: &Placed) -> Option<boo
             let counted = (limits.properties == Range::default() || !may_grow).then_some(is_counted);
             all(required.chain([counted]))
         }
-        Content::Scalar(scalar) => match scalar.value() {
+        PlacedContent::Scalar(scalar) => match scalar.value() {
             Value::String(text) => {
                 let pattern = limits.pattern.as_ref().map_or(Some(true), |pattern| pattern.fits(text));
                 all([Some(limits.length.holds(count(text.chars().count()))), pattern])
@@ -169,7 +169,7 @@ pub(super) fn in_words(part: &Schema) -> String {
         said.extend(of(&limits.items, "items"));
         said.extend(of(&limits.properties, "fields"));
     }
-    if said.is_empty() && !matches!(part.kind, Type::Any | Type::Object) {
+    if said.is_empty() && !matches!(part.kind, SchemaType::Any | SchemaType::Object) {
         said.push(part.kind.noun().to_owned());
     }
     for (name, below) in part.listed_fields() {

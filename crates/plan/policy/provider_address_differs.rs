@@ -1,7 +1,7 @@
 //! `provider-address-differs`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::kinds::is_of_operator;
@@ -15,12 +15,12 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/provider-address-differs.md"),
 );
 
-impl Rule for ProviderAddressDiffers {
+impl PolicyRule for ProviderAddressDiffers {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let providers = cluster.objects.iter().filter(|object| is_of_operator(&object.id.group));
         verdicts.extend(providers.filter_map(differs));
     }

@@ -1,6 +1,6 @@
 //! `providers-beside-others`, found while a provider set or a cluster is read.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct ProvidersBesideOthers;
@@ -10,7 +10,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/providers-beside-others.md"),
 );
 
-impl Rule for ProvidersBesideOthers {
+impl PolicyRule for ProvidersBesideOthers {
     fn about(&self) -> &'static About {
         &ABOUT
     }

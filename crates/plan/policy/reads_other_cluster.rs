@@ -1,6 +1,6 @@
 //! `reads-other-cluster`, found by `validate`.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::is_kustomization;
@@ -14,7 +14,7 @@ pub(super) struct ReadsOtherCluster;
 static ABOUT: About =
     About::new(rules::READS_OTHER_CLUSTER, include_str!("../../../docs/rules/reads-other-cluster.md"));
 
-impl Rule for ReadsOtherCluster {
+impl PolicyRule for ReadsOtherCluster {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,9 +1,9 @@
 //! `reference-mismatch`
 
-use super::evidence::Survey;
-use super::references::{Named, api_group_alone};
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Placed, RenderedObject};
+use super::evidence::ClusterEvidence;
+use super::references::{FieldReference, api_group_alone};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::FieldPath;
@@ -13,12 +13,12 @@ pub(super) struct ReferenceMismatch;
 static ABOUT: About =
     About::new(rules::REFERENCE_MISMATCH, include_str!("../../../docs/rules/reference-mismatch.md"));
 
-impl Rule for ReferenceMismatch {
+impl PolicyRule for ReferenceMismatch {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let clusters: Vec<&RenderedObject> =
             cluster.objects.iter().filter(|object| is_cluster(&object.id)).collect();
         for object in cluster.objects {
@@ -35,7 +35,7 @@ impl Rule for ReferenceMismatch {
 }
 
 /// An `apiGroup` holds a group alone.
-fn versioned_group(owner: &RenderedObject, named: &Named<'_>) -> Option<Finding> {
+fn versioned_group(owner: &RenderedObject, named: &FieldReference<'_>) -> Option<Finding> {
     let (field, text) = (named.value.field("apiGroup")?, named.versioned_group()?);
     let message = format!(
         "`apiGroup` of the reference from {} to {} {} is `{text}`, a group with a version: write `{}` alone",
@@ -89,13 +89,18 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
 }
 
 /// References stay in their owner's namespace.
-fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+fn namespace(
+    owner: &RenderedObject,
+    named: &FieldReference<'_>,
+    cluster: &ClusterEvidence<'_>,
+    verdicts: &mut Vec<Finding>,
+) {
     let Some(own) = owner.id.namespace.as_deref().filter(|own| is_bound(own)) else { return };
     // Classes are shared across namespaces.
     if named.is_class() {
         return;
     }
-    let verdict = |message: String, path: FieldPath, at: &Placed| {
+    let verdict = |message: String, path: FieldPath, at: &PlacedValue| {
         Finding::new(rules::REFERENCE_MISMATCH, message).object(&owner.id).path(&path).place(&at.place)
     };
     if let Some(field) = named.value.field("namespace") {

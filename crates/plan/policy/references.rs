@@ -1,28 +1,28 @@
 //! Which objects an object names, with the places of the names.
 
 use crate::templates::reference_paths;
-use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of_fragment};
 use capstan_model::object::{FieldPath, api_group};
 
 /// One reference.
 #[derive(Debug)]
-pub(super) struct Named<'a> {
+pub(super) struct FieldReference<'a> {
     pub(super) group: &'a str,
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
     /// The version that the reference names besides; none since v1beta2.
-    pub(super) api_version: Option<&'a Placed>,
+    pub(super) api_version: Option<&'a PlacedValue>,
     /// The mapping, or the scalar that is the name itself.
-    pub(super) value: &'a Placed,
+    pub(super) value: &'a PlacedValue,
     pub(super) path: FieldPath,
     /// The name's scalar.
-    pub(super) at: &'a Placed,
+    pub(super) at: &'a PlacedValue,
     /// The reference says neither group nor kind.
     pub(super) implied: bool,
 }
 
-impl Named<'_> {
+impl FieldReference<'_> {
     /// The `apiGroup` that wrongly holds a version too.
     pub(super) fn versioned_group(&self) -> Option<&str> {
         let text = self.value.text_at(&["apiGroup"])?;
@@ -37,7 +37,7 @@ impl Named<'_> {
 }
 
 /// What an object names, in the order of the table of references.
-pub(super) fn named_by(object: &RenderedObject) -> Vec<Named<'_>> {
+pub(super) fn named_by(object: &RenderedObject) -> Vec<FieldReference<'_>> {
     let mut found = Vec::new();
     for reference in reference_paths(&object.id.group, &object.id.kind) {
         follow(&object.placed, reference.steps, &FieldPath::root(), &mut |path, value| {
@@ -49,10 +49,10 @@ pub(super) fn named_by(object: &RenderedObject) -> Vec<Named<'_>> {
                 .text_at(&["apiGroup"])
                 // One with a version is told, and means this group.
                 .map(api_group_alone)
-                .or_else(|| api_version.and_then(Placed::as_str).map(api_group))
+                .or_else(|| api_version.and_then(PlacedValue::as_str).map(api_group))
                 .unwrap_or(&object.id.group);
             let implied = reference.kind.is_some();
-            found.push(Named { group, kind, name, api_version, value, path, at, implied });
+            found.push(FieldReference { group, kind, name, api_version, value, path, at, implied });
         });
     }
     found
@@ -64,10 +64,10 @@ pub(super) fn api_group_alone(text: &str) -> &str {
 }
 
 fn follow<'a>(
-    value: &'a Placed,
+    value: &'a PlacedValue,
     steps: &[&str],
     path: &FieldPath,
-    found: &mut dyn FnMut(FieldPath, &'a Placed),
+    found: &mut dyn FnMut(FieldPath, &'a PlacedValue),
 ) {
     match steps.split_first() {
         None => found(path.clone(), value),

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::evidence::Evidence;
 use super::helm_chart_proxy::is_chart_proxy;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Placed, RenderedObject};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::FieldPath;
@@ -72,7 +72,7 @@ const MAY_CHANGE: &[&str] = &[
 /// Cluster API's own control plane, whose webhook knows what may change.
 const KUBEADM: &str = "KubeadmControlPlane";
 
-impl Rule for RefusedChange {
+impl PolicyRule for RefusedChange {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -132,7 +132,7 @@ fn changed_default(
 
 /// The field has another value.
 fn differs(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<FieldPath> {
-    let value = |object: &RenderedObject| object.placed.at(keys).map(Placed::to_value);
+    let value = |object: &RenderedObject| object.placed.at(keys).map(PlacedValue::to_value);
     (value(old) != value(new)).then(|| FieldPath::of_keys(keys))
 }
 

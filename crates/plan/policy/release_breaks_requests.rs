@@ -1,7 +1,7 @@
 //! `release-breaks-requests`
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::release::{Release, Unmet};
 use capstan_model::finding::{Finding, rules};
 
@@ -12,7 +12,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/release-breaks-requests.md"),
 );
 
-impl Rule for ReleaseBreaksRequests {
+impl PolicyRule for ReleaseBreaksRequests {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,7 +1,7 @@
 //! `release-deprecated`
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::release::ReleaseState;
 use capstan_model::finding::{Finding, rules};
 
@@ -10,7 +10,7 @@ pub(super) struct ReleaseDeprecated;
 static ABOUT: About =
     About::new(rules::RELEASE_DEPRECATED, include_str!("../../../docs/rules/release-deprecated.md"));
 
-impl Rule for ReleaseDeprecated {
+impl PolicyRule for ReleaseDeprecated {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,7 +1,7 @@
 //! `release-goes-back-in-time`
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::release::goes_back_in_time;
 use capstan_model::finding::{Finding, rules};
 
@@ -12,7 +12,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/release-goes-back-in-time.md"),
 );
 
-impl Rule for ReleaseGoesBackInTime {
+impl PolicyRule for ReleaseGoesBackInTime {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,7 +1,7 @@
 //! `release-reads-outside`, found where releases are read, and of an upgrade between such releases.
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::release::Release;
 use capstan_model::finding::{Finding, Place, rules};
 
@@ -10,7 +10,7 @@ pub(super) struct ReleaseReadsOutside;
 static ABOUT: About =
     About::new(rules::RELEASE_READS_OUTSIDE, include_str!("../../../docs/rules/release-reads-outside.md"));
 
-impl Rule for ReleaseReadsOutside {
+impl PolicyRule for ReleaseReadsOutside {
     fn about(&self) -> &'static About {
         &ABOUT
     }

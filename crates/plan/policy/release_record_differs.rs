@@ -1,6 +1,6 @@
 //! `release-record-differs`, found while a cluster is read.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct ReleaseRecordDiffers;
@@ -8,7 +8,7 @@ pub(super) struct ReleaseRecordDiffers;
 static ABOUT: About =
     About::new(rules::RELEASE_RECORD_DIFFERS, include_str!("../../../docs/rules/release-record-differs.md"));
 
-impl Rule for ReleaseRecordDiffers {
+impl PolicyRule for ReleaseRecordDiffers {
     fn about(&self) -> &'static About {
         &ABOUT
     }

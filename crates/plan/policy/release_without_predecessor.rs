@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::release::Release;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::Provider;
@@ -15,7 +15,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/release-without-predecessor.md"),
 );
 
-impl Rule for ReleaseWithoutPredecessor {
+impl PolicyRule for ReleaseWithoutPredecessor {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,9 +1,9 @@
 //! `removes-cluster`: found while an upgrade removes objects, and between any two trees.
 
-use super::evidence::{Evidence, Survey};
+use super::evidence::{ClusterEvidence, Evidence};
 use super::facts::Occasion;
-use super::rule::{About, Rule};
-use crate::templates::{Foundation, Role, foundations, references, replaced};
+use super::rule::{About, PolicyRule};
+use crate::templates::{Foundation, TemplateRole, foundations, references, replaced};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
@@ -14,7 +14,7 @@ pub(super) struct RemovesCluster;
 static ABOUT: About =
     About::new(rules::REMOVES_CLUSTER, include_str!("../../../docs/rules/removes-cluster.md"));
 
-impl Rule for RemovesCluster {
+impl PolicyRule for RemovesCluster {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -36,9 +36,9 @@ impl Rule for RemovesCluster {
 }
 
 /// The class that a Cluster with a topology is made from, where it is rendered too.
-fn class_of<'a>(survey: &Survey<'a>, cluster: &RenderedObject) -> Option<&'a RenderedObject> {
+fn class_of<'a>(survey: &ClusterEvidence<'a>, cluster: &RenderedObject) -> Option<&'a RenderedObject> {
     let named = references(&cluster.id.group, &cluster.id.kind, &cluster.placed);
-    let class = named.into_iter().find(|reference| reference.role == Role::Class)?;
+    let class = named.into_iter().find(|reference| reference.role == TemplateRole::Class)?;
     let namespace = cluster.id.namespace.as_deref();
     survey.objects.iter().find(|object| class.means(namespace, &object.id))
 }

@@ -2,8 +2,8 @@
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Placed, RenderedObject};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{has_machines, is_cluster, is_control_plane};
 use capstan_model::object::FieldPath;
@@ -13,7 +13,7 @@ pub(super) struct RemovesMachines;
 static ABOUT: About =
     About::new(rules::REMOVES_MACHINES, include_str!("../../../docs/rules/removes-machines.md"));
 
-impl Rule for RemovesMachines {
+impl PolicyRule for RemovesMachines {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -54,7 +54,7 @@ impl Rule for RemovesMachines {
 }
 
 fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Finding>) {
-    let workers = |object: &'_ RenderedObject| -> Vec<Placed> {
+    let workers = |object: &'_ RenderedObject| -> Vec<PlacedValue> {
         object
             .placed
             .at(&["spec", "topology", "workers", field])

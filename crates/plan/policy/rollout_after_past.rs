@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::Placed;
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
@@ -24,7 +24,7 @@ const FIELDS: [&[&str]; 4] = [
     &["spec", "topology", "controlPlane", "rollout", "after"],
 ];
 
-impl Rule for RolloutAfterPast {
+impl PolicyRule for RolloutAfterPast {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -66,23 +66,23 @@ impl Rule for RolloutAfterPast {
 /// A time that an object says.
 struct Time<'p> {
     /// The field, or the group of a topology.
-    of: Of<'p>,
+    of: TimeOf<'p>,
     path: FieldPath,
-    written: &'p Placed,
+    written: &'p PlacedValue,
 }
 
 /// Whose time it is.
 #[derive(Debug, PartialEq, Eq)]
-enum Of<'p> {
+enum TimeOf<'p> {
     /// That of the object, in this one of [`FIELDS`].
     Field(usize),
     /// That of workers of a topology, by their name.
     Workers(&'p str),
 }
 
-impl Of<'_> {
+impl TimeOf<'_> {
     /// Whether there are machines already: those of workers that only come now are made after any time that is over.
-    fn has_machines(&self, before: &Placed) -> bool {
+    fn has_machines(&self, before: &PlacedValue) -> bool {
         match self {
             Self::Field(_) => true,
             Self::Workers(name) => workers(before).iter().any(|group| group.text_at(&["name"]) == Some(name)),
@@ -93,21 +93,21 @@ impl Of<'_> {
 const WORKERS: [&str; 4] = ["spec", "topology", "workers", "machineDeployments"];
 
 /// The groups of a topology that may have a time; MachinePools have none.
-fn workers(object: &Placed) -> &[Placed] {
-    object.at(&WORKERS).map(Placed::items).unwrap_or_default()
+fn workers(object: &PlacedValue) -> &[PlacedValue] {
+    object.at(&WORKERS).map(PlacedValue::items).unwrap_or_default()
 }
 
-fn times(object: &Placed) -> Vec<Time<'_>> {
+fn times(object: &PlacedValue) -> Vec<Time<'_>> {
     let mut times = Vec::new();
     for (field, keys) in FIELDS.into_iter().enumerate() {
         let path = FieldPath::of_keys(keys);
-        times.extend(object.at(keys).map(|written| Time { of: Of::Field(field), path, written }));
+        times.extend(object.at(keys).map(|written| Time { of: TimeOf::Field(field), path, written }));
     }
     for (at, group) in workers(object).iter().enumerate() {
         let Some(written) = group.at(&["rollout", "after"]) else { continue };
         let list = FieldPath::of_keys(WORKERS);
         let path = list.index(at).key("rollout").key("after");
-        let of = Of::Workers(group.text_at(&["name"]).unwrap_or_default());
+        let of = TimeOf::Workers(group.text_at(&["name"]).unwrap_or_default());
         times.push(Time { of, path, written });
     }
     times

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::templates::{references, treatment_in_role};
 use capstan_kustomize::render::{RenderedObject, in_one_version};
 use capstan_model::finding::{Finding, rules};
@@ -13,7 +13,7 @@ pub(super) struct RolloutWithoutChange;
 static ABOUT: About =
     About::new(rules::ROLLOUT_WITHOUT_CHANGE, include_str!("../../../docs/rules/rollout-without-change.md"));
 
-impl Rule for RolloutWithoutChange {
+impl PolicyRule for RolloutWithoutChange {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,19 +1,19 @@
 //! What a rule is, and what the catalogue says of it.
 
-use super::evidence::{Evidence, Survey};
+use super::evidence::{ClusterEvidence, Evidence};
 use capstan_model::finding::{Finding, RuleEntry};
 
 /// One rule: what it stands for, and how it judges.
 ///
 /// A rule whose verdict falls elsewhere (in the middle of the merge, say, or where files are read) only
 /// has its entry here; whoever reaches the verdict makes the [`Finding`] with the rule's entry.
-pub trait Rule: Sync {
+pub trait PolicyRule: Sync {
     /// What the catalogue says of it.
     fn about(&self) -> &'static About;
 
     /// Adds what is wrong with a cluster as it stands. Of an upgrade only what it brings is told: what
     /// the cluster had already is taken out again.
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let _ = (cluster, verdicts);
     }
 

@@ -1,9 +1,9 @@
 //! `secret-in-clear-text`
 
-use super::clear_text::{Kind, give_away, is_certificate, is_placeholder, names_no_secret};
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use super::clear_text::{ClearTextKind, give_away, is_certificate, is_placeholder, names_no_secret};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;
 
@@ -15,12 +15,12 @@ static ABOUT: About =
 /// Secrets of these types hold manifests, or come from the server.
 const NO_SECRETS: [&str; 2] = ["addons.cluster.x-k8s.io/resource-set", "kubernetes.io/service-account-token"];
 
-impl Rule for SecretInClearText {
+impl PolicyRule for SecretInClearText {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             // An encrypted file says so beside its fields.
             if object.placed.field("sops").is_some() {
@@ -53,7 +53,7 @@ impl Rule for SecretInClearText {
 /// One finding a Secret, at its first value.
 fn secret(object: &RenderedObject, verdicts: &mut Vec<Finding>) {
     for field in ["stringData", "data"] {
-        let entries = object.placed.field(field).map(Placed::entries).unwrap_or_default();
+        let entries = object.placed.field(field).map(PlacedValue::entries).unwrap_or_default();
         let clear = entries.iter().find(|(key, value)| match value.as_str() {
             _ if names_no_secret(key) => false,
             Some(text) => !is_placeholder(text, field == "data") && !is_certificate(text, field == "data"),
@@ -76,12 +76,12 @@ fn secret(object: &RenderedObject, verdicts: &mut Vec<Finding>) {
 }
 
 /// Strings that are secrets by what they are, or by where they stand.
-fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Place, Kind)>) {
+fn walk(value: &PlacedValue, key: Option<&str>, found: &mut Vec<(FieldPath, Place, ClearTextKind)>) {
     match &value.content {
-        Content::Scalar(_) => {
+        PlacedContent::Scalar(_) => {
             let Some(text) = value.as_str() else { return };
             let kind = match key {
-                Some("passwd") if !is_placeholder(text, false) => Some((Kind::Password, 0)),
+                Some("passwd") if !is_placeholder(text, false) => Some((ClearTextKind::Password, 0)),
                 _ => give_away(text),
             };
             let found_here = kind.map(|(kind, at)| {
@@ -91,7 +91,7 @@ fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Place, Ki
             });
             found.extend(found_here);
         }
-        Content::Mapping(entries) => {
+        PlacedContent::Mapping(entries) => {
             for (key, value) in entries {
                 // Paths are only written where something is found below.
                 let before = found.len();
@@ -101,7 +101,7 @@ fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Place, Ki
                 }
             }
         }
-        Content::Sequence(items) => {
+        PlacedContent::Sequence(items) => {
             for (at, value) in items.iter().enumerate() {
                 let before = found.len();
                 walk(value, None, found);
@@ -113,7 +113,7 @@ fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Place, Ki
     }
 }
 
-fn prepend(found: &mut [(FieldPath, Place, Kind)], from: usize, path: &FieldPath) {
+fn prepend(found: &mut [(FieldPath, Place, ClearTextKind)], from: usize, path: &FieldPath) {
     for (below, ..) in &mut found[from..] {
         *below = path.steps().iter().chain(below.steps()).cloned().collect();
     }

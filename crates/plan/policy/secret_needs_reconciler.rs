@@ -1,7 +1,7 @@
 //! `secret-needs-reconciler`: a reference to Vault where nobody resolves it.
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 
@@ -12,12 +12,12 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/secret-needs-reconciler.md"),
 );
 
-impl Rule for SecretNeedsReconciler {
+impl PolicyRule for SecretNeedsReconciler {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         if cluster.boundary.is_some_and(|around| around.is_claimed()) {
             return;
         }

@@ -1,6 +1,6 @@
 //! `secret-variable`, found while an upgrade puts values in.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct SecretVariable;
@@ -8,7 +8,7 @@ pub(super) struct SecretVariable;
 static ABOUT: About =
     About::new(rules::SECRET_VARIABLE, include_str!("../../../docs/rules/secret-variable.md"));
 
-impl Rule for SecretVariable {
+impl PolicyRule for SecretVariable {
     fn about(&self) -> &'static About {
         &ABOUT
     }

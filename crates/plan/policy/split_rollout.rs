@@ -1,13 +1,13 @@
 //! `split-rollout`
 
-use super::evidence::{Evidence, Survey};
+use super::evidence::{ClusterEvidence, Evidence};
 use super::facts::Occasion;
-use super::kubernetes::Wanted;
+use super::kubernetes::RequiredVersion;
 use super::kubernetes_steps::steps;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;
-use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{Treatment, bears_images, treatment};
 use capstan_model::object::FieldPath;
@@ -17,7 +17,7 @@ pub(super) struct SplitRollout;
 
 static ABOUT: About = About::new(rules::SPLIT_ROLLOUT, include_str!("../../../docs/rules/split-rollout.md"));
 
-impl Rule for SplitRollout {
+impl PolicyRule for SplitRollout {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -76,7 +76,7 @@ impl Rule for SplitRollout {
 }
 
 /// The version as images name it: without its `v` and a build (`+rke2r1`), and only where it has a patch.
-fn full<'w>(wanted: &'w Wanted<'_>) -> Option<&'w str> {
+fn full<'w>(wanted: &'w RequiredVersion<'_>) -> Option<&'w str> {
     let text = wanted.version.as_str();
     let bare = text.strip_prefix('v').unwrap_or(text);
     let core = bare.split(['+', '-']).next()?;
@@ -97,19 +97,23 @@ fn templates<'a>(
     reference_paths(&owner.group, &owner.kind).iter().filter_map(pair).collect()
 }
 
-fn named<'a>(cluster: &Survey<'a>, owner: &RenderedObject, steps: &[&str]) -> Option<&'a RenderedObject> {
+fn named<'a>(
+    cluster: &ClusterEvidence<'a>,
+    owner: &RenderedObject,
+    steps: &[&str],
+) -> Option<&'a RenderedObject> {
     let reference = owner.placed.at(steps)?;
     let found = cluster.named(reference.text_at(&["kind"])?, reference.text_at(&["name"])?).next()?;
     bears_images(&found.id).then_some(found)
 }
 
 /// The scalar of a template that names the version.
-fn image_of<'a>(template: &'a RenderedObject, version: &str) -> Option<(FieldPath, &'a Placed)> {
+fn image_of<'a>(template: &'a RenderedObject, version: &str) -> Option<(FieldPath, &'a PlacedValue)> {
     find(template.placed.field("spec")?, &FieldPath::root().key("spec"), &|text| names_version(text, version))
 }
 
 /// The scalar of a template that names some version of Kubernetes.
-fn moved_image(template: &RenderedObject) -> Option<(FieldPath, &Placed)> {
+fn moved_image(template: &RenderedObject) -> Option<(FieldPath, &PlacedValue)> {
     let names_version = |text: &str| {
         let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
         words.into_iter().any(|word| {
@@ -123,16 +127,16 @@ fn moved_image(template: &RenderedObject) -> Option<(FieldPath, &Placed)> {
 }
 
 fn find<'a>(
-    value: &'a Placed,
+    value: &'a PlacedValue,
     path: &FieldPath,
     wanted: &impl Fn(&str) -> bool,
-) -> Option<(FieldPath, &'a Placed)> {
+) -> Option<(FieldPath, &'a PlacedValue)> {
     match &value.content {
-        Content::Scalar(_) => value.as_str().is_some_and(wanted).then(|| (path.clone(), value)),
-        Content::Mapping(entries) => {
+        PlacedContent::Scalar(_) => value.as_str().is_some_and(wanted).then(|| (path.clone(), value)),
+        PlacedContent::Mapping(entries) => {
             entries.iter().find_map(|(key, value)| find(value, &path.key(key), wanted))
         }
-        Content::Sequence(items) => {
+        PlacedContent::Sequence(items) => {
             items.iter().enumerate().find_map(|(at, value)| find(value, &path.index(at), wanted))
         }
     }

@@ -1,6 +1,6 @@
 //! `step-group-split`, found while a merge is settled.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct StepGroupSplit;
@@ -8,7 +8,7 @@ pub(super) struct StepGroupSplit;
 static ABOUT: About =
     About::new(rules::STEP_GROUP_SPLIT, include_str!("../../../docs/rules/step-group-split.md"));
 
-impl Rule for StepGroupSplit {
+impl PolicyRule for StepGroupSplit {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::facts::Occasion;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;
 use capstan_kustomize::render::{RenderedObject, diff_placed, in_one_version};
@@ -17,7 +17,7 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/template-edited-in-place.md"),
 );
 
-impl Rule for TemplateEditedInPlace {
+impl PolicyRule for TemplateEditedInPlace {
     fn about(&self) -> &'static About {
         &ABOUT
     }

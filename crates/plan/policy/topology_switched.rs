@@ -1,7 +1,7 @@
 //! `topology-switched`
 
 use super::evidence::Evidence;
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;
@@ -14,14 +14,14 @@ static ABOUT: About =
 /// With it Cluster API takes a topology on at a person's own risk.
 const UNSAFE: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
 
-impl Rule for TopologySwitched {
+impl PolicyRule for TopologySwitched {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs().filter(|(_, new)| is_cluster(&new.id)) {
-            let topology = |value: &capstan_kustomize::render::Placed| {
+            let topology = |value: &capstan_kustomize::render::PlacedValue| {
                 value.at(&["spec", "topology"]).is_some_and(|topology| !topology.is_null())
             };
             let message = match (topology(&old.placed), topology(&new.placed)) {

@@ -1,8 +1,8 @@
 //! `topology-version`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use capstan_kustomize::render::{Placed, RenderedObject};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::chained_upgrade::{Disorder, first_disorder};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, is_cluster, names, role_of};
@@ -14,12 +14,12 @@ pub(super) struct TopologyVersion;
 static ABOUT: About =
     About::new(rules::TOPOLOGY_VERSION, include_str!("../../../docs/rules/topology-version.md"));
 
-impl Rule for TopologyVersion {
+impl PolicyRule for TopologyVersion {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let classes = cluster.objects.iter().filter(|object| role_of(&object.id) == Some(KindRole::Class));
         verdicts.extend(classes.filter_map(disorder));
         for object in cluster.objects.iter().filter(|object| is_cluster(&object.id)) {
@@ -28,7 +28,7 @@ impl Rule for TopologyVersion {
                 continue;
             };
             let path = FieldPath::root().key("spec").key("topology");
-            let verdict = |message: String, at: &Placed, path: &FieldPath| {
+            let verdict = |message: String, at: &PlacedValue, path: &FieldPath| {
                 Finding::new(rules::TOPOLOGY_VERSION, message).object(&object.id).path(path).place(&at.place)
             };
             let Some(version) = topology.field("version") else {
@@ -90,14 +90,17 @@ fn disorder(class: &RenderedObject) -> Option<Finding> {
 }
 
 /// A topology's class, where the folder renders it.
-pub(super) fn class_of<'a>(cluster: &Survey<'a>, topology: &Placed) -> Option<&'a RenderedObject> {
+pub(super) fn class_of<'a>(
+    cluster: &ClusterEvidence<'a>,
+    topology: &PlacedValue,
+) -> Option<&'a RenderedObject> {
     let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]))?;
     cluster.named(names::CLUSTER_CLASS, name).next()
 }
 
 /// The versions that a topology's class lists, where the folder renders the class and it lists any.
-fn offered<'a>(cluster: &Survey<'a>, topology: &Placed) -> Vec<&'a str> {
+fn offered<'a>(cluster: &ClusterEvidence<'a>, topology: &PlacedValue) -> Vec<&'a str> {
     let class = class_of(cluster, topology);
     let versions = class.and_then(|class| class.placed.at(&["spec", "kubernetesVersions"]));
-    versions.map(Placed::items).unwrap_or_default().iter().filter_map(Placed::as_str).collect()
+    versions.map(PlacedValue::items).unwrap_or_default().iter().filter_map(PlacedValue::as_str).collect()
 }

@@ -1,10 +1,10 @@
 //! `unknown-field`
 
 use super::cluster_api::CoreVersion;
-use super::evidence::Survey;
-use super::fitting::{Misfit, MisfitKind, Stray, defined_in};
-use super::rule::{About, Rule};
-use capstan_kustomize::schema::{CLUSTER_API_MINOR, Origin};
+use super::evidence::ClusterEvidence;
+use super::fitting::{MisfitKind, ObjectMisfit, Stray, defined_in};
+use super::rule::{About, PolicyRule};
+use capstan_kustomize::schema::{CLUSTER_API_MINOR, SchemaOrigin};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, Step};
 
@@ -12,12 +12,12 @@ pub(super) struct UnknownField;
 
 static ABOUT: About = About::new(rules::UNKNOWN_FIELD, include_str!("../../../docs/rules/unknown-field.md"));
 
-impl Rule for UnknownField {
+impl PolicyRule for UnknownField {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for misfit in cluster.misfits() {
             let MisfitKind::UnknownField(stray) = &misfit.kind else { continue };
             let sure = sureness(misfit, stray, cluster.cluster_api.as_ref());
@@ -57,10 +57,10 @@ enum Sure {
     No,
 }
 
-fn sureness(misfit: &Misfit<'_>, stray: &Stray, installed: Option<&CoreVersion>) -> Sure {
+fn sureness(misfit: &ObjectMisfit<'_>, stray: &Stray, installed: Option<&CoreVersion>) -> Sure {
     let lower = |path: &FieldPath| path.to_string().to_lowercase();
     let only_case = stray.meant.as_ref().is_some_and(|meant| lower(meant) == lower(&misfit.path));
-    if *misfit.origin != Origin::BuiltIn || stray.other.is_some() || only_case {
+    if *misfit.origin != SchemaOrigin::BuiltIn || stray.other.is_some() || only_case {
         return Sure::Yes;
     }
     match installed.map(|core| (core.major(), core.minor()) <= (1, CLUSTER_API_MINOR)) {
@@ -70,9 +70,9 @@ fn sureness(misfit: &Misfit<'_>, stray: &Stray, installed: Option<&CoreVersion>)
     }
 }
 
-fn known_to(origin: &Origin) -> String {
+fn known_to(origin: &SchemaOrigin) -> String {
     match origin {
-        Origin::BuiltIn => format!("Cluster API up to 1.{CLUSTER_API_MINOR} knows none"),
+        SchemaOrigin::BuiltIn => format!("Cluster API up to 1.{CLUSTER_API_MINOR} knows none"),
         other => defined_in(other),
     }
 }

@@ -1,6 +1,6 @@
 //! `unknown-release`, found in a cluster's record, and by whoever plans from it.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::cluster::Cluster;
 use crate::layout::Layout;
 use capstan_model::finding::{Finding, Place, rules};
@@ -13,7 +13,7 @@ pub(super) struct UnknownRelease;
 static ABOUT: About =
     About::new(rules::UNKNOWN_RELEASE, include_str!("../../../docs/rules/unknown-release.md"));
 
-impl Rule for UnknownRelease {
+impl PolicyRule for UnknownRelease {
     fn about(&self) -> &'static About {
         &ABOUT
     }

@@ -1,8 +1,8 @@
 //! `unknown-template`
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
-use crate::templates::{Role, is_known_in_role, references};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
+use crate::templates::{TemplateRole, is_known_in_role, references};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_template;
 use capstan_model::object::ObjectId;
@@ -12,12 +12,12 @@ pub(super) struct UnknownTemplate;
 static ABOUT: About =
     About::new(rules::UNKNOWN_TEMPLATE, include_str!("../../../docs/rules/unknown-template.md"));
 
-impl Rule for UnknownTemplate {
+impl PolicyRule for UnknownTemplate {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let id = &object.id;
             if is_template(id) && !is_known_in_role(id, &roles(cluster, id)) {
@@ -32,7 +32,7 @@ impl Rule for UnknownTemplate {
 }
 
 /// What the objects of a cluster name another one as.
-fn roles(cluster: &Survey<'_>, named: &ObjectId) -> Vec<Role> {
+fn roles(cluster: &ClusterEvidence<'_>, named: &ObjectId) -> Vec<TemplateRole> {
     let owners = cluster.objects.iter();
     let all = owners.flat_map(|owner| {
         let found = references(&owner.id.group, &owner.id.kind, &owner.placed);

@@ -1,6 +1,6 @@
 //! `unmatched-fragment`, found while a release is matched with a cluster.
 
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;
 
 pub(super) struct UnmatchedFragment;
@@ -8,7 +8,7 @@ pub(super) struct UnmatchedFragment;
 static ABOUT: About =
     About::new(rules::UNMATCHED_FRAGMENT, include_str!("../../../docs/rules/unmatched-fragment.md"));
 
-impl Rule for UnmatchedFragment {
+impl PolicyRule for UnmatchedFragment {
     fn about(&self) -> &'static About {
         &ABOUT
     }

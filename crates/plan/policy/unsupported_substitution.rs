@@ -1,7 +1,7 @@
 //! `unsupported-substitution`, found while an upgrade puts values in, and in trees by [`super::variables`].
 
-use super::evidence::Survey;
-use super::rule::{About, Rule};
+use super::evidence::ClusterEvidence;
+use super::rule::{About, PolicyRule};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct UnsupportedSubstitution;
@@ -11,12 +11,12 @@ static ABOUT: About = About::new(
     include_str!("../../../docs/rules/unsupported-substitution.md"),
 );
 
-impl Rule for UnsupportedSubstitution {
+impl PolicyRule for UnsupportedSubstitution {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         verdicts.extend(cluster.variables(ABOUT.entry));
     }
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 
 use super::facts::Values;
 use super::filled::misfilled;
-use crate::flux::{Given, PostBuild, passes_over};
+use crate::flux::{PostBuild, VariableSource, passes_over};
 use crate::merge::AppliedBy;
-use crate::substitution::reader::{Cursor, Reader, is_of_the_machine, pointer_of};
-use crate::substitution::{Operation, Token, Variable, budget, may_hold_tokens, tokens, tokens_to_flux};
-use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use crate::substitution::reader::{Cursor, TextReader, is_of_the_machine, pointer_of};
+use crate::substitution::{
+    TextToken, Variable, VariableOperation, budget, may_hold_tokens, tokens, tokens_to_flux,
+};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
@@ -23,13 +25,14 @@ pub(super) fn found_in(
     schemas: &Schemas,
 ) -> Vec<Finding> {
     let by_flux = applied_by == AppliedBy::Others && values.flux.substitutes();
-    let mut search = Search { values, applied_by, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
+    let mut search =
+        VariableSearch { values, applied_by, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
     for object in objects {
         if !(by_flux && passes_over(&object.placed)) {
             search.walk(object, &object.placed, &FieldPath::root(), Cursor::of(Some(&object.id.kind)));
         }
     }
-    let Search { used, mut verdicts, .. } = search;
+    let VariableSearch { used, mut verdicts, .. } = search;
     if by_flux {
         verdicts.extend(contradictions(values.flux, &used));
         verdicts.extend(values.flux.misnamed().iter().map(misnamed));
@@ -40,7 +43,7 @@ pub(super) fn found_in(
 }
 
 /// A key that is no name.
-fn misnamed((key, given): &(String, Given)) -> Finding {
+fn misnamed((key, given): &(String, VariableSource)) -> Finding {
     let message = format!(
         "`{key}` in {} cannot be the name of a variable, and Flux, which substitutes from it for this cluster, fails on it. A name has letters, digits and `_`, and does not begin with a digit",
         given.by
@@ -51,7 +54,7 @@ fn misnamed((key, given): &(String, Given)) -> Finding {
 /// Two Kustomizations of Flux that disagree about a variable that the cluster uses.
 fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl Iterator<Item = Finding> + 'a {
     flux.disagreements().iter().filter(|item| used.contains(&item.name)).map(|item| {
-        let shown = |given: &Given| {
+        let shown = |given: &VariableSource| {
             let value =
                 given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
             format!("{value} by {given}")
@@ -66,7 +69,7 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
     })
 }
 
-struct Search<'a> {
+struct VariableSearch<'a> {
     values: &'a Values<'a>,
     applied_by: AppliedBy,
     by_flux: bool,
@@ -75,25 +78,25 @@ struct Search<'a> {
     verdicts: Vec<Finding>,
 }
 
-impl Search<'_> {
-    fn walk(&mut self, object: &RenderedObject, value: &Placed, path: &FieldPath, place: Cursor<'_>) {
+impl VariableSearch<'_> {
+    fn walk(&mut self, object: &RenderedObject, value: &PlacedValue, path: &FieldPath, place: Cursor<'_>) {
         match &value.content {
-            Content::Mapping(entries) => {
+            PlacedContent::Mapping(entries) => {
                 let text = |key: &str| entries.iter().find(|(own, _)| own.as_str() == key)?.1.as_str();
                 let patched = pointer_of(text("op"), text("path"));
                 for (key, value) in entries {
                     self.walk(object, value, &path.key(key), place.entry(key, patched));
                 }
             }
-            Content::Sequence(items) => {
+            PlacedContent::Sequence(items) => {
                 for (at, item) in items.iter().enumerate() {
                     self.walk(object, item, &path.index(at), place.item());
                 }
             }
-            Content::Scalar(_) => {
+            PlacedContent::Scalar(_) => {
                 let Some(text) = value.as_str().filter(|text| may_hold_tokens(text)) else { return };
                 // Of several lines, it is a script, a file, other software's settings.
-                let reader = if text.contains('\n') { Reader::Other } else { place.reader_of(text) };
+                let reader = if text.contains('\n') { TextReader::Other } else { place.reader_of(text) };
                 for token in if self.by_flux { tokens_to_flux(text) } else { tokens(text) } {
                     let Some(verdict) = self.judge(object, &token, reader) else { continue };
                     let said =
@@ -106,12 +109,17 @@ impl Search<'_> {
         }
     }
 
-    fn judge(&mut self, object: &RenderedObject, token: &Token<'_>, reader: Reader) -> Option<Finding> {
+    fn judge(
+        &mut self,
+        object: &RenderedObject,
+        token: &TextToken<'_>,
+        reader: TextReader,
+    ) -> Option<Finding> {
         match token {
-            Token::Text(_) | Token::Escaped(_) => None,
+            TextToken::Text(_) | TextToken::Escaped(_) => None,
             // Flux fails on it, and applies nothing of the folder.
-            Token::Malformed(raw) if self.by_flux => {
-                let is_blank = matches!(tokens(raw)[..], [Token::Variable(_)]);
+            TextToken::Malformed(raw) if self.by_flux => {
+                let is_blank = matches!(tokens(raw)[..], [TextToken::Variable(_)]);
                 Some(Finding::new(
                     rules::UNSUPPORTED_SUBSTITUTION,
                     format!(
@@ -121,8 +129,8 @@ impl Search<'_> {
                     ),
                 ))
             }
-            Token::Malformed(_) => None,
-            Token::Variable(variable) => self.judge_variable(object, variable, reader),
+            TextToken::Malformed(_) => None,
+            TextToken::Variable(variable) => self.judge_variable(object, variable, reader),
         }
     }
 
@@ -130,11 +138,12 @@ impl Search<'_> {
         &mut self,
         object: &RenderedObject,
         variable: &Variable<'_>,
-        reader: Reader,
+        reader: TextReader,
     ) -> Option<Finding> {
         let name = variable.name;
         self.used.insert(name.to_owned());
-        let has_default = matches!(variable.operation, Operation::Default { .. } | Operation::Unsupported);
+        let has_default =
+            matches!(variable.operation, VariableOperation::Default { .. } | VariableOperation::Unsupported);
         if self.by_flux {
             let is_missing = self.values.flux.is_complete() && !self.values.flux.gives(name) && !has_default;
             return is_missing.then(|| {
@@ -148,7 +157,7 @@ impl Search<'_> {
         }
         let is_own = self.applied_by == AppliedBy::Others && self.values.own.contains_key(name);
         // Whatever is no object of Cluster API may be somebody else's template.
-        let is_read = reader == Reader::Controller
+        let is_read = reader == TextReader::Controller
             && !is_of_the_machine(name)
             && object.id.group.ends_with("cluster.x-k8s.io");
         (is_read && !is_own).then(|| {

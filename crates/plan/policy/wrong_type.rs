@@ -1,11 +1,11 @@
 //! `wrong-type`
 
-use super::evidence::Survey;
+use super::evidence::ClusterEvidence;
 use super::fitting::{MisfitKind, defined_in};
-use super::rule::{About, Rule};
+use super::rule::{About, PolicyRule};
 use crate::upgrade::{Shown, hide_beside, name_beside};
-use capstan_kustomize::render::{Content, Placed};
-use capstan_kustomize::schema::Type;
+use capstan_kustomize::render::{PlacedContent, PlacedValue};
+use capstan_kustomize::schema::SchemaType;
 use capstan_model::finding::{Finding, rules};
 use capstan_yaml::Value;
 
@@ -13,12 +13,12 @@ pub(super) struct WrongType;
 
 static ABOUT: About = About::new(rules::WRONG_TYPE, include_str!("../../../docs/rules/wrong-type.md"));
 
-impl Rule for WrongType {
+impl PolicyRule for WrongType {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+    fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         verdicts.extend(cluster.variables(ABOUT.entry));
         for misfit in cluster.misfits() {
             let (object, path) = (misfit.object, &misfit.path);
@@ -57,18 +57,18 @@ impl Rule for WrongType {
 
 fn misfit_scalar<'a>(kind: &MisfitKind<'a>) -> Option<&'a Value> {
     match kind {
-        MisfitKind::Type { found: Placed { content: Content::Scalar(scalar), .. }, .. } => {
+        MisfitKind::Type { found: PlacedValue { content: PlacedContent::Scalar(scalar), .. }, .. } => {
             Some(scalar.value())
         }
         _ => None,
     }
 }
 
-fn noun(value: &Placed, said: &dyn Fn(&Value) -> String) -> String {
+fn noun(value: &PlacedValue, said: &dyn Fn(&Value) -> String) -> String {
     match &value.content {
-        Content::Mapping(_) => "a mapping".to_owned(),
-        Content::Sequence(_) => "a list".to_owned(),
-        Content::Scalar(scalar) => match scalar.value() {
+        PlacedContent::Mapping(_) => "a mapping".to_owned(),
+        PlacedContent::Sequence(_) => "a list".to_owned(),
+        PlacedContent::Scalar(scalar) => match scalar.value() {
             Value::Bool(truth) => truth.to_string(),
             value if value.is_number() => format!("the number {}", said(value)),
             value => format!("the string {}", said(value)),
@@ -77,13 +77,17 @@ fn noun(value: &Placed, said: &dyn Fn(&Value) -> String) -> String {
 }
 
 /// What to do about the quotes, where that is all.
-fn hint(wanted: Type, value: Option<&Value>) -> &'static str {
+fn hint(wanted: SchemaType, value: Option<&Value>) -> &'static str {
     match (wanted, value) {
-        (Type::String | Type::IntOrString, Some(Value::Bool(_) | Value::Number(_))) => " (put it in quotes)",
-        (Type::Integer | Type::Number, Some(Value::String(text))) if text.parse::<f64>().is_ok() => {
+        (SchemaType::String | SchemaType::IntOrString, Some(Value::Bool(_) | Value::Number(_))) => {
+            " (put it in quotes)"
+        }
+        (SchemaType::Integer | SchemaType::Number, Some(Value::String(text)))
+            if text.parse::<f64>().is_ok() =>
+        {
             " (leave out the quotes)"
         }
-        (Type::Boolean, Some(Value::String(text))) if matches!(text.as_str(), "true" | "false") => {
+        (SchemaType::Boolean, Some(Value::String(text))) if matches!(text.as_str(), "true" | "false") => {
             " (leave out the quotes)"
         }
         _ => "",

@@ -10,7 +10,7 @@ use capstan_model::tree::CommitId;
 
 /// The head of a branch as Git shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct BranchTip {
     /// The commit.
     pub commit: CommitId,
     /// `Capstan-Source:`, where it is one.
@@ -22,7 +22,7 @@ pub struct Head {
     /// Its parents, and what it changes against each.
     pub parents: Vec<Parent>,
     /// Its first parent, looked at in the same way; only needed for a merge.
-    pub first_parent: Option<Box<Head>>,
+    pub first_parent: Option<Box<BranchTip>>,
 }
 
 /// A parent of a commit.
@@ -68,7 +68,7 @@ pub enum Authorship {
     Person,
 }
 
-impl Head {
+impl BranchTip {
     /// Whether below Capstan's commit lies the base alone. A clean merge of the base says so itself:
     /// against the base it changes what the plan does, and nothing else.
     pub fn stands_on(&self) -> OfBase {
@@ -83,7 +83,7 @@ impl Head {
 /// Judges a head; `recorded` is the commit that Capstan remembers writing last, where it does.
 ///
 /// A record alone proves a commit (its id names its content); without one somebody must vouch for it.
-pub fn judge_head(head: &Head, recorded: Option<&CommitId>) -> Authorship {
+pub fn judge_head(head: &BranchTip, recorded: Option<&CommitId>) -> Authorship {
     if let Some(own) = own_commit(head, recorded) {
         return own;
     }
@@ -102,7 +102,7 @@ pub fn judge_head(head: &Head, recorded: Option<&CommitId>) -> Authorship {
     }
 }
 
-fn own_commit(head: &Head, recorded: Option<&CommitId>) -> Option<Authorship> {
+fn own_commit(head: &BranchTip, recorded: Option<&CommitId>) -> Option<Authorship> {
     let (source, plan) = (head.source.clone()?, head.plan.clone()?);
     let known = recorded == Some(&head.commit);
     let proven = head.vouched == Vouched::Yes
@@ -123,8 +123,8 @@ mod tests {
     }
 
     /// Capstan's commit `c` on base `b`, whose trailer names plan 1 and which changes `changes`.
-    fn written(changes: char) -> Head {
-        Head {
+    fn written(changes: char) -> BranchTip {
+        BranchTip {
             commit: commit('c'),
             source: SourceState::parse("aws/v22.0.0@-"),
             plan: Some(digest('1')),
@@ -138,8 +138,8 @@ mod tests {
         }
     }
 
-    fn merge(of_base: OfBase, changes: char) -> Head {
-        Head {
+    fn merge(of_base: OfBase, changes: char) -> BranchTip {
+        BranchTip {
             commit: commit('e'),
             source: None,
             plan: None,
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    fn is_capstan(head: &Head, recorded: Option<&CommitId>) -> bool {
+    fn is_capstan(head: &BranchTip, recorded: Option<&CommitId>) -> bool {
         matches!(judge_head(head, recorded), Authorship::Capstan { .. })
     }
 
@@ -165,11 +165,11 @@ mod tests {
     /// Whoever changes files can copy trailers, and make the digest of what he changes.
     #[test]
     fn a_commit_for_which_nobody_vouches_is_a_persons_whatever_it_says_of_itself() {
-        let forged = Head { vouched: Vouched::No, ..written('1') };
+        let forged = BranchTip { vouched: Vouched::No, ..written('1') };
         assert!(!is_capstan(&forged, None));
         assert!(!is_capstan(&forged, Some(&commit('9'))));
         assert!(is_capstan(&forged, Some(&commit('c'))), "Capstan remembers that it wrote it");
-        let below = Head { first_parent: Some(Box::new(forged)), ..merge(OfBase::Yes, '1') };
+        let below = BranchTip { first_parent: Some(Box::new(forged)), ..merge(OfBase::Yes, '1') };
         assert!(!is_capstan(&below, None));
     }
 

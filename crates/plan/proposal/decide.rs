@@ -4,7 +4,7 @@
 //! between any two writes it says what is still missing.
 //!
 //! What costs a call to know is asked only where it changes the decision: [`decide`] answers with a
-//! [`Question`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
+//! [`ProposalQuestion`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
 //! never takes back what was asked before it, so there are at most as many rounds as kinds of questions.
 
 use super::offer_name::name_of;
@@ -15,7 +15,7 @@ use capstan_model::tree::CommitId;
 
 /// Everything that decides one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct PullFacts {
     /// What the planner wants at the tip of the base branch.
     pub wanted: Wanted,
     /// Pull requests from its branch to the base branch, newest first.
@@ -45,7 +45,7 @@ pub enum Leaving {
     Somebody,
 }
 
-/// Answers to [`Question`]s; `None` = not asked.
+/// Answers to [`ProposalQuestion`]s; `None` = not asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answers {
     /// The proposal's branch, where it exists.
@@ -58,7 +58,7 @@ pub struct Answers {
 
 /// What has to be known before a proposal can be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Question {
+pub enum ProposalQuestion {
     /// Where the proposal's branch is, and whose work stands there.
     Branch,
     /// How far people, or the queue, have taken the open pull request.
@@ -73,7 +73,7 @@ pub enum Decision {
     /// Do this.
     Do(Action),
     /// First find out that.
-    Ask(Question),
+    Ask(ProposalQuestion),
 }
 
 /// What the planner wants of a proposal.
@@ -340,7 +340,7 @@ pub enum Standing {
 }
 
 /// Decides, or asks what it has to know for that.
-pub fn decide(facts: &Facts) -> Decision {
+pub fn decide(facts: &PullFacts) -> Decision {
     let open = facts.pulls.iter().find(|pull| pull.state == PullState::Open);
     let number = open.map(|pull| pull.number);
     let skipped = facts.skipped.as_ref().filter(|one| is_skipped(one, &facts.wanted, facts.command));
@@ -388,23 +388,23 @@ pub(super) fn is_skipped(skipped: &Skipped, wanted: &Wanted, command: Command) -
 }
 
 impl Answers {
-    fn branch(&self) -> Result<Option<&Branch>, Question> {
-        self.branch.as_ref().map(Option::as_ref).ok_or(Question::Branch)
+    fn branch(&self) -> Result<Option<&Branch>, ProposalQuestion> {
+        self.branch.as_ref().map(Option::as_ref).ok_or(ProposalQuestion::Branch)
     }
 
-    fn reviewed(&self) -> Result<Reviewed, Question> {
-        self.reviewed.ok_or(Question::Reviewed)
+    fn reviewed(&self) -> Result<Reviewed, ProposalQuestion> {
+        self.reviewed.ok_or(ProposalQuestion::Reviewed)
     }
 
-    fn mergeable(&self) -> Result<Mergeable, Question> {
-        self.mergeable.ok_or(Question::Mergeable)
+    fn mergeable(&self) -> Result<Mergeable, ProposalQuestion> {
+        self.mergeable.ok_or(ProposalQuestion::Mergeable)
     }
 }
 
-fn close(facts: &Facts, pull: u64, why: &str, rest: Rest) -> Result<Action, Question> {
+fn close(facts: &PullFacts, pull: u64, why: &str, rest: Rest) -> Result<Action, ProposalQuestion> {
     let branch = facts.answers.branch()?;
     if facts.command != Command::Replan {
-        if edited(branch) == Edited::Yes {
+        if edited(branch) == EditedBranch::Yes {
             return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
         }
         let reviewed = facts.answers.reviewed()?;
@@ -415,7 +415,7 @@ fn close(facts: &Facts, pull: u64, why: &str, rest: Rest) -> Result<Action, Ques
     Ok(Action::Close { pull, why: why.to_owned(), by: Closer::Capstan, rest })
 }
 
-fn update(facts: &Facts, offer: &Offer, pull: u64) -> Result<Action, Question> {
+fn update(facts: &PullFacts, offer: &Offer, pull: u64) -> Result<Action, ProposalQuestion> {
     let answers = &facts.answers;
     // The branch of an open pull request is missing only for a moment: GitHub closes the pull request.
     let Some(branch) = answers.branch()? else {
@@ -480,7 +480,7 @@ pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Opt
     }
 }
 
-fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
+fn open_anew(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestion> {
     let newest = facts.pulls.first();
     if let Some(standing) = newest.and_then(|pull| ended_against(pull, offer, facts.command)) {
         return Ok(Action::Leave(standing));
@@ -490,7 +490,7 @@ fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
     };
     // A merged branch that nobody deleted: all that stands there is in the base.
     let merged = newest.is_some_and(|pull| pull.state == PullState::Merged && pull.head == branch.head);
-    if edited(Some(branch)) == Edited::Yes && !merged && facts.command != Command::Replan {
+    if edited(Some(branch)) == EditedBranch::Yes && !merged && facts.command != Command::Replan {
         return Ok(Action::Leave(Standing::Edited { pull: None }));
     }
     let keep = carries(branch, offer) && !merged;
@@ -500,15 +500,15 @@ fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Edited {
+enum EditedBranch {
     Yes,
     No,
 }
 
-const fn edited(branch: Option<&Branch>) -> Edited {
+const fn edited(branch: Option<&Branch>) -> EditedBranch {
     match branch {
-        Some(Branch { authorship: Authorship::Person, .. }) => Edited::Yes,
-        _ => Edited::No,
+        Some(Branch { authorship: Authorship::Person, .. }) => EditedBranch::Yes,
+        _ => EditedBranch::No,
     }
 }
 

@@ -36,13 +36,13 @@ fn pull(number: u64, state: PullState, release: &str) -> Pull {
 }
 
 /// All is known: the open pull request merges, and nobody has looked at it.
-fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> Facts {
+fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> PullFacts {
     let answers = Answers {
         branch: Some(branch),
         reviewed: Some(Reviewed::Not),
         mergeable: Some(Mergeable::PerhapsYes),
     };
-    Facts {
+    PullFacts {
         wanted,
         pulls,
         command: Command::None,
@@ -54,13 +54,13 @@ fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> Facts {
     }
 }
 
-fn reviewed(mut facts: Facts, reviewed: Reviewed) -> Facts {
+fn reviewed(mut facts: PullFacts, reviewed: Reviewed) -> PullFacts {
     facts.answers.reviewed = Some(reviewed);
     facts
 }
 
 /// What is done once everything is known.
-fn decided(facts: &Facts) -> Action {
+fn decided(facts: &PullFacts) -> Action {
     match decide(facts) {
         Decision::Do(action) => action,
         Decision::Ask(question) => panic!("{question:?} was answered"),
@@ -68,8 +68,8 @@ fn decided(facts: &Facts) -> Action {
 }
 
 /// What is asked, in its order, where these are the answers; and what is done then.
-fn asked(all: &Facts) -> (Vec<Question>, Action) {
-    let mut facts = Facts { answers: Answers::default(), ..all.clone() };
+fn asked(all: &PullFacts) -> (Vec<ProposalQuestion>, Action) {
+    let mut facts = PullFacts { answers: Answers::default(), ..all.clone() };
     let mut questions = Vec::new();
     loop {
         match decide(&facts) {
@@ -78,16 +78,16 @@ fn asked(all: &Facts) -> (Vec<Question>, Action) {
                 assert!(!questions.contains(&question), "{question:?} was answered");
                 questions.push(question);
                 match question {
-                    Question::Branch => facts.answers.branch.clone_from(&all.answers.branch),
-                    Question::Reviewed => facts.answers.reviewed = all.answers.reviewed,
-                    Question::Mergeable => facts.answers.mergeable = all.answers.mergeable,
+                    ProposalQuestion::Branch => facts.answers.branch.clone_from(&all.answers.branch),
+                    ProposalQuestion::Reviewed => facts.answers.reviewed = all.answers.reviewed,
+                    ProposalQuestion::Mergeable => facts.answers.mergeable = all.answers.mergeable,
                 }
             }
         }
     }
 }
 
-fn replan(mut facts: Facts) -> Facts {
+fn replan(mut facts: PullFacts) -> PullFacts {
     facts.command = Command::Replan;
     facts
 }
@@ -152,14 +152,14 @@ fn one_that_several_share_is_written_anew_where_somebody_has_to_leave_it_though_
         (Reviewed::Queued, waits(Reviewed::Queued, None)),
     ] {
         let found = facts(offer("aws/v2.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
-        let found = Facts { leaving: Leaving::Somebody, ..reviewed(found, by) };
+        let found = PullFacts { leaving: Leaving::Somebody, ..reviewed(found, by) };
         assert_eq!(decided(&found), expected, "{by:?}");
     }
     let newer = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
-    let newer = Facts { leaving: Leaving::Somebody, ..reviewed(newer, Reviewed::Approved) };
+    let newer = PullFacts { leaving: Leaving::Somebody, ..reviewed(newer, Reviewed::Approved) };
     assert_eq!(decided(&newer), waits(Reviewed::Approved, Some(source("aws/v3.0.0"))), "its target stays");
     let edited = facts(offer("aws/v2.0.0", '2'), a_persons(), pulls);
-    let edited = Facts { leaving: Leaving::Somebody, ..edited };
+    let edited = PullFacts { leaving: Leaving::Somebody, ..edited };
     assert_eq!(decided(&edited), Action::Leave(Standing::Edited { pull: Some(5) }));
 }
 
@@ -264,7 +264,7 @@ fn a_commit_that_looks_like_capstans_but_stands_on_something_else_is_written_ane
 
 #[test]
 fn what_costs_a_call_is_asked_only_where_it_can_change_the_decision() {
-    use Question::{Branch, Mergeable, Reviewed as Review};
+    use ProposalQuestion::{Branch, Mergeable, Reviewed as Review};
     let open = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let current = || facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), open());
     let (keep, anew) = (
@@ -308,7 +308,7 @@ fn what_costs_a_call_is_asked_only_where_it_can_change_the_decision() {
     assert_eq!(asked(&replan(facts(nothing(), a_persons(), open()))).0, [Branch]);
 }
 
-fn on_hold(mut facts: Facts) -> Facts {
+fn on_hold(mut facts: PullFacts) -> PullFacts {
     facts.hold = Some(OnHold { by: "ada".to_owned(), reason: None, until: None });
     facts
 }
@@ -340,7 +340,7 @@ fn nothing_is_opened_written_or_closed_while_paused_but_what_a_person_skips() {
     let paused = |wanted, pulls| {
         let pause = Paused { by: "ada".to_owned(), reason: None, since: jiff::civil::date(2026, 11, 23) };
         let branch = ours("aws/v2.0.0", '1');
-        Facts { pause: Some(pause), ..facts(wanted, branch, pulls) }
+        PullFacts { pause: Some(pause), ..facts(wanted, branch, pulls) }
     };
     for (found, on) in [
         (paused(offer("aws/v3.0.0", '2'), open()), Some(5)),
@@ -356,7 +356,7 @@ fn nothing_is_opened_written_or_closed_while_paused_but_what_a_person_skips() {
     assert!(matches!(rest, Action::Leave(Standing::NothingOffered { .. })), "{rest:?}");
     let held = decided(&on_hold(paused(offer("aws/v3.0.0", '2'), open())));
     assert!(matches!(held, Action::Leave(Standing::Held { .. })), "{held:?}");
-    let skipped = Facts { command: Command::Skip, ..paused(offer("aws/v3.0.0", '2'), open()) };
+    let skipped = PullFacts { command: Command::Skip, ..paused(offer("aws/v3.0.0", '2'), open()) };
     assert!(matches!(decided(&skipped), Action::Close { by: Closer::Person, .. }));
 }
 
@@ -371,7 +371,7 @@ fn what_is_skipped_is_closed_as_a_person_closes_it_and_offered_again_without_los
     }
     let closed = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
     let again = |branch, command| {
-        decided(&Facts { command, ..facts(offer("aws/v2.0.0", '1'), branch, closed.clone()) })
+        decided(&PullFacts { command, ..facts(offer("aws/v2.0.0", '1'), branch, closed.clone()) })
     };
     let keep = Action::Open { branch: BranchStep::Keep };
     assert_eq!(again(ours("aws/v2.0.0", '1'), Command::Offer), keep);
@@ -387,7 +387,7 @@ fn what_somebody_rolled_back_from_is_not_offered_again_and_a_newer_source_is() {
     let offered = |release: &str| facts(offer(release, '1'), None, vec![rollback.clone()]);
     assert_eq!(decided(&offered("aws/v22.0.0")), Action::Leave(Standing::RolledBack { pull: 6 }));
     assert_eq!(decided(&offered("aws/v23.0.0")), Action::Open { branch: BranchStep::Create });
-    let asked = Facts { command: Command::Offer, ..offered("aws/v22.0.0") };
+    let asked = PullFacts { command: Command::Offer, ..offered("aws/v22.0.0") };
     assert_eq!(decided(&asked), Action::Open { branch: BranchStep::Create });
 }
 

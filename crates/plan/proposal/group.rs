@@ -45,7 +45,7 @@ pub fn carrier_of(
 
 /// A proposal that may share a pull request with others.
 #[derive(Debug, Clone, Copy)]
-pub struct Member<'a> {
+pub struct GroupMember<'a> {
     /// The proposal.
     pub proposal: &'a ProposalId,
     /// What the planner wants.
@@ -63,14 +63,14 @@ pub struct Member<'a> {
     /// Why it waits for something that is not its group's, as a sentence.
     pub waits: Option<&'a str>,
     /// Whether the group's open pull request brings its changes.
-    pub stands: Stands,
+    pub stands: OpenPullState,
     /// So many bytes it takes to note it in the pull request, with what was decided about it.
     pub room: usize,
 }
 
 /// Whether an open pull request brings somebody's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stands {
+pub enum OpenPullState {
     /// It does.
     There,
     /// It does not, or there is none.
@@ -79,7 +79,7 @@ pub enum Stands {
 
 /// What a group's pull request carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gathered {
+pub struct GroupContent {
     /// What is wanted of it.
     pub wanted: Wanted,
     /// The hold on account of which nothing of it is brought up to date.
@@ -111,30 +111,30 @@ pub enum WhyLeftOut {
 }
 
 /// Whether it could be carried.
-enum Place<'a> {
+enum CarryVerdict<'a> {
     Offered(&'a Offer),
     Out(WhyLeftOut),
 }
 
 /// Gathers what is offered to the members of a group; `offered` is what its open pull request offers.
-pub fn gather(members: &[Member<'_>], offered: Option<&SourceState>) -> Gathered {
-    let mut places: Vec<(&Member<'_>, Place<'_>)> =
+pub fn gather(members: &[GroupMember<'_>], offered: Option<&SourceState>) -> GroupContent {
+    let mut places: Vec<(&GroupMember<'_>, CarryVerdict<'_>)> =
         members.iter().map(|member| (member, place(member))).collect();
     let chosen = choose(&places, offered).cloned();
     // Who stands there already has its room: nobody who comes takes it away.
     places.sort_by_key(|(member, _)| (member.stands, member.proposal));
     let (mut carried, mut left_out) = (Vec::new(), Vec::new());
-    let mut load = Load::default();
+    let mut load = GroupLoad::default();
     for (member, place) in places {
         let why = match (place, &chosen) {
-            (Place::Out(why), _) => why,
-            (Place::Offered(offer), Some(chosen)) if offer.source != *chosen => {
+            (CarryVerdict::Out(why), _) => why,
+            (CarryVerdict::Offered(offer), Some(chosen)) if offer.source != *chosen => {
                 WhyLeftOut::Waits(waits_for(offer, chosen))
             }
-            (Place::Offered(_), _) if !load.takes(member) => WhyLeftOut::Waits(format!(
+            (CarryVerdict::Offered(_), _) if !load.takes(member) => WhyLeftOut::Waits(format!(
                 "A pull request carries at most {MOST_IN_A_GROUP} clusters, fewer if there are many changes or decisions. This cluster waits until the pull request of its group is merged or closed."
             )),
-            (Place::Offered(offer), _) => {
+            (CarryVerdict::Offered(offer), _) => {
                 carried.push((member, offer));
                 continue;
             }
@@ -147,12 +147,13 @@ pub fn gather(members: &[Member<'_>], offered: Option<&SourceState>) -> Gathered
         Some(source) => (Wanted::Offer(together(source, &carried)), None),
         None => nobody(&left_out),
     };
-    let must_leave =
-        |(member, out): &(&Member<'_>, LeftOut)| member.stands == Stands::There && out.must_leave();
+    let must_leave = |(member, out): &(&GroupMember<'_>, LeftOut)| {
+        member.stands == OpenPullState::There && out.must_leave()
+    };
     let leaving = if left_out.iter().any(must_leave) { Leaving::Somebody } else { Leaving::Nobody };
     let carried = carried.into_iter().map(|(member, _)| member.proposal.clone()).collect();
     let left_out = left_out.into_iter().map(|(_, out)| out).collect();
-    Gathered { wanted, hold, carried, left_out, leaving }
+    GroupContent { wanted, hold, carried, left_out, leaving }
 }
 
 impl LeftOut {
@@ -167,15 +168,15 @@ impl LeftOut {
 
 /// What a pull request brings so far.
 #[derive(Default)]
-struct Load {
+struct GroupLoad {
     clusters: usize,
     room: usize,
     bytes: usize,
 }
 
-impl Load {
+impl GroupLoad {
     /// Whether one more fits; then it is taken.
-    fn takes(&mut self, member: &Member<'_>) -> bool {
+    fn takes(&mut self, member: &GroupMember<'_>) -> bool {
         let length = |file: &FileChange| file.after.as_ref().map_or(0, String::len);
         let bytes = self.bytes + member.files.iter().map(length).sum::<usize>();
         let room = self.room + member.room;
@@ -189,8 +190,8 @@ impl Load {
     }
 }
 
-fn place<'a>(member: &Member<'a>) -> Place<'a> {
-    let out = |standing| Place::Out(WhyLeftOut::Stands(standing));
+fn place<'a>(member: &GroupMember<'a>) -> CarryVerdict<'a> {
+    let out = |standing| CarryVerdict::Out(WhyLeftOut::Stands(standing));
     if let Some(hold) = member.hold.filter(|_| !matches!(member.wanted, Wanted::Nothing { .. })) {
         return out(Standing::Held { pull: None, hold: hold.clone() });
     }
@@ -209,17 +210,20 @@ fn place<'a>(member: &Member<'a>) -> Place<'a> {
         return out(standing);
     }
     match member.waits {
-        Some(why) => Place::Out(WhyLeftOut::Waits(why.to_owned())),
-        None => Place::Offered(offer),
+        Some(why) => CarryVerdict::Out(WhyLeftOut::Waits(why.to_owned())),
+        None => CarryVerdict::Offered(offer),
     }
 }
 
 /// What most of them are offered; among equals what the pull request offers already, else what the first of them is
 /// offered.
-fn choose<'a>(places: &[(&Member<'_>, Place<'a>)], offered: Option<&SourceState>) -> Option<&'a SourceState> {
+fn choose<'a>(
+    places: &[(&GroupMember<'_>, CarryVerdict<'a>)],
+    offered: Option<&SourceState>,
+) -> Option<&'a SourceState> {
     let mut votes: BTreeMap<&SourceState, (usize, usize)> = BTreeMap::new();
     for (at, (_, place)) in places.iter().enumerate() {
-        if let Place::Offered(offer) = place {
+        if let CarryVerdict::Offered(offer) = place {
             votes.entry(&offer.source).or_insert((0, at)).0 += 1;
         }
     }
@@ -239,7 +243,7 @@ fn waits_for(offer: &Offer, chosen: &SourceState) -> String {
 }
 
 /// One offer of what is written for all of them.
-fn together(source: SourceState, carried: &[(&Member<'_>, &Offer)]) -> Offer {
+fn together(source: SourceState, carried: &[(&GroupMember<'_>, &Offer)]) -> Offer {
     let changed = carried
         .iter()
         .flat_map(|(member, _)| member.files)
@@ -257,7 +261,7 @@ fn together(source: SourceState, carried: &[(&Member<'_>, &Offer)]) -> Offer {
 
 /// What is wanted of a pull request that is left without anybody: it stays as long as somebody who may come back to it is
 /// only held, blocked or unreadable.
-fn nobody(left_out: &[(&Member<'_>, LeftOut)]) -> (Wanted, Option<OnHold>) {
+fn nobody(left_out: &[(&GroupMember<'_>, LeftOut)]) -> (Wanted, Option<OnHold>) {
     let standings = || {
         left_out.iter().filter_map(|(member, out)| match &out.why {
             WhyLeftOut::Stands(standing) => Some((member, standing)),

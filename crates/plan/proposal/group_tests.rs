@@ -38,7 +38,7 @@ struct One {
     command: Command,
     earlier: Option<Pull>,
     waits: Option<String>,
-    stands: Stands,
+    stands: OpenPullState,
     room: usize,
 }
 
@@ -47,7 +47,7 @@ fn one(target: &str, wanted: Wanted) -> One {
     let files = vec![FileChange { path, before: None, after: Some(target.to_owned()) }];
     let proposal = id(target);
     let command = Command::None;
-    let stands = Stands::Elsewhere;
+    let stands = OpenPullState::Elsewhere;
     One {
         proposal,
         wanted,
@@ -62,10 +62,10 @@ fn one(target: &str, wanted: Wanted) -> One {
     }
 }
 
-fn gathered(all: &[One], offered: Option<&SourceState>) -> Gathered {
-    let members: Vec<Member<'_>> = all
+fn gathered(all: &[One], offered: Option<&SourceState>) -> GroupContent {
+    let members: Vec<GroupMember<'_>> = all
         .iter()
-        .map(|one| Member {
+        .map(|one| GroupMember {
             proposal: &one.proposal,
             wanted: &one.wanted,
             files: &one.files,
@@ -181,7 +181,7 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
 fn who_must_not_be_merged_has_to_leave_and_who_cannot_be_read_stays_where_it_is() {
     let blocked = || Wanted::Blocked { why: vec!["It blocks.".to_owned()] };
     let held = One { hold: Some(hold()), ..one("c/b", offer(V22, Draft::Ready)) };
-    let there = |one: One| One { stands: Stands::There, ..one };
+    let there = |one: One| One { stands: OpenPullState::There, ..one };
     for (second, expected) in [
         (one("c/b", offer(V22, Draft::Ready)), Leaving::Nobody),
         (one("c/b", blocked()), Leaving::Nobody),
@@ -229,7 +229,7 @@ fn more_than_fit_into_one_pull_request_wait() {
 
     // Who is in it stays in it, whoever comes.
     let mut all = all;
-    all[101].stands = Stands::There;
+    all[101].stands = OpenPullState::There;
     let found = gathered(&all, None);
     assert_eq!((found.carried.len(), &found.carried[99]), (100, &id("c/101")));
     assert_eq!(found.left_out[0].proposal, id("c/099"));

@@ -41,16 +41,18 @@ pub use approvals::{
     Approval, ApprovalFacts, Approved, Means, Opinion, PassedOver, ResultDigest, Review, Voice,
     judge_approvals, logins, short,
 };
-pub use authorship::{Authorship, Head, OfBase, Parent, Vouched, judge_head};
+pub use authorship::{Authorship, BranchTip, OfBase, Parent, Vouched, judge_head};
 pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, LongTargets, ProposalId, is_name_of_proposal};
 pub use buttons::{Stage, buttons};
 pub use decide::{
-    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Leaving, Mergeable, Offer, Pull,
-    PullState, Question, Reviewed, Standing, Wanted, Writes, decide,
+    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Leaving, Mergeable, Offer,
+    ProposalQuestion, Pull, PullFacts, PullState, Reviewed, Standing, Wanted, Writes, decide,
 };
 pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Skipped, Unsettled, find_conflicts};
 pub use draft::{Draft, Drafted};
-pub use group::{Gathered, LeftOut, MOST_IN_A_GROUP, Member, Stands, WhyLeftOut, carrier_of, gather};
+pub use group::{
+    GroupContent, GroupMember, LeftOut, MOST_IN_A_GROUP, OpenPullState, WhyLeftOut, carrier_of, gather,
+};
 pub use merge::{
     By, CheckVerdict, MergeFacts, MergeStatus, MergeStep, MergeView, Obstacle, Queue, Required,
     RequiredState, Standstill, Undo, decide_merge, decide_undo,

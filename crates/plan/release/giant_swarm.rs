@@ -4,7 +4,7 @@
 //! (<https://github.com/giantswarm/releases/tree/master/sdk/config/crd/bases>). Unknown fields are
 //! none of Capstan's business and are passed over.
 
-use super::{App, Component, ReleaseState};
+use super::{App, ReleaseComponent, ReleaseState};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::object::api_group;
 use capstan_model::tree::RepoPath;
@@ -13,14 +13,14 @@ use capstan_yaml::{Node, YamlFile};
 
 /// What a `release.yaml` says.
 #[derive(Debug, Default)]
-pub(super) struct Manifest {
+pub(super) struct ReleaseManifest {
     pub(super) state: Option<ReleaseState>,
     pub(super) date: Option<String>,
-    pub(super) components: Vec<Component>,
+    pub(super) components: Vec<ReleaseComponent>,
     pub(super) apps: Vec<App>,
 }
 
-impl Manifest {
+impl ReleaseManifest {
     /// The component `kubernetes`.
     pub(super) fn kubernetes(&self) -> Option<KubernetesVersion> {
         let component = self.components.iter().find(|component| component.name == "kubernetes")?;
@@ -28,7 +28,7 @@ impl Manifest {
     }
 }
 
-pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, FileError> {
+pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<ReleaseManifest, FileError> {
     let refuse = |node: Option<&Node>, message: &str| {
         let position = file.position(node.map_or(0, |node| node.span.start));
         FileError::new(rules::INVALID_YAML, Place::at(path.clone(), position), message)
@@ -63,14 +63,14 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, FileErr
         (Some(name), Some(version)) => Ok((name, LooseVersion::new(&version))),
         _ => Err(refuse(Some(item), "an app or component must have `name` and `version`")),
     };
-    let component = |item: &Node| named(item).map(|(name, version)| Component { name, version });
+    let component = |item: &Node| named(item).map(|(name, version)| ReleaseComponent { name, version });
     let app = |item: &Node| {
         let (name, version) = named(item)?;
         let before = item.get("dependsOn").and_then(Node::as_sequence).unwrap_or_default();
         let depends_on = before.iter().filter_map(|app| Some(app.as_scalar()?.text.clone())).collect();
         Ok::<App, FileError>(App { name, version, catalog: scalar(item, "catalog"), depends_on })
     };
-    Ok(Manifest {
+    Ok(ReleaseManifest {
         state,
         date: scalar(spec, "date"),
         components: items("components")?.iter().map(component).collect::<Result<_, _>>()?,

@@ -71,7 +71,7 @@ pub struct Release {
     /// The versions that its ClusterClasses list, class by class.
     pub class_versions: Vec<Vec<KubernetesVersion>>,
     /// Components with their versions, in the order of the file.
-    pub components: Vec<Component>,
+    pub components: Vec<ReleaseComponent>,
     /// Apps with their versions, in the order of the file.
     pub apps: Vec<App>,
     /// Variables that belong to the release, with its values.
@@ -154,7 +154,7 @@ impl fmt::Display for ReleaseState {
 
 /// One component of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Component {
+pub struct ReleaseComponent {
     /// Its name: `flatcar`.
     pub name: String,
     /// Its version.

@@ -17,17 +17,17 @@ use capstan_model::version::LooseVersion;
 pub struct VersionRange {
     text: String,
     /// One of these holds; in each of them all comparisons.
-    alternatives: Vec<Vec<Comparison>>,
+    alternatives: Vec<Vec<VersionComparison>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Comparison {
-    operator: Operator,
+struct VersionComparison {
+    operator: VersionOperator,
     version: Version,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum VersionOperator {
     Less,
     AtMost,
     Equal,
@@ -58,7 +58,7 @@ impl VersionRange {
             for choices in all {
                 combined = combined
                     .iter()
-                    .flat_map(|before: &Vec<Comparison>| {
+                    .flat_map(|before: &Vec<VersionComparison>| {
                         choices.iter().map(|choice| [before.as_slice(), choice].concat())
                     })
                     .collect();
@@ -100,7 +100,7 @@ impl fmt::Display for VersionRange {
     }
 }
 
-impl Operator {
+impl VersionOperator {
     fn accepts(self, ordering: Ordering) -> bool {
         match self {
             Self::Less => ordering.is_lt(),
@@ -114,18 +114,18 @@ impl Operator {
 }
 
 /// The comparisons of one alternative, each as the choices it stands for.
-fn comparisons(text: &str) -> Option<Vec<Vec<Vec<Comparison>>>> {
+fn comparisons(text: &str) -> Option<Vec<Vec<Vec<VersionComparison>>>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let signs = rest.len() - rest.trim_start_matches(['<', '>', '=', '!']).len();
         let operator = match &rest[..signs] {
-            "<" => Operator::Less,
-            "<=" => Operator::AtMost,
-            "" | "=" | "==" => Operator::Equal,
-            "!" | "!=" => Operator::Unequal,
-            ">=" => Operator::AtLeast,
-            ">" => Operator::Greater,
+            "<" => VersionOperator::Less,
+            "<=" => VersionOperator::AtMost,
+            "" | "=" | "==" => VersionOperator::Equal,
+            "!" | "!=" => VersionOperator::Unequal,
+            ">=" => VersionOperator::AtLeast,
+            ">" => VersionOperator::Greater,
             _ => return None,
         };
         let after = rest[signs..].trim_start();
@@ -139,18 +139,22 @@ fn comparisons(text: &str) -> Option<Vec<Vec<Vec<Comparison>>>> {
 
 /// What one comparison stands for: with `x` for a patch or minor it is a comparison with the ends of
 /// what the `x` leaves open.
-fn choices(operator: Operator, version: &str) -> Option<Vec<Vec<Comparison>>> {
-    let of = |operator, version| Comparison { operator, version };
+fn choices(operator: VersionOperator, version: &str) -> Option<Vec<Vec<VersionComparison>>> {
+    let of = |operator, version| VersionComparison { operator, version };
     let Some((first, next)) = open_ended(version) else {
         return Some(vec![vec![of(operator, Version::parse(version).ok()?)]]);
     };
     Some(match operator {
-        Operator::Less => vec![vec![of(Operator::Less, first)]],
-        Operator::AtMost => vec![vec![of(Operator::Less, next)]],
-        Operator::Equal => vec![vec![of(Operator::AtLeast, first), of(Operator::Less, next)]],
-        Operator::Unequal => vec![vec![of(Operator::Less, first)], vec![of(Operator::AtLeast, next)]],
-        Operator::AtLeast => vec![vec![of(Operator::AtLeast, first)]],
-        Operator::Greater => vec![vec![of(Operator::AtLeast, next)]],
+        VersionOperator::Less => vec![vec![of(VersionOperator::Less, first)]],
+        VersionOperator::AtMost => vec![vec![of(VersionOperator::Less, next)]],
+        VersionOperator::Equal => {
+            vec![vec![of(VersionOperator::AtLeast, first), of(VersionOperator::Less, next)]]
+        }
+        VersionOperator::Unequal => {
+            vec![vec![of(VersionOperator::Less, first)], vec![of(VersionOperator::AtLeast, next)]]
+        }
+        VersionOperator::AtLeast => vec![vec![of(VersionOperator::AtLeast, first)]],
+        VersionOperator::Greater => vec![vec![of(VersionOperator::AtLeast, next)]],
     })
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::giant_swarm::{self, Manifest};
+use super::giant_swarm::{self, ReleaseManifest};
 use super::kubernetes::{class_versions, holds_providers, infrastructure_kinds, kubernetes_version};
 use super::{Release, ReleaseService, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, ServiceFiles, Shelf};
 use crate::settings::ReleaseSettings;
 use crate::strangers::first_stranger;
-use capstan_kustomize::render::{RenderError, Trouble};
+use capstan_kustomize::render::{RenderError, RenderErrorKind};
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::ids::ContentId;
 use capstan_model::target::TargetKind;
@@ -45,7 +45,7 @@ impl From<&ReleaseError> for Finding {
             // Whatever else the trouble is: of the release it is that it cannot be rendered.
             ReleaseError::Render(error) => {
                 let rule = match error.trouble() {
-                    Trouble::TooLarge => rules::TOO_LARGE,
+                    RenderErrorKind::TooLarge => rules::TOO_LARGE,
                     _ => rules::RENDER_FAILED,
                 };
                 Self::new(rule, error.to_string()).place(error.place().clone())
@@ -64,7 +64,7 @@ impl Release {
         };
         let manifest = match &folder.manifest {
             Some(entry) => giant_swarm::read(&entry.path, &text(tree, entry)?)?,
-            None => Manifest::default(),
+            None => ReleaseManifest::default(),
         };
         let (mut kinds, mut kubernetes) = (BTreeSet::new(), manifest.kubernetes());
         let rendering = Rendering::of(tree, &folder.folder, &folder.base_files, &folder.overlay_files)

@@ -42,11 +42,11 @@ pub(crate) const FILE: &str = "requests.yaml";
 /// What is asked of a provider's releases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requests {
-    requests: Vec<Request>,
+    requests: Vec<ReleaseRequest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Request {
+struct ReleaseRequest {
     releases: VersionRange,
     name: String,
     version: VersionRange,
@@ -81,7 +81,7 @@ impl std::fmt::Display for Unmet {
 impl Requests {
     /// Reads the file. What cannot be used is a problem of its own and asks for nothing.
     pub fn read(path: &RepoPath, file: &YamlFile) -> (Self, Vec<FileError>) {
-        let mut reader = Reader { path, file, requests: Vec::new(), problems: Vec::new() };
+        let mut reader = RequestReader { path, file, requests: Vec::new(), problems: Vec::new() };
         for document in file.documents() {
             reader.document(&document.root);
         }
@@ -94,7 +94,7 @@ impl Requests {
             return Vec::new();
         }
         let version = release.version.to_string();
-        let concerns = |request: &&Request| {
+        let concerns = |request: &&ReleaseRequest| {
             request.releases.holds(&version) == Some(true) && !request.except.contains(&release.version)
         };
         let judged = self.requests.iter().filter(concerns).filter_map(|request| {
@@ -112,14 +112,14 @@ impl Requests {
     }
 }
 
-struct Reader<'a> {
+struct RequestReader<'a> {
     path: &'a RepoPath,
     file: &'a YamlFile,
-    requests: Vec<Request>,
+    requests: Vec<ReleaseRequest>,
     problems: Vec<FileError>,
 }
 
-impl Reader<'_> {
+impl RequestReader<'_> {
     fn document(&mut self, root: &Node) {
         if root.is_null() {
             return;
@@ -155,7 +155,7 @@ impl Reader<'_> {
             }
         }
         let position = self.file.position(request.span.start);
-        self.requests.push(Request { releases: releases.clone(), name, version, except, position });
+        self.requests.push(ReleaseRequest { releases: releases.clone(), name, version, except, position });
     }
 
     fn range(&mut self, node: &Node, key: &str, missing: &str) -> Option<VersionRange> {

@@ -85,7 +85,7 @@ pub fn evaluate_checks(checks: &[ServiceCheck], facts: CheckFacts<'_>) -> Vec<Ch
     if checks.is_empty() {
         return Vec::new();
     }
-    let mut size = Size::default();
+    let mut size = FactsSize::default();
     let objects: Vec<Cel> = facts.objects.iter().map(|object| bound(&told(object), &mut size)).collect();
     size.largest = size.largest.max(objects.len());
     let cluster = bound(&told(facts.cluster), &mut size);
@@ -189,7 +189,7 @@ fn is_bounded(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn run(text: &str, context: &Context<'_, '_>, size: &Size) -> Result<bool, String> {
+fn run(text: &str, context: &Context<'_, '_>, size: &FactsSize) -> Result<bool, String> {
     is_bounded(text)?;
     let additions = text.matches('+').count();
     let program = Program::compile(text).map_err(|errors| first_line(&errors.to_string()))?;
@@ -297,7 +297,7 @@ fn told(object: &Value) -> Value {
 
 /// How large the facts are.
 #[derive(Default)]
-struct Size {
+struct FactsSize {
     values: usize,
     /// The most items of a list, or entries of a map.
     largest: usize,
@@ -306,7 +306,7 @@ struct Size {
 }
 
 /// A value of JSON as CEL has it: whole numbers are `int`, so that they compare with those that are written down.
-fn bound(value: &Value, size: &mut Size) -> Cel {
+fn bound(value: &Value, size: &mut FactsSize) -> Cel {
     size.values = size.values.saturating_add(1);
     if size.values > MOST_VALUES {
         return Cel::Null;

@@ -115,33 +115,33 @@ struct Merging<'m> {
 }
 
 /// What one value becomes.
-enum Outcome {
+enum ServiceValue {
     Stays,
     Becomes,
     Disputed,
 }
 
-fn three_ways(old: Option<&Node>, own: Option<&Node>, new: Option<&Node>) -> Outcome {
+fn three_ways(old: Option<&Node>, own: Option<&Node>, new: Option<&Node>) -> ServiceValue {
     let same = |one: Option<&Node>, other: Option<&Node>| match (one, other) {
         (Some(one), Some(other)) => same_meaning(one, other),
         (None, None) => true,
         _ => false,
     };
     if same(old, new) || same(own, new) {
-        Outcome::Stays
+        ServiceValue::Stays
     } else if same(old, own) {
-        Outcome::Becomes
+        ServiceValue::Becomes
     } else {
-        Outcome::Disputed
+        ServiceValue::Disputed
     }
 }
 
 impl<'m> Merging<'m> {
-    fn takes(&mut self, outcome: &Outcome, what: impl FnOnce() -> String) -> bool {
+    fn takes(&mut self, outcome: &ServiceValue, what: impl FnOnce() -> String) -> bool {
         match outcome {
-            Outcome::Stays => false,
-            Outcome::Becomes => true,
-            Outcome::Disputed => {
+            ServiceValue::Stays => false,
+            ServiceValue::Becomes => true,
+            ServiceValue::Disputed => {
                 self.disputed.push(what());
                 self.step.settings.conflicts == ConflictPolicy::Take
             }

@@ -28,8 +28,8 @@ pub(super) fn kept([old, before, after, new]: [&Objects; 4]) -> Vec<KeptEdit> {
         };
         let (edited, stand) = (differences(brought, was), differences(brought, is));
         let own = differences(new.get(id).unwrap_or(brought), is);
-        for (at, Difference { path, value }) in stand {
-            let same = |other: &Difference<'_>| match (other.value, value) {
+        for (at, EditedField { path, value }) in stand {
+            let same = |other: &EditedField<'_>| match (other.value, value) {
                 (Some(one), Some(other)) => same_meaning(one, other),
                 (None, None) => true,
                 _ => false,
@@ -44,14 +44,14 @@ pub(super) fn kept([old, before, after, new]: [&Objects; 4]) -> Vec<KeptEdit> {
 }
 
 /// A field in which an object is not as it was.
-struct Difference<'n> {
+struct EditedField<'n> {
     path: FieldPath,
     /// `None` where it lacks the field.
     value: Option<&'n Node>,
 }
 
 /// Where an object differs from another, by keys, and of items with names by those.
-fn differences<'n>(from: &Node, to: &'n Node) -> BTreeMap<String, Difference<'n>> {
+fn differences<'n>(from: &Node, to: &'n Node) -> BTreeMap<String, EditedField<'n>> {
     let mut found = BTreeMap::new();
     walk(from, to, &FieldPath::root(), "", &mut found);
     found
@@ -62,7 +62,7 @@ fn walk<'n>(
     to: &'n Node,
     path: &FieldPath,
     at: &str,
-    found: &mut BTreeMap<String, Difference<'n>>,
+    found: &mut BTreeMap<String, EditedField<'n>>,
 ) {
     if let (Some(old), Some(new)) = (from.as_mapping(), to.as_mapping()) {
         for entry in new {
@@ -70,13 +70,13 @@ fn walk<'n>(
             match from.get(&entry.key) {
                 Some(old) => walk(old, &entry.value, &path, &at, found),
                 None => {
-                    found.insert(at, Difference { path, value: Some(&entry.value) });
+                    found.insert(at, EditedField { path, value: Some(&entry.value) });
                 }
             }
         }
         for entry in old.iter().filter(|entry| to.get(&entry.key).is_none()) {
             let (path, at) = (path.key(&entry.key), format!("{at}/{}", entry.key));
-            found.insert(at, Difference { path, value: None });
+            found.insert(at, EditedField { path, value: None });
         }
         return;
     }
@@ -86,18 +86,18 @@ fn walk<'n>(
             match old.get(name) {
                 Some((_, old)) => walk(old, item, &path, &at, found),
                 None => {
-                    found.insert(at, Difference { path, value: Some(item) });
+                    found.insert(at, EditedField { path, value: Some(item) });
                 }
             }
         }
         for (name, (index, _)) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
-            found.insert(format!("{at}/[{name}]"), Difference { path: path.index(*index), value: None });
+            found.insert(format!("{at}/[{name}]"), EditedField { path: path.index(*index), value: None });
         }
         return;
     }
     let is_variable = from.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
     if !is_variable && !same_meaning(from, to) {
-        found.insert(at.to_owned(), Difference { path: path.clone(), value: Some(to) });
+        found.insert(at.to_owned(), EditedField { path: path.clone(), value: Some(to) });
     }
 }
 

@@ -33,7 +33,7 @@ mod tests;
 mod version;
 
 pub use checks::{CheckFacts, CheckFailed, CheckFailure, NotAllowed, evaluate_checks, not_allowing};
-pub use network::{Network, NetworkSwitch, network_among, network_switch};
+pub use network::{NetworkSwitch, PodNetwork, network_among, network_switch};
 pub use plan::{bring_services, judge_coming_kubernetes, plan_services, refuse_kubernetes};
 pub use release::ReleaseServices;
 pub use step::{ServiceFacts, ServicesStep};

@@ -23,13 +23,13 @@ const WORKLOADS: &[&str] = &["DaemonSet", "Deployment"];
 
 /// The network of a cluster's pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
+pub struct PodNetwork {
     /// The service that it is.
     pub service: String,
     parts: BTreeSet<String>,
 }
 
-impl Network {
+impl PodNetwork {
     /// By the names of what runs of it.
     pub fn new(service: &str, parts: impl IntoIterator<Item = String>) -> Self {
         Self { service: service.to_owned(), parts: parts.into_iter().collect() }
@@ -72,7 +72,7 @@ impl Network {
 
 fn part(object: &Node) -> Option<String> {
     let (group, kind) = group_and_kind(object)?;
-    if Network::is_part(group, kind) {
+    if PodNetwork::is_part(group, kind) {
         return text(object, &["metadata", "name"]).map(str::to_owned);
     }
     let (_, _, path) = CHARTS.iter().find(|(of, is, _)| *of == group && *is == kind)?;
@@ -98,7 +98,11 @@ pub struct NetworkSwitch {
 const WHAT_IT_DOES: &str = "Pods keep the network that they started in until they are recreated. Until then, pods of the two networks do not reach each other, and Services and policies apply only to some pods. Both networks compete for each node's routes and CNI configuration. Each needs its own address range, and every node must be drained, one after the other";
 
 /// Whether another network would be there, and whether somebody said that it may.
-pub fn network_switch(was: &Network, is: &Network, force: Option<&ForcedSwitch>) -> Option<NetworkSwitch> {
+pub fn network_switch(
+    was: &PodNetwork,
+    is: &PodNetwork,
+    force: Option<&ForcedSwitch>,
+) -> Option<NetworkSwitch> {
     if was.is_same(is) {
         return None;
     }

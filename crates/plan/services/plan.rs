@@ -6,7 +6,7 @@ use super::checks::{NotAllowed, not_allowing};
 use super::declared::{EntryChange, merge_declared};
 use super::edits::Objects;
 use super::folder::{FolderPlan, objects_of, plan_folder};
-use super::network::{Network, network_among, network_switch};
+use super::network::{PodNetwork, network_among, network_switch};
 use super::release::ReleaseServices;
 use super::step::ServicesStep;
 use super::version::version_of;
@@ -73,7 +73,7 @@ pub fn bring_services(
 /// The network of pods before and after, as far as services name it.
 struct Networks<'s> {
     services: [Option<&'s Service>; 2],
-    found: [Option<Network>; 2],
+    found: [Option<PodNetwork>; 2],
 }
 
 impl<'s> Networks<'s> {
@@ -93,7 +93,7 @@ impl<'s> Networks<'s> {
                     own.map(|own| objects_of(&own.base, &[])).unwrap_or_default()
                 }
             };
-            Some(Network::of(service.name.as_str(), objects.values()))
+            Some(PodNetwork::of(service.name.as_str(), objects.values()))
         });
         Self { services, found }
     }
@@ -104,7 +104,7 @@ impl<'s> Networks<'s> {
             let is_it =
                 |service: &&Service| matches!(&service.from, ServiceSource::Folder(own) if own == folder);
             if let Some(service) = self.services[at].filter(is_it) {
-                self.found[at] = Some(Network::of(service.name.as_str(), objects.values()));
+                self.found[at] = Some(PodNetwork::of(service.name.as_str(), objects.values()));
             }
         }
     }

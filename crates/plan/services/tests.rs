@@ -406,7 +406,7 @@ fn a_release_that_switches_the_network_is_refused_unless_its_entry_forces_it() {
 #[test]
 fn a_network_under_another_name_is_the_same_one() {
     let network =
-        |name: &str, parts: &[&str]| Network::new(name, parts.iter().map(|part| (*part).to_owned()));
+        |name: &str, parts: &[&str]| PodNetwork::new(name, parts.iter().map(|part| (*part).to_owned()));
     for (was, is, expected) in [
         (network("cilium", &["cilium", "cilium-operator"]), network("cni", &["cilium"]), None),
         (network("cni", &["cilium"]), network("cni", &["calico-node"]), Some(("cni", "cni"))),
@@ -422,7 +422,7 @@ fn a_network_under_another_name_is_the_same_one() {
     }
     let chart = serde_json::json!({"apiVersion": "addons.cluster.x-k8s.io/v1alpha1", "kind": "HelmChartProxy",
         "metadata": {"name": "network"}, "spec": {"chartName": "cilium"}});
-    let charted = Network::of_values("network", [&chart].into_iter());
+    let charted = PodNetwork::of_values("network", [&chart].into_iter());
     assert_eq!(
         network_switch(&charted, &network("cilium", &["cilium"]), None),
         None,

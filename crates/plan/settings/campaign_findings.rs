@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_campaign::membership::{Candidate, What, doubts};
+use capstan_campaign::membership::{Candidate, DoubtfulPart, doubts};
 use capstan_campaign::settings::{CampaignSettings, Webhook};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -25,7 +25,7 @@ impl RepositorySettings {
         for (at, campaign) in self.campaigns.iter().enumerate() {
             for doubt in doubts(campaign, fleet, now) {
                 // A campaign of some releases is not meant for everybody.
-                if matches!(doubt.what, What::Missed { .. }) && !campaign.releases.is_empty() {
+                if matches!(doubt.what, DoubtfulPart::Missed { .. }) && !campaign.releases.is_empty() {
                     continue;
                 }
                 let of_campaign = KeyPath::root().key("campaigns").index(at).key("waves");
@@ -38,14 +38,14 @@ impl RepositorySettings {
                     None => (of_campaign, format!("campaign `{}`: {}", campaign.name, doubt.what)),
                 };
                 let (rule, place) = match &doubt.what {
-                    What::NeverOpen => (rules::CAMPAIGN_WAITS_FOR_EVER, whole.key("windows")),
-                    What::Empty { pattern: Some(pattern) } => {
+                    DoubtfulPart::NeverOpen => (rules::CAMPAIGN_WAITS_FOR_EVER, whole.key("windows")),
+                    DoubtfulPart::Empty { pattern: Some(pattern) } => {
                         (rules::CAMPAIGN_WAVES, whole.key("match").key("clusters").index(*pattern))
                     }
-                    What::Empty { pattern: None } | What::Overlaps { .. } => {
+                    DoubtfulPart::Empty { pattern: None } | DoubtfulPart::Overlaps { .. } => {
                         (rules::CAMPAIGN_WAVES, whole.key("match"))
                     }
-                    What::Missed { .. } => (rules::CAMPAIGN_WAVES, whole),
+                    DoubtfulPart::Missed { .. } => (rules::CAMPAIGN_WAVES, whole),
                 };
                 findings.push(Finding::new(rule, said).place(place_of(file, text, &place)));
             }

@@ -23,9 +23,9 @@ use capstan_model::tree::{BlobId, OutsidePath, TreeId};
 pub struct ClusterSettings {
     /// `capstan.dev/v1alpha1`, so that kustomize and Flux read the file as an object.
     #[schemars(extend("const" = "capstan.dev/v1alpha1"))]
-    api_version: Option<ApiVersion>,
+    api_version: Option<SettingsApiVersion>,
     /// `ClusterSettings`.
-    kind: Option<Kind>,
+    kind: Option<ClusterSettingsKind>,
     /// Name and the annotation by which kustomize and Flux pass over the file.
     metadata: Option<Metadata>,
     /// The release that the base was made from: `aws/v21.0.0`.
@@ -87,9 +87,9 @@ pub struct ComponentsRecord {
 pub struct OverlaySettings {
     /// `capstan.dev/v1alpha1`.
     #[schemars(extend("const" = "capstan.dev/v1alpha1"))]
-    api_version: Option<ApiVersion>,
+    api_version: Option<SettingsApiVersion>,
     /// `ClusterSettings`.
-    kind: Option<Kind>,
+    kind: Option<ClusterSettingsKind>,
     /// Name and annotations.
     metadata: Option<Metadata>,
     /// No upgrade is offered while this holds.
@@ -274,13 +274,13 @@ impl JsonSchema for Deletion {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-enum ApiVersion {
+enum SettingsApiVersion {
     #[serde(rename = "capstan.dev/v1alpha1")]
     V1alpha1,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-enum Kind {
+enum ClusterSettingsKind {
     ClusterSettings,
 }
 

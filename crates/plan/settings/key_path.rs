@@ -6,16 +6,16 @@ use capstan_yaml::{NodeKind, ScalarStyle, YamlFile};
 
 /// The way to a value: `upgrade.proposals.order[0]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct KeyPath(Vec<Part>);
+pub(super) struct KeyPath(Vec<KeyPathPart>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum KeyPathPart {
     Key(String),
     Index(usize),
 }
 
 /// What stands at a place.
-pub(super) struct Found {
+pub(super) struct KeyAtPath {
     /// Where its key begins; `None` for items of lists.
     pub(super) key: Option<Position>,
     /// Where the value begins.
@@ -30,12 +30,12 @@ impl KeyPath {
     }
 
     pub(super) fn key(mut self, key: &str) -> Self {
-        self.0.push(Part::Key(key.to_owned()));
+        self.0.push(KeyPathPart::Key(key.to_owned()));
         self
     }
 
     pub(super) fn index(mut self, index: usize) -> Self {
-        self.0.push(Part::Index(index));
+        self.0.push(KeyPathPart::Index(index));
         self
     }
 
@@ -53,31 +53,31 @@ impl KeyPath {
     }
 }
 
-fn dotted(parts: &[Part]) -> String {
+fn dotted(parts: &[KeyPathPart]) -> String {
     let mut text = String::new();
     for part in parts {
         match part {
-            Part::Key(key) if text.is_empty() => text.push_str(key),
-            Part::Key(key) => text.extend([".", key]),
-            Part::Index(index) => text.push_str(&format!("[{index}]")),
+            KeyPathPart::Key(key) if text.is_empty() => text.push_str(key),
+            KeyPathPart::Key(key) => text.extend([".", key]),
+            KeyPathPart::Index(index) => text.push_str(&format!("[{index}]")),
         }
     }
     text
 }
 
 /// What stands at a place of a file that reads as YAML.
-pub(super) fn find(text: &str, place: &KeyPath) -> Option<Found> {
+pub(super) fn find(text: &str, place: &KeyPath) -> Option<KeyAtPath> {
     let file = YamlFile::read(text).ok()?;
     let mut node = &file.documents().first()?.root;
     let mut key = None;
     for part in &place.0 {
         match (part, &node.kind) {
-            (Part::Key(name), NodeKind::Mapping(entries)) => {
+            (KeyPathPart::Key(name), NodeKind::Mapping(entries)) => {
                 let entry = entries.iter().find(|entry| entry.key == *name)?;
                 key = Some(file.position(entry.key_span.start));
                 node = &entry.value;
             }
-            (Part::Index(index), NodeKind::Sequence(items)) => {
+            (KeyPathPart::Index(index), NodeKind::Sequence(items)) => {
                 key = None;
                 node = items.get(*index)?;
             }
@@ -92,7 +92,7 @@ pub(super) fn find(text: &str, place: &KeyPath) -> Option<Found> {
         }
         NodeKind::Scalar(scalar) => plain(&scalar.text),
     };
-    Some(Found { key, value: file.position(node.span.start), what })
+    Some(KeyAtPath { key, value: file.position(node.span.start), what })
 }
 
 fn plain(text: &str) -> String {

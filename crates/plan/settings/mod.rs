@@ -64,7 +64,7 @@ pub use fields::{
 pub use grouping::{GroupPattern, GroupSettings};
 pub use hosts::{OperatorHost, PUBLIC_HOSTS};
 pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
-pub use owner_findings::{Owners, judge_owners, owners_changed};
+pub use owner_findings::{DeclaredOwners, judge_owners, owners_changed};
 pub use proposals::ProposalSettings;
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};

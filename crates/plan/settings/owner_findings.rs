@@ -15,7 +15,7 @@ const MOST_TOLD: usize = 20;
 
 /// What the `capstan.yaml` of a cluster says of its owners, and where.
 #[derive(Debug, Clone, Copy)]
-pub struct Owners<'s> {
+pub struct DeclaredOwners<'s> {
     /// The file.
     pub path: &'s RepoPath,
     /// Its text.
@@ -26,7 +26,7 @@ pub struct Owners<'s> {
     pub access: Option<&'s Access>,
 }
 
-impl Owners<'_> {
+impl DeclaredOwners<'_> {
     fn finding(&self, rule: &'static RuleEntry, place: &KeyPath, message: String) -> Finding {
         let position = find(self.text, place).map(|found| found.value);
         Finding::new(rule, message).place(Place::maybe_at(self.path.clone(), position))
@@ -51,7 +51,7 @@ impl Owners<'_> {
 }
 
 /// Keys that nothing can be encrypted to, and that what is encrypted cannot be taken back, with their places.
-pub fn judge_owners(said: Owners<'_>) -> Vec<Finding> {
+pub fn judge_owners(said: DeclaredOwners<'_>) -> Vec<Finding> {
     let unusable = said.owners.iter().enumerate().filter_map(|(index, owner)| {
         let why = Recipient::parse(&owner.key).err()?;
         let message = format!("Capstan cannot encrypt to the key of `{}`: {why}", owner.name);
@@ -68,8 +68,8 @@ pub fn judge_owners(said: Owners<'_>) -> Vec<Finding> {
 
 /// The owners who come, go, or have another key, each with who it is and the fingerprint. `before` is `None` where the
 /// cluster is new.
-pub fn owners_changed(before: Option<Owners<'_>>, after: Owners<'_>) -> Vec<Finding> {
-    let was = before.as_ref().map(Owners::by_name).unwrap_or_default();
+pub fn owners_changed(before: Option<DeclaredOwners<'_>>, after: DeclaredOwners<'_>) -> Vec<Finding> {
+    let was = before.as_ref().map(DeclaredOwners::by_name).unwrap_or_default();
     let is = after.by_name();
     let mut found = Vec::new();
     for (name, (index, owner)) in &is {
@@ -119,10 +119,10 @@ mod tests {
     const BOB: &str = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj";
     const EVE: &str = "age19dxrgt65x047tydpmfm7qy73kuj8243dfptcmj5tsjavvegu8jusxey9mx";
 
-    fn said<T>(text: &str, judge: impl FnOnce(Owners<'_>) -> T) -> T {
+    fn said<T>(text: &str, judge: impl FnOnce(DeclaredOwners<'_>) -> T) -> T {
         let path = RepoPath::parse("peu01/capstan.yaml").unwrap();
         let settings = ClusterSettings::read(&path, text).unwrap();
-        judge(Owners { path: &path, text, owners: &settings.owners, access: Some(&settings.access) })
+        judge(DeclaredOwners { path: &path, text, owners: &settings.owners, access: Some(&settings.access) })
     }
 
     fn told(findings: Vec<Finding>) -> Vec<String> {

@@ -10,7 +10,7 @@ use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
 use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
-use capstan_model::finding::{Change, FileError, Level, Place, RuleEntry, rules};
+use capstan_model::finding::{Change, FileError, Place, RuleEntry, SeverityLevel, rules};
 use capstan_model::spelling::hint;
 use capstan_model::tree::RepoPath;
 
@@ -55,7 +55,7 @@ impl RepositorySettings {
                     format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known)),
                 ));
             }
-            if *level != Level::Error && rules.fixed.contains(&id.as_str()) {
+            if *level != SeverityLevel::Error && rules.fixed.contains(&id.as_str()) {
                 let message = format!("`policy`: the rule `{id}` is always an error; leave it out");
                 return Err((place(), message));
             }

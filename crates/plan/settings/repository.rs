@@ -12,7 +12,7 @@ use super::inventory::InventorySettings;
 use super::proposals::ProposalSettings;
 use super::values::{field_path, patterns_of_a_right, whole_number};
 use capstan_campaign::settings::CampaignSettings;
-use capstan_model::finding::{Level, Severities};
+use capstan_model::finding::{Severities, SeverityLevel};
 use capstan_model::glob::Glob;
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -31,7 +31,7 @@ pub struct RepositorySettings {
     /// How upgrades are computed and offered.
     pub upgrade: UpgradeSettings,
     /// Severity per rule id; `capstan rules` lists the ids. Some rules cannot be off.
-    pub policy: BTreeMap<String, Level>,
+    pub policy: BTreeMap<String, SeverityLevel>,
     /// The effect of the reconciler's dry run before a merge.
     pub preflight: PreflightSettings,
     /// Repositories that may use these releases.

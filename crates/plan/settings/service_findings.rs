@@ -1,7 +1,7 @@
 //! What of services and owners cannot be meant together: findings with their place in `capstan.yaml`.
 
 use super::key_path::{KeyPath, find};
-use super::service_order::{Because, NoOrder, order, waits_for, with_overlay};
+use super::service_order::{NoOrder, OrderReason, order, waits_for, with_overlay};
 use super::services::{OptionalService, Owner, Service, ServiceFolder, ServiceRole, ServiceSource};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::spelling::hint;
@@ -19,9 +19,9 @@ const MOST_OWNERS: usize = 50;
 
 /// A `capstan.yaml`: its path and its text.
 #[derive(Debug, Clone, Copy)]
-struct File<'f>(&'f RepoPath, &'f str);
+struct SettingsFile<'f>(&'f RepoPath, &'f str);
 
-impl File<'_> {
+impl SettingsFile<'_> {
     fn finding(self, place: &KeyPath, message: String) -> Finding {
         let position = find(self.1, place).map(|found| found.key.unwrap_or(found.value));
         Finding::new(rules::INVALID_SERVICES, message).place(Place::maybe_at(self.0.clone(), position))
@@ -43,7 +43,7 @@ pub fn judge_services(
     (services, owners): (&[Service], &[Owner]),
     has_folder: &dyn Fn(&ServiceFolder) -> bool,
 ) -> Vec<Finding> {
-    let file = File(path, text);
+    let file = SettingsFile(path, text);
     let mut findings = too_many(file, services, owners);
     if !findings.is_empty() {
         return findings;
@@ -109,7 +109,7 @@ pub fn judge_optional_services(
     overlay: &[OptionalService],
     services: &[Service],
 ) -> Vec<Finding> {
-    let file = File(path, text);
+    let file = SettingsFile(path, text);
     if let Some(message) = over("services", overlay.len(), MOST_SERVICES) {
         return vec![file.finding(&KeyPath::root().key("services"), message)];
     }
@@ -153,7 +153,7 @@ fn over(what: &str, found: usize, most: usize) -> Option<String> {
 }
 
 /// What is more than is read: it is told first, and nothing else is looked for then.
-fn too_many(file: File<'_>, services: &[Service], owners: &[Owner]) -> Vec<Finding> {
+fn too_many(file: SettingsFile<'_>, services: &[Service], owners: &[Owner]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(message) = over("services", services.len(), MOST_SERVICES) {
         findings.push(file.finding(&KeyPath::root().key("services"), message));
@@ -200,7 +200,7 @@ fn useless_force(one: &Service) -> Option<String> {
 
 /// What is wrong with where a service's objects stand.
 fn source(
-    file: File<'_>,
+    file: SettingsFile<'_>,
     index: usize,
     services: &[Service],
     has_folder: &dyn Fn(&ServiceFolder) -> bool,
@@ -250,19 +250,19 @@ fn source(
 }
 
 /// That services wait for one another, said where one of them says so.
-fn no_order(file: File<'_>, services: &[Service], circle: &[usize]) -> Option<Finding> {
+fn no_order(file: SettingsFile<'_>, services: &[Service], circle: &[usize]) -> Option<Finding> {
     let next = |at: usize| circle[(at + 1) % circle.len()];
-    let steps: Vec<(usize, Because)> =
+    let steps: Vec<(usize, OrderReason)> =
         (0..circle.len()).filter_map(|at| Some((at, waits_for(services, circle[at], next(at))?))).collect();
     let (place, _) = steps.iter().find_map(|(at, because)| match because {
-        Because::After(index) => Some((service(circle[*at]).key("after").index(*index), at)),
-        Because::Role => None,
+        OrderReason::After(index) => Some((service(circle[*at]).key("after").index(*index), at)),
+        OrderReason::Role => None,
     })?;
     let told = steps.iter().map(|(at, because)| {
         let (one, other) = (&services[circle[*at]], &services[next(*at)]);
         match because {
-            Because::After(_) => format!("`{}` begins after `{}`", one.name, other.name),
-            Because::Role => {
+            OrderReason::After(_) => format!("`{}` begins after `{}`", one.name, other.name),
+            OrderReason::Role => {
                 format!("`{}` ({}) after `{}` ({})", one.name, one.role, other.name, other.role)
             }
         }

@@ -43,7 +43,7 @@ fn begin(services: &[Service], by_role: &[usize], at: usize, ordered: &mut Vec<u
 
 /// Why a service waits for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Because {
+pub(super) enum OrderReason {
     /// It says so: the place in its `after`.
     After(usize),
     /// By their roles.
@@ -51,16 +51,16 @@ pub(super) enum Because {
 }
 
 /// Whether one service waits for another, and why.
-pub(super) fn waits_for(services: &[Service], one: usize, other: usize) -> Option<Because> {
+pub(super) fn waits_for(services: &[Service], one: usize, other: usize) -> Option<OrderReason> {
     let (waiting, first) = (services.get(one)?, services.get(other)?);
     if one != other
         && waiting.role != ServiceRole::Other
         && first.role != ServiceRole::Other
         && first.role < waiting.role
     {
-        return Some(Because::Role);
+        return Some(OrderReason::Role);
     }
-    waiting.after.iter().position(|name| *name == first.name).map(Because::After)
+    waiting.after.iter().position(|name| *name == first.name).map(OrderReason::After)
 }
 
 /// The services that one waits for, by their places in the list; those that are switched off are waited for by nobody.

@@ -3,7 +3,7 @@
 use jiff::civil::date;
 
 use super::*;
-use capstan_model::finding::Level;
+use capstan_model::finding::SeverityLevel;
 use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
 use capstan_model::object::FieldPath;
 
@@ -92,7 +92,7 @@ fn every_setting_is_read() {
     assert_eq!(proposals.assignees[0].as_str(), "ada");
     assert_eq!(proposals.reviewers[1].as_str(), "acme/platform");
     assert_eq!(proposals.title.as_ref().unwrap().as_str(), "chore({cluster}): upgrade to {release}");
-    assert_eq!(settings.policy["component-downgrade"], Level::Off);
+    assert_eq!(settings.policy["component-downgrade"], SeverityLevel::Off);
     assert_eq!(settings.preflight, PreflightSettings { mode: PreflightMode::Required, timeout_seconds: 90 });
     assert_eq!(settings.consumers[0].as_str(), "acme/gitops");
     assert_eq!(settings.commands.prefix.as_str(), "/fleet");

@@ -64,7 +64,7 @@ impl TitleField {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Part {
+enum TitlePart {
     Text(String),
     Field(TitleField),
 }
@@ -74,7 +74,7 @@ enum Part {
 #[serde(try_from = "String")]
 pub struct TitleTemplate {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<TitlePart>,
 }
 
 impl TitleTemplate {
@@ -102,9 +102,9 @@ impl TitleTemplate {
 
     /// The title with the values of its fields.
     pub fn fill(&self, value: impl Fn(TitleField) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Field(field) => value(*field),
+        let part = |part: &TitlePart| match part {
+            TitlePart::Text(text) => text.clone(),
+            TitlePart::Field(field) => value(*field),
         };
         self.parts.iter().map(part).collect()
     }
@@ -115,7 +115,7 @@ impl TitleTemplate {
     }
 }
 
-fn parts(text: &str) -> Result<Vec<Part>, String> {
+fn parts(text: &str) -> Result<Vec<TitlePart>, String> {
     let mut parts = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
@@ -136,9 +136,9 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
             let field = TitleField::named(name)
                 .ok_or_else(|| format!("`{{{name}}}` is not a field of a title{}", hint(name, &known)))?;
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(TitlePart::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::Field(field));
+            parts.push(TitlePart::Field(field));
             rest = after;
         } else {
             return Err("a `}` ends no field; `}}` is a brace in the title".to_owned());
@@ -146,7 +146,7 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
     }
     plain.push_str(rest);
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(TitlePart::Text(plain));
     }
     Ok(parts)
 }

@@ -45,7 +45,7 @@ mod unify;
 use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Flux, Found};
-pub(crate) use capstan_envsubst::{Budget, Operation, Token, Variable, may_hold_tokens};
+pub(crate) use capstan_envsubst::{TextBudget, TextToken, Variable, VariableOperation, may_hold_tokens};
 pub(crate) use substitute::{Extent, Scope, Substitution, Trouble, is_collection};
 pub(crate) use troubles::{Missing, expressions, expressions_of_fields, expressions_within, unescaped};
 
@@ -58,17 +58,17 @@ use capstan_yaml::{Node, NodeKind};
 const DIALECT: Dialect = Dialect::SCALARS;
 
 /// What the expressions of all texts that share it may take together.
-pub(crate) const fn budget() -> Budget {
-    Budget::of(&DIALECT)
+pub(crate) const fn budget() -> TextBudget {
+    TextBudget::of(&DIALECT)
 }
 
 /// The tokens of a scalar's text.
-pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens(text: &str) -> Vec<TextToken<'_>> {
     capstan_envsubst::tokens(text, &DIALECT)
 }
 
 /// The same where Flux alone reads the text: it knows no white space round names.
-pub(crate) fn tokens_to_flux(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens_to_flux(text: &str) -> Vec<TextToken<'_>> {
     capstan_envsubst::tokens(text, &Dialect::FLUX)
 }
 

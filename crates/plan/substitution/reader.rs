@@ -13,7 +13,7 @@ use capstan_yaml::{Entry, Node, NodeKind};
 
 /// Who reads a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub(crate) enum TextReader {
     /// Kubernetes or a controller.
     Controller,
     /// Other software, whose settings they are: nobody knows what `${V}` means there.
@@ -24,11 +24,11 @@ pub(crate) enum Reader {
 
 /// One row: below this key, in a mapping that stands at that one (any where it is empty), in an object of
 /// these kinds (any where there are none, and where the kind is not known), such texts are read so.
-struct Row(&'static [&'static str], &'static str, &'static str, What, Reader);
+struct ReaderRow(&'static [&'static str], &'static str, &'static str, RowTopic, TextReader);
 
 /// Of what a row speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum RowTopic {
     /// Of every text below.
     Below,
     /// Of the field where it is a text itself: the same name is a reference elsewhere.
@@ -39,23 +39,23 @@ const ANY: &[&str] = &[];
 const MAPS: &[&str] = &["ConfigMap", "Secret"];
 
 /// The table; the first row that fits decides. What a row says `Machine` of is not asked again below.
-const TABLE: &[Row] = &[
-    Row(ANY, "files", "content", What::Below, Reader::Machine),
-    Row(ANY, "containerLinuxConfig", "additionalConfig", What::Below, Reader::Machine),
-    Row(ANY, "additionalUserData", "config", What::Below, Reader::Machine),
-    Row(ANY, "", "additionalUserData", What::Text, Reader::Machine),
-    Row(ANY, "", "script", What::Text, Reader::Machine),
-    Row(ANY, "", "userData", What::Text, Reader::Machine),
-    Row(ANY, "", "userdata", What::Text, Reader::Machine),
-    Row(ANY, "", "args", What::Below, Reader::Other),
-    Row(ANY, "", "command", What::Below, Reader::Other),
-    Row(ANY, "", "files", What::Below, Reader::Other),
-    Row(ANY, "", "ignition", What::Below, Reader::Other),
-    Row(ANY, "", "values", What::Below, Reader::Other),
+const TABLE: &[ReaderRow] = &[
+    ReaderRow(ANY, "files", "content", RowTopic::Below, TextReader::Machine),
+    ReaderRow(ANY, "containerLinuxConfig", "additionalConfig", RowTopic::Below, TextReader::Machine),
+    ReaderRow(ANY, "additionalUserData", "config", RowTopic::Below, TextReader::Machine),
+    ReaderRow(ANY, "", "additionalUserData", RowTopic::Text, TextReader::Machine),
+    ReaderRow(ANY, "", "script", RowTopic::Text, TextReader::Machine),
+    ReaderRow(ANY, "", "userData", RowTopic::Text, TextReader::Machine),
+    ReaderRow(ANY, "", "userdata", RowTopic::Text, TextReader::Machine),
+    ReaderRow(ANY, "", "args", RowTopic::Below, TextReader::Other),
+    ReaderRow(ANY, "", "command", RowTopic::Below, TextReader::Other),
+    ReaderRow(ANY, "", "files", RowTopic::Below, TextReader::Other),
+    ReaderRow(ANY, "", "ignition", RowTopic::Below, TextReader::Other),
+    ReaderRow(ANY, "", "values", RowTopic::Below, TextReader::Other),
     // A provider's components: who installs the provider fills in its variables.
-    Row(MAPS, "data", "components", What::Below, Reader::Machine),
-    Row(MAPS, "", "data", What::Below, Reader::Other),
-    Row(MAPS, "", "stringData", What::Below, Reader::Other),
+    ReaderRow(MAPS, "data", "components", RowTopic::Below, TextReader::Machine),
+    ReaderRow(MAPS, "", "data", RowTopic::Below, TextReader::Other),
+    ReaderRow(MAPS, "", "stringData", RowTopic::Below, TextReader::Other),
 ];
 
 /// How lists of commands end in all providers' bootstrap configs (`preKubeadmCommands`, `bootCommands`,
@@ -79,7 +79,7 @@ pub(crate) struct Cursor<'a> {
     kind: Option<&'a str>,
     /// The key of the mapping or list at hand.
     key: &'a str,
-    reader: Reader,
+    reader: TextReader,
     /// A row speaks of the field if it is a text.
     if_text: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// An object as a whole; some fields of one have no kind.
     pub(crate) const fn of(kind: Option<&'a str>) -> Self {
-        Self { kind, key: "", reader: Reader::Controller, if_text: false }
+        Self { kind, key: "", reader: TextReader::Controller, if_text: false }
     }
 
     /// The field of that name.
@@ -97,20 +97,20 @@ impl<'a> Cursor<'a> {
         'a: 'b,
     {
         let place = Cursor { key, if_text: false, ..*self };
-        if self.reader == Reader::Machine {
+        if self.reader == TextReader::Machine {
             return place;
         }
         if key.ends_with(COMMANDS) {
-            return Cursor { reader: Reader::Machine, ..place };
+            return Cursor { reader: TextReader::Machine, ..place };
         }
-        let fits = |Row(kinds, parent, name, ..): &&Row| {
+        let fits = |ReaderRow(kinds, parent, name, ..): &&ReaderRow| {
             *name == key
                 && (parent.is_empty() || *parent == self.key)
                 && (kinds.is_empty() || self.kind.is_none_or(|kind| kinds.contains(&kind)))
         };
         match TABLE.iter().find(fits) {
-            Some(Row(.., What::Text, _)) => Cursor { if_text: true, ..place },
-            Some(Row(.., What::Below, reader)) => Cursor { reader: *reader, ..place },
+            Some(ReaderRow(.., RowTopic::Text, _)) => Cursor { if_text: true, ..place },
+            Some(ReaderRow(.., RowTopic::Below, reader)) => Cursor { reader: *reader, ..place },
             None => place,
         }
     }
@@ -146,16 +146,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// Who reads a text that stands here.
-    pub(crate) fn reader_of(&self, text: &str) -> Reader {
+    pub(crate) fn reader_of(&self, text: &str) -> TextReader {
         if self.if_text || SCRIPTS.iter().any(|start| text.starts_with(start)) {
-            return Reader::Machine;
+            return TextReader::Machine;
         }
         self.reader
     }
 }
 
 /// Hands every text below to `see`, keys too, with who reads it.
-pub(crate) fn texts<'n>(node: &'n Node, place: Cursor<'n>, see: &mut impl FnMut(&'n str, Reader)) {
+pub(crate) fn texts<'n>(node: &'n Node, place: Cursor<'n>, see: &mut impl FnMut(&'n str, TextReader)) {
     match &node.kind {
         NodeKind::Scalar(scalar) => see(&scalar.text, place.reader_of(&scalar.text)),
         NodeKind::Sequence(items) => items.iter().for_each(|item| texts(item, place.item(), see)),
@@ -212,9 +212,9 @@ spec:
         let mut seen = 0;
         texts(root.get("spec").unwrap(), Cursor::of(root.text_at("kind")), &mut |text, reader| {
             let expected = match text {
-                "c" => Reader::Controller,
-                "o" => Reader::Other,
-                "m" | "#!/bin/sh m" => Reader::Machine,
+                "c" => TextReader::Controller,
+                "o" => TextReader::Other,
+                "m" | "#!/bin/sh m" => TextReader::Machine,
                 _ => return,
             };
             seen += 1;
@@ -225,9 +225,11 @@ spec:
 
     #[test]
     fn the_data_of_config_maps_is_other_softwares() {
-        for (kind, expected) in
-            [(Some("ConfigMap"), Reader::Other), (None, Reader::Other), (Some("Machine"), Reader::Controller)]
-        {
+        for (kind, expected) in [
+            (Some("ConfigMap"), TextReader::Other),
+            (None, TextReader::Other),
+            (Some("Machine"), TextReader::Controller),
+        ] {
             assert_eq!(Cursor::of(kind).key("data").key("x").reader_of("x"), expected, "{kind:?}");
         }
     }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use super::bindings::{Bindings, Flux};
 use super::{DIALECT, budget, tokens};
 use capstan_envsubst::{
-    Budget, Evaluator, Operation, Refused, Substituted, Token, Value, Variable, may_hold_expressions,
-    may_hold_tokens,
+    EvaluationError, Evaluator, Substituted, TextBudget, TextToken, Value, Variable, VariableOperation,
+    may_hold_expressions, may_hold_tokens,
 };
 use capstan_yaml::scalar::{Reading, read_plain};
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
@@ -73,23 +73,24 @@ impl Scope<'_> {
     }
 
     /// The same as one of several texts that share a budget.
-    pub(crate) fn text_within(&self, text: &str, budget: &Budget) -> String {
+    pub(crate) fn text_within(&self, text: &str, budget: &TextBudget) -> String {
         let mut out = String::with_capacity(text.len());
         for token in tokens(text) {
             match (&token, self.substitution.extent) {
-                (Token::Text(text) | Token::Malformed(text), _) => out.push_str(text),
-                (Token::Escaped(dollar), extent) => {
+                (TextToken::Text(text) | TextToken::Malformed(text), _) => out.push_str(text),
+                (TextToken::Escaped(dollar), extent) => {
                     out.push_str(dollar);
                     // Flux takes the escape away where it reads what is written.
                     if extent == Extent::OwnOnly || self.is_read_by_flux() {
                         out.push_str(dollar);
                     }
                 }
-                (Token::Variable(variable), Extent::Full) => match self.variable_within(variable, budget) {
+                (TextToken::Variable(variable), Extent::Full) => match self.variable_within(variable, budget)
+                {
                     Ok(value) if out.len() + value.len() <= LONGEST => out.push_str(&value),
                     Ok(_) | Err(_) => out.push_str(variable.raw),
                 },
-                (Token::Variable(variable), Extent::OwnOnly) => self.copy(variable, budget, &mut out),
+                (TextToken::Variable(variable), Extent::OwnOnly) => self.copy(variable, budget, &mut out),
             }
         }
         out
@@ -99,28 +100,32 @@ impl Scope<'_> {
     pub(crate) fn variable_within(
         &self,
         variable: &Variable<'_>,
-        budget: &Budget,
+        budget: &TextBudget,
     ) -> Result<String, Trouble> {
         self.evaluated(budget, |evaluator, out| evaluator.variable(variable, out))
     }
 
     /// The value of a default, in which there are no escapes.
-    pub(super) fn tokens_within(&self, tokens: &[Token<'_>], budget: &Budget) -> Result<String, Trouble> {
+    pub(super) fn tokens_within(
+        &self,
+        tokens: &[TextToken<'_>],
+        budget: &TextBudget,
+    ) -> Result<String, Trouble> {
         self.evaluated(budget, |evaluator, out| evaluator.tokens(tokens, out))
     }
 
     fn evaluated<'t>(
         &self,
-        budget: &Budget,
-        evaluate: impl FnOnce(Evaluator<'_, '_>, &mut Substituted<&'t str>) -> Result<(), Refused<'t>>,
+        budget: &TextBudget,
+        evaluate: impl FnOnce(Evaluator<'_, '_>, &mut Substituted<&'t str>) -> Result<(), EvaluationError<'t>>,
     ) -> Result<String, Trouble> {
         let value = |name: &str| self.value(name);
         let mut out = Substituted::default();
         match evaluate(Evaluator::new(&DIALECT, &value, budget), &mut out) {
             Ok(()) => Ok(out.text),
-            Err(Refused::Unset(name)) => Err(Trouble::Unbound(name.to_owned())),
-            Err(Refused::Secret(name)) => Err(Trouble::Secret(name.to_owned())),
-            Err(Refused::NotComputed { raw, .. }) => Err(Trouble::Unsupported(raw.to_owned())),
+            Err(EvaluationError::Unset(name)) => Err(Trouble::Unbound(name.to_owned())),
+            Err(EvaluationError::Secret(name)) => Err(Trouble::Secret(name.to_owned())),
+            Err(EvaluationError::NotComputed { raw, .. }) => Err(Trouble::Unsupported(raw.to_owned())),
         }
     }
 
@@ -135,7 +140,7 @@ impl Scope<'_> {
     }
 
     /// Copies an expression with only the release's own variables substituted.
-    pub(super) fn copy(&self, variable: &Variable<'_>, budget: &Budget, out: &mut String) {
+    pub(super) fn copy(&self, variable: &Variable<'_>, budget: &TextBudget, out: &mut String) {
         if self.own.contains_key(variable.name)
             && let Ok(value) = self.variable_within(variable, budget)
             && out.len() + value.len() <= LONGEST
@@ -143,7 +148,7 @@ impl Scope<'_> {
             out.push_str(&value);
             return;
         }
-        let Operation::Default { operator, tokens } = &variable.operation else {
+        let VariableOperation::Default { operator, tokens } = &variable.operation else {
             out.push_str(variable.raw);
             return;
         };
@@ -152,8 +157,10 @@ impl Scope<'_> {
         out.push_str(operator);
         for token in tokens {
             match token {
-                Token::Text(text) | Token::Escaped(text) | Token::Malformed(text) => out.push_str(text),
-                Token::Variable(variable) => self.copy(variable, budget, out),
+                TextToken::Text(text) | TextToken::Escaped(text) | TextToken::Malformed(text) => {
+                    out.push_str(text)
+                }
+                TextToken::Variable(variable) => self.copy(variable, budget, out),
             }
         }
         out.push('}');
@@ -180,7 +187,7 @@ impl Scope<'_> {
     }
 
     /// What goes beyond the budget stays as it is written.
-    fn node_within(&self, node: &Node, budget: &Budget) -> Node {
+    fn node_within(&self, node: &Node, budget: &TextBudget) -> Node {
         let text = |text: &str| {
             let new = self.text_within(text, budget);
             if budget.takes_bytes(new.len()) { new } else { text.to_owned() }

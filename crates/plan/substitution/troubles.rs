@@ -1,15 +1,15 @@
 //! What of a release's texts has no value in a cluster, and where that would stand.
 //!
 //! A token never replaces a value. What the machine itself fills in, or a shell, is none of this: see
-//! [`Reader`].
+//! [`TextReader`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings::{Bindings, Flux, Found};
-use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
+use super::reader::{Cursor, TextReader, is_of_the_machine, patched_by, texts};
 use super::substitute::{Extent, LONGEST, Scope, Trouble, is_collection};
 use super::{budget, tokens, tokens_to_flux};
-use capstan_envsubst::{Budget, Operation, Token, Variable, may_hold_expressions};
+use capstan_envsubst::{TextBudget, TextToken, Variable, VariableOperation, may_hold_expressions};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind};
 
@@ -43,10 +43,10 @@ impl Scope<'_> {
             if !budget.takes_bytes(length) {
                 // The whole text stays as it is written.
                 out.extend(tokens(text).into_iter().filter_map(|token| match token {
-                    Token::Variable(variable) => {
+                    TextToken::Variable(variable) => {
                         Some((variable.raw.to_owned(), Trouble::Unsupported(variable.raw.to_owned())))
                     }
-                    Token::Text(_) | Token::Escaped(_) | Token::Malformed(_) => None,
+                    TextToken::Text(_) | TextToken::Escaped(_) | TextToken::Malformed(_) => None,
                 }));
             }
         });
@@ -56,8 +56,8 @@ impl Scope<'_> {
     fn troubles_in(
         &self,
         text: &str,
-        reader: Reader,
-        budget: &Budget,
+        reader: TextReader,
+        budget: &TextBudget,
         out: &mut BTreeMap<String, Trouble>,
     ) -> usize {
         if !may_hold_expressions(text) {
@@ -66,25 +66,25 @@ impl Scope<'_> {
         let mut length = 0;
         for token in tokens(text) {
             let (raw, trouble, is_of_the_machine) = match &token {
-                Token::Text(text) | Token::Escaped(text) => {
+                TextToken::Text(text) | TextToken::Escaped(text) => {
                     length += text.len();
                     continue;
                 }
-                Token::Malformed(raw) => {
+                TextToken::Malformed(raw) => {
                     length += raw.len();
                     (*raw, Trouble::Unsupported((*raw).to_owned()), false)
                 }
-                Token::Variable(variable) if self.stops_flux(variable, budget) => {
+                TextToken::Variable(variable) if self.stops_flux(variable, budget) => {
                     (variable.raw, Trouble::Unsupported(variable.raw.to_owned()), false)
                 }
-                Token::Variable(variable) => match self.trouble_within(variable, budget, &mut length) {
+                TextToken::Variable(variable) => match self.trouble_within(variable, budget, &mut length) {
                     Some(trouble) => (variable.raw, trouble, is_of_the_machine(variable.name)),
                     None => continue,
                 },
             };
             // Where Flux substitutes, no text reaches its reader as it is written: what has no value is gone, and what
             // is no expression stops it.
-            let stays = (reader == Reader::Machine || is_of_the_machine)
+            let stays = (reader == TextReader::Machine || is_of_the_machine)
                 && !self.is_read_by_flux()
                 && matches!(trouble, Trouble::Unbound(_) | Trouble::Unsupported(_));
             let is_said = self.substitution.extent == Extent::Full
@@ -103,7 +103,7 @@ impl Scope<'_> {
     }
 
     /// Whether what stays of an expression for Flux is none to it: it knows no white space round names, and fails.
-    fn stops_flux(&self, variable: &Variable<'_>, budget: &Budget) -> bool {
+    fn stops_flux(&self, variable: &Variable<'_>, budget: &TextBudget) -> bool {
         let stays = self.substitution.extent == Extent::OwnOnly && !self.own.contains_key(variable.name);
         if !stays || !self.is_read_by_flux() {
             return false;
@@ -117,7 +117,7 @@ impl Scope<'_> {
     fn trouble_within(
         &self,
         variable: &Variable<'_>,
-        budget: &Budget,
+        budget: &TextBudget,
         length: &mut usize,
     ) -> Option<Trouble> {
         if self.substitution.extent == Extent::OwnOnly {
@@ -142,8 +142,8 @@ impl Scope<'_> {
         let is_given = self.own.contains_key(variable.name) || flux.gives(variable.name);
         match &variable.operation {
             _ if is_given || !flux.is_complete() => None,
-            Operation::Default { tokens, .. } => tokens.iter().find_map(|token| match token {
-                Token::Variable(variable) => self.trouble_in_template(variable),
+            VariableOperation::Default { tokens, .. } => tokens.iter().find_map(|token| match token {
+                TextToken::Variable(variable) => self.trouble_in_template(variable),
                 _ => None,
             }),
             _ => Some(Trouble::NotGiven(variable.name.to_owned())),
@@ -180,13 +180,13 @@ impl Scope<'_> {
                 }
             }
         };
-        let mut say = |text: &str, reader: Reader, trail: &[Step]| {
+        let mut say = |text: &str, reader: TextReader, trail: &[Step]| {
             say_all(self.missing_in(known, text, reader), text, trail);
         };
         match &node.kind {
             NodeKind::Scalar(scalar) if is_collection(scalar) => {
                 // Written into a file it would be a string: it never stays.
-                let mut troubles = self.missing_in(known, &scalar.text, Reader::Controller);
+                let mut troubles = self.missing_in(known, &scalar.text, TextReader::Controller);
                 troubles.retain(|trouble| matches!(trouble, Trouble::Unbound(_) | Trouble::NotGiven(_)));
                 if troubles.is_empty() {
                     troubles.push(Trouble::Unsupported(scalar.text.clone()));
@@ -217,13 +217,13 @@ impl Scope<'_> {
         }
     }
 
-    fn missing_in(&self, known: &BTreeMap<String, Trouble>, text: &str, reader: Reader) -> Vec<Trouble> {
+    fn missing_in(&self, known: &BTreeMap<String, Trouble>, text: &str, reader: TextReader) -> Vec<Trouble> {
         if !may_hold_expressions(text) {
             return Vec::new();
         }
         let mut here = BTreeMap::new();
         match self.substitution.extent {
-            Extent::Full if reader == Reader::Machine && !self.is_read_by_flux() => {
+            Extent::Full if reader == TextReader::Machine && !self.is_read_by_flux() => {
                 let is_secret = |(_, trouble): &(&String, &Trouble)| matches!(trouble, Trouble::Secret(_));
                 let secrets = known.iter().filter(is_secret);
                 here.extend(secrets.map(|(raw, trouble)| (raw.clone(), trouble.clone())));
@@ -240,13 +240,13 @@ impl Scope<'_> {
     }
 }
 
-fn holds_malformed(tokens: &[Token<'_>]) -> bool {
+fn holds_malformed(tokens: &[TextToken<'_>]) -> bool {
     tokens.iter().any(|token| match token {
-        Token::Malformed(_) => true,
-        Token::Variable(Variable { operation: Operation::Default { tokens, .. }, .. }) => {
+        TextToken::Malformed(_) => true,
+        TextToken::Variable(Variable { operation: VariableOperation::Default { tokens, .. }, .. }) => {
             holds_malformed(tokens)
         }
-        Token::Variable(_) | Token::Text(_) | Token::Escaped(_) => false,
+        TextToken::Variable(_) | TextToken::Text(_) | TextToken::Escaped(_) => false,
     })
 }
 
@@ -268,7 +268,7 @@ pub(crate) fn expressions_within(expression: &str, out: &mut BTreeSet<String>) {
 pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
     let kind = node.text_at("kind");
     texts(node, Cursor::of(kind), &mut |text, reader| {
-        if reader != Reader::Machine {
+        if reader != TextReader::Machine {
             expressions_in(text, is_of_the_machine, out);
         }
     });
@@ -293,12 +293,12 @@ fn expressions_in(text: &str, passes_over: fn(&str) -> bool, out: &mut BTreeSet<
     }
     for token in tokens(text) {
         match token {
-            Token::Text(_) | Token::Escaped(_) => {}
-            Token::Malformed(raw) => {
+            TextToken::Text(_) | TextToken::Escaped(_) => {}
+            TextToken::Malformed(raw) => {
                 out.insert(raw.to_owned());
             }
-            Token::Variable(variable) if passes_over(variable.name) => {}
-            Token::Variable(variable) => {
+            TextToken::Variable(variable) if passes_over(variable.name) => {}
+            TextToken::Variable(variable) => {
                 out.insert(variable.name.to_owned());
                 out.insert(variable.raw.to_owned());
             }

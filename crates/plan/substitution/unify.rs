@@ -8,7 +8,7 @@ use super::bindings::{Bindings, Found};
 use super::reader::is_of_the_machine;
 use super::substitute::{Scope, Substitution};
 use super::tokens;
-use capstan_envsubst::{Budget, Operation, Token, may_hold_expressions};
+use capstan_envsubst::{TextBudget, TextToken, VariableOperation, may_hold_expressions};
 
 impl Bindings {
     /// Learns from a release's scalar and the cluster's text in the same place. Only one unknown in
@@ -18,7 +18,7 @@ impl Bindings {
         own: &BTreeMap<String, String>,
         release: &str,
         cluster: Found,
-        budget: &Budget,
+        budget: &TextBudget,
     ) {
         if !may_hold_expressions(release) {
             return;
@@ -36,10 +36,10 @@ impl Bindings {
 
 /// The one unknown of a scalar, solved for.
 fn solve<'t>(
-    parts: &[Token<'t>],
+    parts: &[TextToken<'t>],
     scope: &Scope<'_>,
     cluster: &str,
-    budget: &Budget,
+    budget: &TextBudget,
 ) -> Option<(&'t str, String)> {
     let (mut before, mut after) = (String::new(), String::new());
     let mut unknown = None;
@@ -51,15 +51,17 @@ fn solve<'t>(
                 && (parts.len() == 1 || !scope.bindings.found.contains_key(name))
         };
         let known = match token {
-            Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
-            Token::Malformed(_) => None,
+            TextToken::Text(text) | TextToken::Escaped(text) => Some((*text).to_owned()),
+            TextToken::Malformed(_) => None,
             // What the machine fills in stands in the cluster as it is written.
-            Token::Variable(variable) if is_of_the_machine(variable.name) => {
+            TextToken::Variable(variable) if is_of_the_machine(variable.name) => {
                 let value = scope.variable_within(variable, budget);
                 Some(value.unwrap_or_else(|_| variable.raw.to_owned()))
             }
-            Token::Variable(variable) => match &variable.operation {
-                Operation::Value | Operation::Default { .. } if is_solved_for(variable.name) => {
+            TextToken::Variable(variable) => match &variable.operation {
+                VariableOperation::Value | VariableOperation::Default { .. }
+                    if is_solved_for(variable.name) =>
+                {
                     if unknown.replace(variable).is_some() {
                         return None;
                     }
@@ -73,7 +75,7 @@ fn solve<'t>(
     let variable = unknown?;
     let value = cluster.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
     let is_default = match &variable.operation {
-        Operation::Default { tokens, .. } => {
+        VariableOperation::Default { tokens, .. } => {
             let default = scope.tokens_within(tokens, budget);
             default.is_ok_and(|default| default == value || unquoted(&default) == Some(value))
         }

@@ -27,7 +27,7 @@ pub struct Foundation<'n> {
 
 /// A foundation that becomes another one.
 #[derive(Debug, Clone)]
-pub struct Replaced {
+pub struct ReplacedFoundation {
     /// What it is.
     pub part: String,
     /// The field: its `kind`, or its `name` where the kind stays.
@@ -83,7 +83,7 @@ fn of_class<'n, T: Readable>(root: &'n T, reference: Reference<'n>) -> Option<Fo
 }
 
 /// What of the foundations becomes another one. What comes or goes is none of this.
-pub fn replaced(before: &[Foundation<'_>], after: &[Foundation<'_>]) -> Vec<Replaced> {
+pub fn replaced(before: &[Foundation<'_>], after: &[Foundation<'_>]) -> Vec<ReplacedFoundation> {
     let pairs = before.iter().filter_map(|old| {
         let new = after.iter().find(|new| new.part == old.part)?;
         Some((old, new))
@@ -101,7 +101,7 @@ pub fn replaced(before: &[Foundation<'_>], after: &[Foundation<'_>]) -> Vec<Repl
             Some(group) => format!("{} {} of {group}", of.kind, of.name),
             None => format!("{} {}", of.kind, of.name),
         };
-        found.push(Replaced {
+        found.push(ReplacedFoundation {
             part: old.part.clone(),
             path: reference.key(if other_kind { "kind" } else { "name" }),
             from: words(was),

@@ -28,10 +28,10 @@ use capstan_model::object::ObjectId;
 /// times with different specs (machines of an older spec live on while others are replaced); one live name
 /// stands once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", try_from = "File")]
+#[serde(rename_all = "camelCase", try_from = "LiveNamesFile")]
 pub struct TemplateNames {
-    api_version: ApiVersion,
-    kind: Kind,
+    api_version: LiveNamesApiVersion,
+    kind: LiveFileKind,
     /// One live template each.
     templates: Vec<LiveTemplate>,
 }
@@ -56,14 +56,14 @@ pub struct LiveTemplate {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum ApiVersion {
+enum LiveNamesApiVersion {
     #[default]
     #[serde(rename = "capstan.dev/v1alpha1")]
     V1alpha1,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
+enum LiveFileKind {
     #[default]
     TemplateNames,
 }
@@ -71,9 +71,9 @@ enum Kind {
 /// The file as it is written: all of it must be there.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
-    api_version: ApiVersion,
-    kind: Kind,
+struct LiveNamesFile {
+    api_version: LiveNamesApiVersion,
+    kind: LiveFileKind,
     templates: Vec<LiveTemplate>,
 }
 
@@ -87,11 +87,15 @@ pub struct MisreadNames {
     pub message: String,
 }
 
-impl TryFrom<File> for TemplateNames {
+impl TryFrom<LiveNamesFile> for TemplateNames {
     type Error = String;
 
-    fn try_from(file: File) -> Result<Self, String> {
-        let File { api_version: ApiVersion::V1alpha1, kind: Kind::TemplateNames, templates } = file;
+    fn try_from(file: LiveNamesFile) -> Result<Self, String> {
+        let LiveNamesFile {
+            api_version: LiveNamesApiVersion::V1alpha1,
+            kind: LiveFileKind::TemplateNames,
+            templates,
+        } = file;
         Self::new(templates).map_err(|(_, _, message)| message)
     }
 }
@@ -131,7 +135,7 @@ impl TemplateNames {
                 }
             }
         }
-        Ok(Self { api_version: ApiVersion::default(), kind: Kind::default(), templates })
+        Ok(Self { api_version: LiveNamesApiVersion::default(), kind: LiveFileKind::default(), templates })
     }
 
     /// Reads a file of names, YAML or JSON. Unknown keys, wrong types and contradictions are errors.
@@ -141,8 +145,12 @@ impl TemplateNames {
     pub fn read(text: &str) -> Result<Self, MisreadNames> {
         let misread =
             |error: FileError| MisreadNames { position: error.place.position(), message: error.message };
-        let file: File = settings::read_strictly(text).map_err(misread)?;
-        let File { api_version: ApiVersion::V1alpha1, kind: Kind::TemplateNames, templates } = file;
+        let file: LiveNamesFile = settings::read_strictly(text).map_err(misread)?;
+        let LiveNamesFile {
+            api_version: LiveNamesApiVersion::V1alpha1,
+            kind: LiveFileKind::TemplateNames,
+            templates,
+        } = file;
         Self::new(templates).map_err(|(at, field, message)| {
             misread(settings::error_in_list(text, "templates", at, field, message))
         })

@@ -1,7 +1,7 @@
 //! Workers whose machines Cluster API checks before it makes them, and who skips a check.
 
 use super::references::{Reference, references};
-use super::role::Role;
+use super::role::TemplateRole;
 use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
 use capstan_model::kinds::{KindRole, Workers, role_of};
 use capstan_model::object::ObjectId;
@@ -11,7 +11,7 @@ use capstan_yaml::Readable;
 pub fn checked_template<'n, T: Readable>(id: &ObjectId, root: &'n T) -> Option<Reference<'n>> {
     let makes = matches!(role_of(id), Some(KindRole::Workers(Workers::Deployment | Workers::Set)));
     let named = makes.then(|| references(&id.group, &id.kind, root));
-    named?.into_iter().find(|reference| reference.role == Role::Bootstrap)
+    named?.into_iter().find(|reference| reference.role == TemplateRole::Bootstrap)
 }
 
 /// The same of workers that kubeadm joins.

@@ -1,6 +1,6 @@
 //! Where objects name others, in v1alpha3 to v1beta2.
 
-use super::role::Role;
+use super::role::TemplateRole;
 use capstan_model::object::{FieldPath, ObjectId, Step, api_group};
 use capstan_yaml::Readable;
 
@@ -13,12 +13,12 @@ pub struct ReferencePath {
     /// The kind named, where the reference itself does not say it.
     pub kind: Option<&'static str>,
     /// What the object named is there for.
-    pub role: Role,
+    pub role: TemplateRole,
 }
 
 macro_rules! paths {
     ($($role:ident: [$($step:literal),*] $(=> $kind:literal)?),* $(,)?) => {
-        &[$(ReferencePath { steps: &[$($step),*], kind: paths!(@ $($kind)?), role: Role::$role }),*]
+        &[$(ReferencePath { steps: &[$($step),*], kind: paths!(@ $($kind)?), role: TemplateRole::$role }),*]
     };
     (@ $kind:literal) => { Some($kind) };
     (@) => { None };
@@ -114,7 +114,7 @@ pub struct Reference<'n> {
     /// Its name, as written.
     pub name: &'n str,
     /// What it is there for.
-    pub role: Role,
+    pub role: TemplateRole,
 }
 
 impl Reference<'_> {

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::live::TemplateNames;
 use super::naming::{SpecDigest, base_name, rotated_name};
 use super::references::references;
-use super::role::{Role, treatment_in_role};
+use super::role::{TemplateRole, treatment_in_role};
 use super::values::{is_named_by_value, naming_values, renamed};
-use capstan_kustomize::render::{Content, RenderedObject};
+use capstan_kustomize::render::{PlacedContent, RenderedObject};
 use capstan_model::kinds::{Treatment, is_class, is_cluster, is_template};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Value;
@@ -64,7 +64,7 @@ pub fn name_templates(
 ) -> Vec<NamedTemplate> {
     let own_namespace =
         objects.iter().find(|object| is_cluster(&object.id)).and_then(|cluster| cluster.id.namespace.clone());
-    let owners = Owners::of(objects);
+    let owners = TemplateOwners::of(objects);
     let mut named = Vec::new();
     for turn in ORDER {
         for at in 0..objects.len() {
@@ -106,16 +106,16 @@ pub fn name_templates(
 }
 
 /// Who names whom, before anything is renamed.
-struct Owners {
+struct TemplateOwners {
     /// By object: the objects that name it, and where.
     of_object: Vec<Vec<(usize, FieldPath)>>,
     /// By object: what it is there for.
-    roles: Vec<Vec<Role>>,
+    roles: Vec<Vec<TemplateRole>>,
     /// Objects one of which a value names, and nobody can tell which.
     doubtful: BTreeSet<usize>,
 }
 
-impl Owners {
+impl TemplateOwners {
     fn of(objects: &[RenderedObject]) -> Self {
         let mut by_name: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
         for (at, object) in objects.iter().enumerate() {
@@ -129,7 +129,7 @@ impl Owners {
         let templates: Vec<usize> =
             (0..objects.len()).filter(|at| is_named_by_value(&objects[*at].id)).collect();
         for (at, owner) in objects.iter().enumerate() {
-            let role = if is_template(&owner.id) { Role::Part } else { Role::Machines };
+            let role = if is_template(&owner.id) { TemplateRole::Part } else { TemplateRole::Machines };
             for value in naming_values(&owner.id.group, &owner.id.kind, &owner.value) {
                 let means = |named: &&usize| value.means(&objects[**named].id);
                 match templates.iter().filter(means).collect::<Vec<_>>().as_slice() {
@@ -161,7 +161,7 @@ impl Owners {
             return None;
         }
         if is_class(id) {
-            let used_here = self.roles[at].contains(&Role::Class);
+            let used_here = self.roles[at].contains(&TemplateRole::Class);
             return (used_here && !shared_classes.contains(&id.name)).then_some(RenameRound::Classes);
         }
         let classes: Vec<usize> = self.of_object[at]
@@ -174,8 +174,8 @@ impl Owners {
             return None;
         }
         match treatment_in_role(id, &objects[at].value, &self.roles[at])? {
-            Treatment::Rotate if self.roles[at].contains(&Role::Data) => Some(RenameRound::Data),
-            Treatment::Rotate if self.roles[at].contains(&Role::Part) => Some(RenameRound::Parts),
+            Treatment::Rotate if self.roles[at].contains(&TemplateRole::Data) => Some(RenameRound::Data),
+            Treatment::Rotate if self.roles[at].contains(&TemplateRole::Part) => Some(RenameRound::Parts),
             Treatment::Rotate => Some(RenameRound::Templates),
             Treatment::Never if !classes.is_empty() => Some(RenameRound::Templates),
             Treatment::Never | Treatment::MutableAndRolls | Treatment::MutableSilent => None,
@@ -188,7 +188,7 @@ fn set_text(object: &mut RenderedObject, path: &FieldPath, text: &str) {
         *value = Value::from(text);
     }
     if let Some(placed) = object.placed.get_mut(path) {
-        placed.content = Content::Scalar(Value::from(text).into());
+        placed.content = PlacedContent::Scalar(Value::from(text).into());
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::context::Context;
 use super::said::Said;
-use super::settle::Moved;
+use super::settle::MovedObjects;
 use crate::merge::cluster_merge::{Between, ClusterMerge};
 use crate::merge::cluster_objects::Base;
 use crate::merge::step_group::StepGroup;
@@ -33,22 +33,22 @@ struct Stays {
 
 /// What Clusters of a folder are made of: looked up for every object of the folder, so by names.
 #[derive(Default)]
-struct Parts<'b> {
+struct ClusterParts<'b> {
     /// Clusters by their names, which their parts say.
     by_name: HashMap<&'b str, Vec<usize>>,
     /// What Clusters name, by kind and name.
-    named: HashMap<(&'b str, &'b str), Vec<Part<'b>>>,
+    named: HashMap<(&'b str, &'b str), Vec<ClusterReference<'b>>>,
 }
 
 /// What a Cluster names.
-struct Part<'b> {
+struct ClusterReference<'b> {
     /// The Cluster, and its namespace.
     cluster: usize,
     namespace: Option<&'b str>,
     reference: Reference<'b>,
 }
 
-impl<'b> Parts<'b> {
+impl<'b> ClusterParts<'b> {
     /// What these Clusters are made of.
     fn of(base: &'b Base, clusters: &[usize]) -> Self {
         let mut parts = Self::default();
@@ -57,7 +57,7 @@ impl<'b> Parts<'b> {
             parts.by_name.entry(&id.name).or_default().push(*at);
             for part in foundations(&id.group, &id.kind, base.node(*at)) {
                 let named = parts.named.entry((part.reference.kind, part.reference.name)).or_default();
-                named.push(Part {
+                named.push(ClusterReference {
                     cluster: *at,
                     namespace: id.namespace.as_deref(),
                     reference: part.reference,
@@ -83,7 +83,7 @@ pub(super) fn bystanders(
     context: Context<'_>,
     merge: &ClusterMerge,
     group: &StepGroup,
-    moved: &Moved,
+    moved: &MovedObjects,
     said: &mut Said,
 ) {
     Bystanders { context, group, moved, said }.say(merge);
@@ -93,7 +93,7 @@ pub(super) fn bystanders(
 struct Bystanders<'b> {
     context: Context<'b>,
     group: &'b StepGroup,
-    moved: &'b Moved,
+    moved: &'b MovedObjects,
     said: &'b mut Said,
 }
 
@@ -101,7 +101,7 @@ impl Bystanders<'_> {
     fn say(&mut self, merge: &ClusterMerge) {
         let spoken_of = self.spoken_of(merge);
         let strangers = self.other_clusters(&spoken_of);
-        let parts = Parts::of(self.context.base, &strangers);
+        let parts = ClusterParts::of(self.context.base, &strangers);
         for object in (0..self.context.base.kustomizations.start).filter(|object| !spoken_of[*object]) {
             let id = self.context.base.objects[object].id.clone();
             let stays = stays(&id, self.context.base.node(object));
@@ -169,7 +169,7 @@ impl Bystanders<'_> {
         if clusters.len() < 2 {
             return Vec::new();
         }
-        let parts = Parts::of(self.context.base, &clusters);
+        let parts = ClusterParts::of(self.context.base, &clusters);
         let touched = (0..spoken_of.len()).filter(|at| spoken_of[*at]);
         let with_parts: BTreeSet<usize> = touched
             .flat_map(|at| parts.whole_of(&self.context.base.objects[at].id, self.context.base.node(at)))

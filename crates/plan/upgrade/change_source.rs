@@ -69,7 +69,7 @@ pub(super) trait FieldSource: Send + Sync {
         target: &Base,
         old: Option<&dyn ChangeSource>,
         policy: ConflictPolicy,
-    ) -> Result<FieldChanges, Obstacle>;
+    ) -> Result<FieldChanges, AmbiguousFields>;
 
     /// Why such a field changes, and where the source says so.
     fn origin(&self) -> (&'static str, Place);
@@ -106,7 +106,7 @@ pub(super) struct FieldSet {
 
 /// Why nobody can tell which fields are meant.
 #[derive(Debug)]
-pub(super) struct Obstacle {
+pub(super) struct AmbiguousFields {
     pub(super) sentence: String,
     pub(super) finding: Option<Box<Finding>>,
 }

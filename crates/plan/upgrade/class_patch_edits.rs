@@ -8,12 +8,12 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::class_patches::{LeftDefinition, Named, definitions_of, left_definitions, named, own_list};
+use super::class_patches::{LeftDefinition, TemplateType, definitions_of, left_definitions, named, own_list};
 use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
 use super::model::{Change, Reason};
-use super::moved_fields::{Moved, There, fate_of, put};
+use super::moved_fields::{MovedField, There, fate_of, put};
 use super::said::Said;
 use crate::merge::cluster_objects::Base;
 use crate::merge::converted::steps_to;
@@ -59,7 +59,7 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
 }
 
 /// The fields that the patches of a class name, with the templates that are selected there.
-fn patched_fields(class: &Node) -> Vec<(Named<'_>, FieldPath)> {
+fn patched_fields(class: &Node) -> Vec<(TemplateType<'_>, FieldPath)> {
     let definitions = definitions_of(class).map(|(.., definition)| definition);
     let fields = definitions.filter_map(|definition| {
         let selected = definition.get("selector").and_then(named)?;
@@ -77,7 +77,7 @@ struct ClassTemplates<'b> {
 }
 
 impl<'b> ClassTemplates<'b> {
-    fn of(base: &'b Base, class: usize, (was, kind): Named<'_>, version: &str) -> Self {
+    fn of(base: &'b Base, class: usize, (was, kind): TemplateType<'_>, version: &str) -> Self {
         let id = &base.objects[class].id;
         let mut found = Self { all: Vec::new(), is_lacking: false };
         for reference in references(&id.group, &id.kind, base.node(class)) {
@@ -180,7 +180,9 @@ impl Following<'_> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
         let fate = fate_of(field, &template, self.version, self.schemas);
-        let [Moved { there: There::ItemOf { list, key, item }, .. }] = fate.as_slice() else { return None };
+        let [MovedField { there: There::ItemOf { list, key, item }, .. }] = fate.as_slice() else {
+            return None;
+        };
         let items = now.at(list)?.as_sequence()?;
         let is_new = !items.iter().any(|other| other.text_at(key) == item.text_at(key))
             && self.patched.iter().filter(|other| field.starts_with(other)).count() == 1;
@@ -218,8 +220,10 @@ impl Following<'_> {
         let fate = fate_of(field, &template, self.version, self.schemas);
         let to = match fate.as_slice() {
             [] => field.clone(),
-            [Moved { field: own, there: There::Is(to) }] if own == field && !is_appended => to.clone(),
-            [Moved { field: own, there: There::Otherwise }] if own == field && !is_appended => field.clone(),
+            [MovedField { field: own, there: There::Is(to) }] if own == field && !is_appended => to.clone(),
+            [MovedField { field: own, there: There::Otherwise }] if own == field && !is_appended => {
+                field.clone()
+            }
             // What changes inside of a value changes with it.
             all if !is_appended && all.iter().all(|one| one.there.is_below(field)) => field.clone(),
             _ => return None,

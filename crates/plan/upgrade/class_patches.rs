@@ -6,7 +6,7 @@
 //! [U7a]: crate::merge::converted#u7a
 
 use super::class_variables::samples;
-use super::moved_fields::{Moved, There, fate_of, put};
+use super::moved_fields::{MovedField, There, fate_of, put};
 use super::rotation::Rotated;
 use crate::merge::cluster_objects::Base;
 use capstan_kustomize::schema::Schemas;
@@ -18,7 +18,7 @@ use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, NodeKind, YamlFile, manifest, same_meaning};
 
 /// Version and kind of a template, as a class or a selector names it.
-pub(super) type Named<'n> = (&'n str, &'n str);
+pub(super) type TemplateType<'n> = (&'n str, &'n str);
 
 /// What stands in patches of the classes for versions that the upgrade leaves, one finding a field.
 pub(super) fn stale_class_patches(
@@ -67,7 +67,7 @@ pub(super) struct LeftDefinition<'n> {
     /// Where the definition is in the class before the upgrade.
     pub(super) path: FieldPath,
     /// What its selector names.
-    pub(super) selected: Named<'n>,
+    pub(super) selected: TemplateType<'n>,
     /// The version in which the class names that kind now.
     pub(super) version: &'n str,
 }
@@ -118,7 +118,7 @@ fn of_definition(base: &Base, object: usize, left: LeftDefinition<'_>, schemas: 
             samples(base.node(object), variable)?.into_iter().find(|sample| sample.as_scalar().is_none())
         };
         let value = operation.get("value").cloned().or_else(sample);
-        for Moved { field, there } in moved(&field, value.as_ref(), (was, kind), version, schemas) {
+        for MovedField { field, there } in moved(&field, value.as_ref(), (was, kind), version, schemas) {
             let path = path.key("jsonPatches").index(at).key("path");
             found.push(finding(pointer, path, &format!("There {field} {there}: write the patch so. ")));
         }
@@ -135,10 +135,10 @@ fn of_definition(base: &Base, object: usize, left: LeftDefinition<'_>, schemas: 
 fn moved(
     field: &FieldPath,
     value: Option<&Node>,
-    (was, kind): Named<'_>,
+    (was, kind): TemplateType<'_>,
     version: &str,
     schemas: &Schemas,
-) -> Vec<Moved> {
+) -> Vec<MovedField> {
     let text = || Node::string("10m");
     let values = match value {
         Some(value) => vec![value.clone()],
@@ -158,7 +158,7 @@ fn moved(
     });
     let first = fates.next().unwrap_or_default();
     let is_refused =
-        |moved: &Vec<Moved>| moved.iter().any(|moved| matches!(moved.there, There::NoCounterpart(_)));
+        |moved: &Vec<MovedField>| moved.iter().any(|moved| matches!(moved.there, There::NoCounterpart(_)));
     if !is_refused(&first) {
         return first;
     }
@@ -167,7 +167,10 @@ fn moved(
 
 /// The version in which a class names a template now that a selector knows in another one, where it does not
 /// name it in that one too.
-fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<Named<'n>> {
+fn successor<'n>(
+    (version, kind): TemplateType<'_>,
+    templates: &[TemplateType<'n>],
+) -> Option<TemplateType<'n>> {
     let mut of_kind =
         templates.iter().filter(|(other, same)| *same == kind && api_group(other) == api_group(version));
     let first = *of_kind.clone().next()?;
@@ -175,8 +178,8 @@ fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<
 }
 
 /// The templates that a class names.
-fn templates_of(class: &Node) -> Vec<Named<'_>> {
-    fn look<'n>(node: &'n Node, found: &mut Vec<Named<'n>>) {
+fn templates_of(class: &Node) -> Vec<TemplateType<'_>> {
+    fn look<'n>(node: &'n Node, found: &mut Vec<TemplateType<'n>>) {
         match &node.kind {
             NodeKind::Mapping(entries) => {
                 for entry in entries {
@@ -196,7 +199,7 @@ fn templates_of(class: &Node) -> Vec<Named<'_>> {
     found
 }
 
-pub(super) fn named(node: &Node) -> Option<Named<'_>> {
+pub(super) fn named(node: &Node) -> Option<TemplateType<'_>> {
     Some((node.get("apiVersion")?.as_str()?, node.get("kind")?.as_str()?))
 }
 

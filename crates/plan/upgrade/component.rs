@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentVersion {
     /// Which list it stands in.
-    pub part: Part,
+    pub part: ReleaseList,
     /// Its name: `cilium`.
     pub name: String,
     /// Its version.
@@ -17,7 +17,7 @@ pub struct ComponentVersion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentChange {
     /// Which list it stands in.
-    pub part: Part,
+    pub part: ReleaseList,
     /// Its name: `cilium`.
     pub name: String,
     /// Its version before; `None` where it comes.
@@ -30,18 +30,18 @@ pub struct ComponentChange {
 
 /// Which list of a release something stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Part {
+pub enum ReleaseList {
     /// `spec.components`
     Component,
     /// `spec.apps`
     App,
 }
 
-impl Part {
+impl ReleaseList {
     pub(super) const ALL: [(Self, &'static str); 2] = [(Self::Component, "components"), (Self::App, "apps")];
 }
 
-impl std::fmt::Display for Part {
+impl std::fmt::Display for ReleaseList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Component => "Component",

@@ -1,19 +1,19 @@
 //! Components and apps that an upgrade brings, moves or takes away.
 
 use super::change_source::ChangeSource;
-use super::component::{ComponentChange, ComponentVersion, Part};
+use super::component::{ComponentChange, ComponentVersion, ReleaseList};
 use crate::release::changelogs;
 
 /// What differs, components first, in the order of the new release; what goes comes last of its list.
 /// Nothing where the old release is unknown: then nobody can tell.
 pub(super) fn differences(old: &dyn ChangeSource, new: &dyn ChangeSource) -> Vec<ComponentChange> {
     let (all_before, all_after) = (old.components(), new.components());
-    let of_part = |all: &[ComponentVersion], part: Part| -> Vec<(String, String)> {
+    let of_part = |all: &[ComponentVersion], part: ReleaseList| -> Vec<(String, String)> {
         let own = all.iter().filter(|component| component.part == part);
         own.map(|component| (component.name.clone(), component.version.clone())).collect()
     };
     let mut changes = Vec::new();
-    for (part, _) in Part::ALL {
+    for (part, _) in ReleaseList::ALL {
         let (before, after) = (of_part(&all_before, part), of_part(&all_after, part));
         let of = |name: &str, old: Option<&String>, new: Option<&String>| ComponentChange {
             part,
@@ -51,6 +51,7 @@ pub fn link_changelogs(changes: &mut [ComponentChange], notes: &str) {
 
 /// The version of a component that a source brings.
 pub(super) fn component(source: &dyn ChangeSource, name: &str) -> Option<String> {
-    let is_it = |component: &ComponentVersion| component.part == Part::Component && component.name == name;
+    let is_it =
+        |component: &ComponentVersion| component.part == ReleaseList::Component && component.name == name;
     source.components().into_iter().find(is_it).map(|component| component.version)
 }

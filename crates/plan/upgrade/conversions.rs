@@ -11,7 +11,7 @@ use super::said::Said;
 use crate::merge::api_versions;
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use crate::merge::convert::{Obstacle, Why};
+use crate::merge::convert::{ConversionObstacle, NotConverted};
 use crate::merge::converted::Converted;
 use crate::merge::matched::Matched;
 use crate::merge::views::pieces_of;
@@ -26,7 +26,7 @@ use capstan_yaml::{Edit, Node, Value};
 pub(super) fn conversions(
     context: Context<'_>,
     merge: &ClusterMerge,
-    obstacles: Vec<Obstacle>,
+    obstacles: Vec<ConversionObstacle>,
     said: &mut Said,
 ) {
     for (object, converted) in &context.base.converted {
@@ -97,11 +97,15 @@ fn line_before(base: &Base, object: usize, converted: &Converted, path: &FieldPa
     base.text_before(file).position(offset.unwrap_or(converted.was.span.start)).line
 }
 
-fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: &mut Said) {
+fn say_obstacle(
+    context: Context<'_>,
+    ConversionObstacle { object, why }: ConversionObstacle,
+    said: &mut Said,
+) {
     let id = context.base.objects[object].id.clone();
     let file = context.base.file_of(object).path.clone();
     match why {
-        Why::Field(why) => {
+        NotConverted::Field(why) => {
             let converted = context.base.converted.get(&object);
             let line = converted.map(|converted| line_before(context.base, object, converted, &why.field));
             let was = converted.map_or_else(|| context.base.node(object), |converted| &converted.was);
@@ -128,7 +132,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
                     .blocking(),
             );
         }
-        Why::Text(refused) => {
+        NotConverted::Text(refused) => {
             let start = context.base.position(object, context.base.node(object).span.start);
             let message = format!(
                 "{id} cannot be converted to the release's API version in this file: {}. Make the change by hand, or write this place in plain YAML.",

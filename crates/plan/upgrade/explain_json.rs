@@ -6,7 +6,7 @@ use super::explain::{ChangeOrigin, Explanation};
 use super::model::Rollout;
 use super::provenance::{ListMerged, ValueCompared};
 use crate::merge::decision::{Decider, HowMerged};
-use capstan_kustomize::schema::Origin;
+use capstan_kustomize::schema::SchemaOrigin;
 use capstan_model::finding::Place;
 use capstan_yaml::Value;
 
@@ -87,8 +87,8 @@ fn value(value: &ValueCompared) -> Value {
 const fn decided_by(decider: &Decider) -> &'static str {
     match decider {
         Decider::OwnTable => "own-table",
-        Decider::Schema(Origin::BuiltIn) => "built-in",
-        Decider::Schema(Origin::Repository(_) | Origin::Capstan(_)) => "definition",
+        Decider::Schema(SchemaOrigin::BuiltIn) => "built-in",
+        Decider::Schema(SchemaOrigin::Repository(_) | SchemaOrigin::Capstan(_)) => "definition",
         Decider::Name => "name",
         Decider::Nobody => "nobody",
     }
@@ -96,7 +96,7 @@ const fn decided_by(decider: &Decider) -> &'static str {
 
 fn definition(decider: &Decider) -> Value {
     match decider {
-        Decider::Schema(Origin::Repository(place) | Origin::Capstan(place)) => place_of(place),
+        Decider::Schema(SchemaOrigin::Repository(place) | SchemaOrigin::Capstan(place)) => place_of(place),
         _ => Value::Null,
     }
 }

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use crate::merge::cluster_objects::Base;
-use crate::templates::{Foundation, Replaced, Role, foundations, references, replaced};
+use crate::templates::{Foundation, ReplacedFoundation, TemplateRole, foundations, references, replaced};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{is_class, is_cluster};
@@ -49,7 +49,7 @@ pub(super) fn replaced_foundations(
         // Another class under another name.
         let class = |node: &'_ Node, among: &[(ObjectId, Cow<'_, Node>)]| -> Option<(ObjectId, Node)> {
             let named = references(&id.group, &id.kind, node);
-            let class = named.into_iter().find(|reference| reference.role == Role::Class)?;
+            let class = named.into_iter().find(|reference| reference.role == TemplateRole::Class)?;
             let found = among.iter().find(|(other, _)| class.means(id.namespace.as_deref(), other))?;
             Some((found.0.clone(), found.1.clone().into_owned()))
         };
@@ -95,9 +95,9 @@ fn after<'b>(base: &'b Base, clusters: &[usize], intended: &[FileChange]) -> Vec
     found
 }
 
-fn finding(base: &Base, object: usize, change: &Replaced) -> (Finding, String) {
+fn finding(base: &Base, object: usize, change: &ReplacedFoundation) -> (Finding, String) {
     let id = &base.objects[object].id;
-    let Replaced { part, path, from, to } = change;
+    let ReplacedFoundation { part, path, from, to } = change;
     let why = if is_cluster(id) {
         "Another infrastructure or control plane is another cluster, so the upgrade is blocked. Make a new cluster from the release, and move the workloads"
     } else {

@@ -9,10 +9,10 @@
 //! [U16]: crate::upgrade#u16
 
 use super::change_source::{
-    ChangeSource, FieldChanges, FieldSet, FieldSource, Obstacle, OwnFields, ReleaseRecord,
+    AmbiguousFields, ChangeSource, FieldChanges, FieldSet, FieldSource, OwnFields, ReleaseRecord,
 };
 use super::charts::{self, ChartMove, chart_moves};
-use super::component::{ComponentChange, ComponentVersion, Part};
+use super::component::{ComponentChange, ComponentVersion, ReleaseList};
 use super::components;
 use super::model::{Certainty, Course, Rollout};
 use crate::giant_swarm::{Holder, NamedRelease, named_releases};
@@ -69,12 +69,12 @@ impl ChangeSource for GiantSwarmRelease {
     }
 
     fn components(&self) -> Vec<ComponentVersion> {
-        Part::ALL.into_iter().flat_map(|(part, list)| self.versions(part, list)).collect()
+        ReleaseList::ALL.into_iter().flat_map(|(part, list)| self.versions(part, list)).collect()
     }
 }
 
 impl GiantSwarmRelease {
-    fn versions(&self, part: Part, list: &str) -> Vec<ComponentVersion> {
+    fn versions(&self, part: ReleaseList, list: &str) -> Vec<ComponentVersion> {
         let roots = self.manifest.documents().iter().map(|document| &document.root);
         let items = roots.filter_map(|root| root.get("spec")?.get(list)?.as_sequence()).flatten();
         let text = |item: &Node, key: &str| {
@@ -93,7 +93,7 @@ impl FieldSource for GiantSwarmRelease {
         base: &Base,
         old: Option<&dyn ChangeSource>,
         policy: ConflictPolicy,
-    ) -> Result<FieldChanges, Obstacle> {
+    ) -> Result<FieldChanges, AmbiguousFields> {
         let holder = |at: usize| Holder {
             id: &base.objects[at].id,
             root: base.node(at),
@@ -154,12 +154,12 @@ impl FieldSource for GiantSwarmRelease {
 }
 
 /// The scalars to set, with their objects.
-fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
+fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedRelease)>, AmbiguousFields> {
     let named = named_releases(holders);
     let line = |(object, named): &(usize, NamedRelease)| place(base, *object, named).without_column();
     let Some(first) = named.first() else {
         let sentence = "Nothing in this cluster's base names a release: set `global.release.version` of its chart, in a string of a ConfigMap or in the HelmRelease's values.";
-        return Err(Obstacle { sentence: sentence.to_owned(), finding: None });
+        return Err(AmbiguousFields { sentence: sentence.to_owned(), finding: None });
     };
     if let Some(variable) = named.iter().find(|(_, named)| named.text.contains("${")) {
         let sentence = format!(
@@ -167,7 +167,7 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
             line(variable),
             variable.1.text
         );
-        return Err(Obstacle { sentence, finding: None });
+        return Err(AmbiguousFields { sentence, finding: None });
     }
     let version = |named: &NamedRelease| ReleaseVersion::parse(&named.text);
     let differs = |(_, other): &&(usize, NamedRelease)| {
@@ -185,7 +185,7 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
         .place(place(base, other.0, &other.1))
         .object(&base.objects[other.0].id)
         .path(&other.1.path());
-    Err(Obstacle { sentence, finding: Some(Box::new(finding)) })
+    Err(AmbiguousFields { sentence, finding: Some(Box::new(finding)) })
 }
 
 fn set(named: &NamedRelease, version: String) -> Edit {
@@ -216,5 +216,5 @@ impl GiantSwarmRelease {
 }
 
 fn replaces_machines(change: &ComponentChange) -> bool {
-    change.part == Part::Component && change.new.is_some() && IMAGE.contains(&change.name.as_str())
+    change.part == ReleaseList::Component && change.new.is_some() && IMAGE.contains(&change.name.as_str())
 }

@@ -4,25 +4,25 @@ use super::model::Basis;
 use super::request::{OldSource, Request};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
-use crate::merge::convert::{Obstacle, wanted};
+use crate::merge::convert::{ConversionObstacle, wanted};
 use crate::merge::fit::rank;
 use crate::merge::views::MergeInput;
 
 /// What is merged: the cluster's base in the new release's API versions, and O.
-pub(super) struct Facts<'a> {
+pub(super) struct ConvertedBase<'a> {
     pub(super) base: Base,
     pub(super) old: Option<&'a Source>,
     pub(super) basis: Basis,
     /// What could not be brought to those versions.
-    pub(super) obstacles: Vec<Obstacle>,
+    pub(super) obstacles: Vec<ConversionObstacle>,
 }
 
 /// Finds O, and converts the base ([U7a](crate::merge::converted#u7a)).
-pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> Facts<'a> {
+pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> ConvertedBase<'a> {
     let (old, basis) = old_source(request, &base);
     let wanted = wanted(&merge_input(request, &base, old));
     let obstacles = base.convert(wanted, request.schemas);
-    Facts { base, old, basis, obstacles }
+    ConvertedBase { base, old, basis, obstacles }
 }
 
 /// The facts of the merge.

@@ -121,7 +121,7 @@ mod variables;
 mod whole;
 
 pub use change_source::{ChangeSource, OwnFields, ReleaseRecord};
-pub use component::{ComponentChange, ComponentVersion, Part};
+pub use component::{ComponentChange, ComponentVersion, ReleaseList};
 pub use components::link_changelogs;
 pub use explain::{ChangeOrigin, Explanation, explain};
 pub use explain_json::explanation_to_json;

@@ -8,14 +8,14 @@ use std::fmt;
 use super::conversions::{Net, net};
 use crate::merge::converted::steps_to;
 use capstan_kustomize::conversion::{AtHand, apply};
-use capstan_kustomize::schema::{Fields, Of, Schemas};
+use capstan_kustomize::schema::{FieldContent, Schemas, TypeFields};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, Node, NodeKind};
 
 /// A field of a patch that is another one in the newer version.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Moved {
+pub(super) struct MovedField {
     /// The field that the patch names.
     pub(super) field: FieldPath,
     /// What it is in the newer version.
@@ -83,15 +83,15 @@ impl fmt::Display for There {
 }
 
 /// The fields of a fragment that the version knows otherwise. It says its own version and kind.
-pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) -> Vec<Moved> {
+pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) -> Vec<MovedField> {
     let Some((conversion, refused)) = steps_to(fragment, version, AtHand::Part, schemas) else {
         return Vec::new();
     };
     let api_version = FieldPath::root().key("apiVersion");
-    let mut moved: Vec<Moved> = refused
+    let mut moved: Vec<MovedField> = refused
         .iter()
         .filter(|why| !is_newer(&why.field, fragment, version))
-        .map(|why| Moved { field: why.field.clone(), there: There::refused(&why.why) })
+        .map(|why| MovedField { field: why.field.clone(), there: There::refused(&why.why) })
         .collect();
     for Net { from, to } in net(&conversion) {
         let Some(field) = from.filter(|field| *field != api_version) else { continue };
@@ -105,7 +105,7 @@ pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) ->
             None if fragment.at(&field).is_none_or(says_nothing) => continue,
             None => There::Gone,
         };
-        moved.push(Moved { field, there });
+        moved.push(MovedField { field, there });
     }
     // What stands in a field that moves goes along.
     let fields: Vec<FieldPath> = moved.iter().map(|moved| moved.field.clone()).collect();
@@ -114,7 +114,7 @@ pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) ->
 }
 
 /// What becomes of one field of an object: of all that moves, what concerns it.
-pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: &Schemas) -> Vec<Moved> {
+pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: &Schemas) -> Vec<MovedField> {
     if is_newer(field, object, version) {
         return Vec::new();
     }
@@ -122,7 +122,7 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
         return Vec::new();
     };
     if let Some(why) = refused.iter().find(|why| concerns(&why.field, field)) {
-        return vec![Moved { field: field.clone(), there: There::refused(&why.why) }];
+        return vec![MovedField { field: field.clone(), there: There::refused(&why.why) }];
     }
     let nets = net(&conversion);
     let above = nets.iter().filter_map(|net| {
@@ -132,7 +132,7 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
     let Some((from, to, rest)) = above.max_by_key(|(from, ..)| from.steps().len()) else {
         let below = nets.iter().filter(|net| net.from.as_ref().is_some_and(|from| from.starts_with(field)));
         let moves = below.filter_map(|net| Some((net.from.as_ref()?, net.to.as_ref()?)));
-        let moved = |(from, to): (&FieldPath, &FieldPath)| Moved {
+        let moved = |(from, to): (&FieldPath, &FieldPath)| MovedField {
             field: from.clone(),
             there: if from == to { There::Otherwise } else { There::Is(to.clone()) },
         };
@@ -152,7 +152,7 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
         (None, _) if object.at(field).is_none_or(says_nothing) => return Vec::new(),
         (None, _) => There::Gone,
     };
-    vec![Moved { field: field.clone(), there }]
+    vec![MovedField { field: field.clone(), there }]
 }
 
 /// The item of a list that was the entry of that name in a mapping.
@@ -172,16 +172,17 @@ fn is_newer(field: &FieldPath, object: &Node, version: &str) -> bool {
 
 /// Whether a version of one of Cluster API's own kinds has a field.
 fn knows(kind: &str, api_version: &str, field: &FieldPath) -> bool {
-    let Some((name, fields)) = Fields::of(kind, api_version) else { return false };
+    let Some((name, fields)) = TypeFields::of(kind, api_version) else { return false };
     let Some((Step::Key(first), rest)) = field.steps().split_first() else { return false };
     let first = fields.field(name, first).map(|field| &field.of);
     let found = rest.iter().try_fold(first, |of, step| match (of, step) {
-        (Some(Of::Struct(name)), Step::Key(key)) => fields.field(name, key).map(|field| Some(&field.of)),
-        (Some(Of::List(of)), Step::Index(_) | Step::New) | (Some(Of::Map(of)), Step::Key(_)) => {
-            Some(Some(&**of))
+        (Some(FieldContent::Struct(name)), Step::Key(key)) => {
+            fields.field(name, key).map(|field| Some(&field.of))
         }
+        (Some(FieldContent::List(of)), Step::Index(_) | Step::New)
+        | (Some(FieldContent::Map(of)), Step::Key(_)) => Some(Some(&**of)),
         // What stands in it is anybody's.
-        (Some(Of::Anything | Of::Metadata), _) => Some(of),
+        (Some(FieldContent::Anything | FieldContent::Metadata), _) => Some(of),
         _ => None,
     });
     found.flatten().is_some()
@@ -251,8 +252,8 @@ mod tests {
         YamlFile::read(&text).unwrap().documents()[0].root.clone()
     }
 
-    fn told(moved: Vec<Moved>) -> Vec<String> {
-        moved.into_iter().map(|Moved { field, there }| format!("{field} {there}")).collect()
+    fn told(moved: Vec<MovedField>) -> Vec<String> {
+        moved.into_iter().map(|MovedField { field, there }| format!("{field} {there}")).collect()
     }
 
     #[test]

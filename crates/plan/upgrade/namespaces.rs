@@ -126,14 +126,14 @@ pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, 
 }
 
 /// A field that names an object with its namespace.
-struct Named<'n> {
+struct NamespaceField<'n> {
     path: FieldPath,
     kind: Option<&'n str>,
     name: &'n str,
     namespace: &'n str,
 }
 
-impl Named<'_> {
+impl NamespaceField<'_> {
     /// Whether an object of that kind may be meant. What says no kind names a class, or mostly a Secret.
     fn may_be(&self, kind: &str) -> bool {
         let is_class = || matches!(self.path.steps().last(), Some(Step::Key(key)) if key == "classRef");
@@ -145,14 +145,14 @@ impl Named<'_> {
     }
 }
 
-fn references<'n>(node: &'n Node, path: &FieldPath, found: &mut Vec<Named<'n>>) {
+fn references<'n>(node: &'n Node, path: &FieldPath, found: &mut Vec<NamespaceField<'n>>) {
     match &node.kind {
         NodeKind::Mapping(entries) => {
             let is_metadata = path.steps().len() == 1 && *path == FieldPath::root().key("metadata");
             if let (Some(name), Some(namespace)) = (text(node, "name"), text(node, "namespace"))
                 && !is_metadata
             {
-                found.push(Named { path: path.clone(), kind: text(node, "kind"), name, namespace });
+                found.push(NamespaceField { path: path.clone(), kind: text(node, "kind"), name, namespace });
             }
             entries.iter().for_each(|entry| references(&entry.value, &path.key(&entry.key), found));
         }

@@ -1,8 +1,8 @@
 //! The plan of one cluster: the steps from the merge's decisions to changes and edits, one after another.
 //!
 //! Each step takes what those before it found, by value where it goes on with it, so that no step can be done out
-//! of turn: [`Settled`] fields, a [`Reduced`] upgrade without what goes, a [`Rotation`]
-//! with new names of templates, a [`Whole`] one with what comes.
+//! of turn: [`SettledUpgrade`] fields, a [`Reduced`] upgrade without what goes, a [`Rotation`]
+//! with new names of templates, a [`WholeUpgrade`] one with what comes.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use super::fields;
 use super::findings::{ahead, say};
 use super::foundation::replaced_foundations;
 use super::inputs::input;
-use super::merge_facts::{Facts, facts, merge_input};
+use super::merge_facts::{ConvertedBase, facts, merge_input};
 use super::model::{Basis, Upgrade};
 use super::namespaces::{half_moved, namespaces};
-use super::owners::Owners;
+use super::owners::ObjectOwners;
 use super::planned::Planned;
 use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
@@ -30,14 +30,14 @@ use super::request::{Request, Versions};
 use super::retarget::overlay_files;
 use super::rotation::{Rotation, rotate};
 use super::said::Said;
-use super::settle::Settled;
+use super::settle::SettledUpgrade;
 use super::stale_patches::stale_patches;
 use super::staying::{Staying, templates_that_stay};
 use super::unknown_templates::unknown_templates;
-use super::whole::Whole;
+use super::whole::WholeUpgrade;
 use crate::merge::SourceFile;
 use crate::merge::cluster_objects::Base;
-use crate::merge::convert::Obstacle;
+use crate::merge::convert::ConversionObstacle;
 use crate::merge::objects::{Merged, merge_cluster};
 use crate::merge::step_group::StepGroup;
 use crate::merge::views::Work;
@@ -68,7 +68,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
         }
         return Ok(planned);
     }
-    let Facts { base, old, basis, obstacles } = facts(request, base);
+    let ConvertedBase { base, old, basis, obstacles } = facts(request, base);
     let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
     let context = Context { request, base: &base, overlay: &overlay };
@@ -78,18 +78,18 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
 }
 
 /// What the steps came to.
-struct Done {
-    whole: Whole,
+struct PlanSteps {
+    whole: WholeUpgrade,
     staying: Staying,
     /// Files that kustomizations read besides resources, as they become.
     inputs: Vec<FileChange>,
     said: Said,
 }
 
-fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) -> Done {
+fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<ConversionObstacle>) -> PlanSteps {
     let merge = &merged.merge;
     let group = StepGroup::of(context.base, merge);
-    let owners = Owners::of(context.base);
+    let owners = ObjectOwners::of(context.base);
     let mut said = Said::default();
     let staying = templates_that_stay(context, &owners, &merge.removed, &mut said);
     say(context, merge, &staying, &mut said);
@@ -99,7 +99,7 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     if context.request.settings.versions == Versions::Move {
         ahead(context, &group, &mut said);
     }
-    let Settled { draft, moved } = Settled::of(context, merge, &group, &mut said);
+    let SettledUpgrade { draft, moved } = SettledUpgrade::of(context, merge, &group, &mut said);
     let inputs = merge.inputs.iter().filter_map(|file| input(context, file, &mut said)).collect();
     bystanders(context, merge, &group, &moved, &mut said);
     let mut reduced = Reduced::of(context, draft, &merge.removed, &staying, &mut said);
@@ -109,14 +109,14 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     let named = merge.merged.iter().filter_map(|one| Some((one.object, one.renamed.clone()?)));
     let names: BTreeMap<usize, String> = named.collect();
     let rotation = rotate(context, &owners, reduced, &names, &mut said);
-    let whole = Whole::of(context, rotation, &merged.new, merge, &mut said);
-    Done { whole, staying, inputs, said }
+    let whole = WholeUpgrade::of(context, rotation, &merged.new, merge, &mut said);
+    PlanSteps { whole, staying, inputs, said }
 }
 
-impl Done {
+impl PlanSteps {
     /// The files, what only they show, and whether the upgrade is complete.
     fn finish(self, context: Context<'_>, work: Work<'_, '_>, basis: Basis) -> Result<Planned, FileError> {
-        let Self { whole: Whole { rotation, brought }, staying, inputs, said } = self;
+        let Self { whole: WholeUpgrade { rotation, brought }, staying, inputs, said } = self;
         let Rotation { reduced: Reduced { draft, tombstones, leftovers }, rotated, overlay_edits } = rotation;
         let Said { changes, conflicts, mut findings, mut blocked, mut notes } = said;
         let Context { request, base, .. } = context;

@@ -10,7 +10,7 @@ use super::follow::follow;
 use super::generations::{counts_on, is_generation};
 use super::model::{Change, Reason};
 use super::object_text::document_text;
-use super::owners::{Level, Owners, is_data};
+use super::owners::{ObjectOwners, TemplateLevel, is_data};
 use super::removal::Reduced;
 use super::retarget::{OverlayEdits, patches_follow};
 use super::said::Said;
@@ -32,7 +32,7 @@ pub(super) struct Rotated {
 /// release gives objects which it called otherwise before, and so does the cluster.
 pub(super) fn rotate(
     context: Context<'_>,
-    owners: &Owners,
+    owners: &ObjectOwners,
     reduced: Reduced,
     names: &BTreeMap<usize, String>,
     said: &mut Said,
@@ -57,7 +57,7 @@ pub(super) struct Rotation {
 /// What is looked at on the way, and what came of it so far.
 struct Rotating<'r> {
     context: Context<'r>,
-    owners: &'r Owners,
+    owners: &'r ObjectOwners,
     names: &'r BTreeMap<usize, String>,
     done: Rotation,
     said: &'r mut Said,
@@ -66,7 +66,9 @@ struct Rotating<'r> {
 impl Rotating<'_> {
     fn rotate(&mut self) {
         self.remove_stale();
-        for wanted in [Level::Data, Level::Part, Level::Template, Level::Class] {
+        for wanted in
+            [TemplateLevel::Data, TemplateLevel::Part, TemplateLevel::Template, TemplateLevel::Class]
+        {
             for object in 0..self.context.base.objects.len() {
                 let is_edited = self.done.reduced.draft.has_edits(object);
                 if is_edited && self.owners.level(self.context.base, object) == Some(wanted) {
@@ -76,7 +78,7 @@ impl Rotating<'_> {
         }
     }
 
-    fn rotate_one(&mut self, object: usize, level: Level) {
+    fn rotate_one(&mut self, object: usize, level: TemplateLevel) {
         let id = &self.context.base.objects[object].id;
         let named_by = self.named_by(object);
         let applies = self.applies(object, level, &named_by);
@@ -141,11 +143,11 @@ impl Rotating<'_> {
     }
 
     /// Whether an edited template of that level is to be another one.
-    fn applies(&self, object: usize, level: Level, named_by: &[usize]) -> bool {
+    fn applies(&self, object: usize, level: TemplateLevel, named_by: &[usize]) -> bool {
         let base = self.context.base;
         let id = &base.objects[object].id;
         match level {
-            Level::Class => {
+            TemplateLevel::Class => {
                 let own = references(&id.group, &id.kind, base.node(object));
                 let names = |rotated: &Rotated| {
                     own.iter().any(|reference| reference.means(id.namespace.as_deref(), &rotated.id))
@@ -223,7 +225,9 @@ impl Rotating<'_> {
     /// Takes out what an earlier rotation left behind and nothing names any more: first classes, which
     /// themselves name templates.
     fn remove_stale(&mut self) {
-        for wanted in [Level::Class, Level::Template, Level::Part, Level::Data] {
+        for wanted in
+            [TemplateLevel::Class, TemplateLevel::Template, TemplateLevel::Part, TemplateLevel::Data]
+        {
             let own_base = |at: usize| {
                 let id = &self.context.base.objects[at].id;
                 let spec = self.context.base.spec_as_named(at).map_or(Value::Null, Node::value);
@@ -281,13 +285,13 @@ fn apply(text: &str, edits: Vec<Edit>) -> Option<YamlFile> {
 
 /// Whether an object that nothing names any more could be what a rotation on this level left behind: who
 /// named it is gone, so its kind alone must tell.
-fn may_be_of(level: Level, id: &ObjectId) -> bool {
+fn may_be_of(level: TemplateLevel, id: &ObjectId) -> bool {
     let of_cluster_api = id.group.ends_with("cluster.x-k8s.io");
     match level {
-        Level::Class => is_class(id),
-        Level::Data => is_data(id),
+        TemplateLevel::Class => is_class(id),
+        TemplateLevel::Data => is_data(id),
         // Gone with what named it, its kind is a template's like any other.
-        Level::Part | Level::Template => {
+        TemplateLevel::Part | TemplateLevel::Template => {
             of_cluster_api
                 && !is_data(id)
                 && match treatment(Some(&id.group), &id.kind) {

@@ -20,19 +20,19 @@ use capstan_yaml::{Edit, Node, Value};
 
 /// An upgrade whose fields are settled.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct SettledUpgrade {
     pub(super) draft: Draft,
-    pub(super) moved: Moved,
+    pub(super) moved: MovedObjects,
 }
 
 /// Objects in which fields of the step group move.
 #[derive(Debug, Default)]
-pub(super) struct Moved(pub(super) BTreeSet<usize>);
+pub(super) struct MovedObjects(pub(super) BTreeSet<usize>);
 
-impl Settled {
+impl SettledUpgrade {
     /// Settles the decisions of all objects that stay.
     pub(super) fn of(context: Context<'_>, merge: &ClusterMerge, group: &StepGroup, said: &mut Said) -> Self {
-        let (draft, moved) = (Draft::default(), Moved::default());
+        let (draft, moved) = (Draft::default(), MovedObjects::default());
         let mut settling = Settling { context, group, done: Self { draft, moved }, stays: Vec::new(), said };
         for merged in &merge.merged {
             settling.lists_without_key(merged);
@@ -48,14 +48,14 @@ impl Settled {
 struct Settling<'s> {
     context: Context<'s>,
     group: &'s StepGroup,
-    done: Settled,
+    done: SettledUpgrade,
     /// Fields of the step group that stay by wish.
     stays: Vec<String>,
     said: &'s mut Said,
 }
 
 /// What a decision comes to.
-enum Verdict {
+enum SettleVerdict {
     /// The release's value comes.
     Take,
     /// It comes, although the cluster changed the field too.
@@ -88,53 +88,53 @@ impl Settling<'_> {
         }
     }
 
-    fn verdict(&self, merged: &MergedObject, decision: &Decision, in_group: bool) -> Verdict {
+    fn verdict(&self, merged: &MergedObject, decision: &Decision, in_group: bool) -> SettleVerdict {
         let (id, path) = (&self.context.base.objects[merged.object].id, &decision.path);
         if in_group && self.context.request.settings.versions == Versions::Stay {
-            return Verdict::Stay;
+            return SettleVerdict::Stay;
         }
         let settled = self.settled(merged.object, decision).map(|settled| settled.side);
         let is_ahead =
             || self.group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == *path);
         match (decision.kind, self.context.request.settings.conflicts) {
-            (DecisionKind::Take, _) => Verdict::Take,
-            (DecisionKind::Held, _) if in_group => Verdict::Split("an owner rule of the settings"),
-            (DecisionKind::Held, _) => Verdict::Keep,
+            (DecisionKind::Take, _) => SettleVerdict::Take,
+            (DecisionKind::Held, _) if in_group => SettleVerdict::Split("an owner rule of the settings"),
+            (DecisionKind::Held, _) => SettleVerdict::Keep,
             // What one person decided of these very values goes before what the settings say of all.
-            _ if settled == Some(Side::Release) => Verdict::TakeOver,
+            _ if settled == Some(Side::Release) => SettleVerdict::TakeOver,
             _ if settled == Some(Side::Cluster) && !(in_group && self.group.release_wins) => {
                 if in_group {
-                    Verdict::SplitOver("a decision by command")
+                    SettleVerdict::SplitOver("a decision by command")
                 } else {
-                    Verdict::KeepOver
+                    SettleVerdict::KeepOver
                 }
             }
-            (DecisionKind::TypeConflict, _) => {
-                Verdict::Block(format!("{id} {path}: a field changes its type that the cluster changed too."))
-            }
+            (DecisionKind::TypeConflict, _) => SettleVerdict::Block(format!(
+                "{id} {path}: a field changes its type that the cluster changed too."
+            )),
             (DecisionKind::Overwrite, _)
                 if self.context.request.settings.overwrite.names(path) && !is_ahead() =>
             {
-                Verdict::TakeOver
+                SettleVerdict::TakeOver
             }
             (DecisionKind::Conflict | DecisionKind::Overwrite, _) if in_group && self.group.release_wins => {
-                Verdict::TakeOver
+                SettleVerdict::TakeOver
             }
-            (DecisionKind::Overwrite, ConflictPolicy::Block) => Verdict::Block(format!(
+            (DecisionKind::Overwrite, ConflictPolicy::Block) => SettleVerdict::Block(format!(
                 "{id} {path}: the upgrade would overwrite the existing value, and its origin is unknown."
             )),
-            (DecisionKind::Overwrite, _) if in_group && is_ahead() => Verdict::Ahead,
+            (DecisionKind::Overwrite, _) if in_group && is_ahead() => SettleVerdict::Ahead,
             (DecisionKind::Overwrite, _) if in_group && self.group.comes => {
-                Verdict::SplitOver("the existing value, because the old release is unknown")
+                SettleVerdict::SplitOver("the existing value, because the old release is unknown")
             }
-            (DecisionKind::Overwrite, _) => Verdict::KeepOver,
-            (DecisionKind::Conflict, ConflictPolicy::Take) if !is_ahead() => Verdict::TakeOver,
+            (DecisionKind::Overwrite, _) => SettleVerdict::KeepOver,
+            (DecisionKind::Conflict, ConflictPolicy::Take) if !is_ahead() => SettleVerdict::TakeOver,
             (DecisionKind::Conflict, ConflictPolicy::Block) => {
-                Verdict::Block(format!("{id} {path}: the cluster changed it too."))
+                SettleVerdict::Block(format!("{id} {path}: the cluster changed it too."))
             }
-            (DecisionKind::Conflict, _) if in_group && is_ahead() => Verdict::Ahead,
-            (DecisionKind::Conflict, _) if in_group => Verdict::SplitOver("`conflicts: keep`"),
-            (DecisionKind::Conflict, _) => Verdict::KeepOver,
+            (DecisionKind::Conflict, _) if in_group && is_ahead() => SettleVerdict::Ahead,
+            (DecisionKind::Conflict, _) if in_group => SettleVerdict::SplitOver("`conflicts: keep`"),
+            (DecisionKind::Conflict, _) => SettleVerdict::KeepOver,
         }
     }
 
@@ -142,16 +142,18 @@ impl Settling<'_> {
         let in_group = self.group.holds(&self.context.base.objects[merged.object].id, decision);
         let verdict = self.verdict(merged, decision, in_group);
         let kept = match verdict {
-            Verdict::TakeOver => Some((Side::Release, false)),
-            Verdict::KeepOver | Verdict::Stay => Some((Side::Cluster, false)),
-            Verdict::Block(_) | Verdict::SplitOver(_) | Verdict::Ahead => Some((Side::Cluster, true)),
-            Verdict::Take | Verdict::Keep | Verdict::Split(_) => None,
+            SettleVerdict::TakeOver => Some((Side::Release, false)),
+            SettleVerdict::KeepOver | SettleVerdict::Stay => Some((Side::Cluster, false)),
+            SettleVerdict::Block(_) | SettleVerdict::SplitOver(_) | SettleVerdict::Ahead => {
+                Some((Side::Cluster, true))
+            }
+            SettleVerdict::Take | SettleVerdict::Keep | SettleVerdict::Split(_) => None,
         };
         if let Some((kept, blocks)) = kept {
             self.conflict(merged, decision, kept, blocks);
         }
         match verdict {
-            Verdict::Take | Verdict::TakeOver => {
+            SettleVerdict::Take | SettleVerdict::TakeOver => {
                 if in_group {
                     self.done.moved.0.insert(merged.object);
                 }
@@ -160,22 +162,22 @@ impl Settling<'_> {
                     None => self.take(merged, decision),
                 }
             }
-            Verdict::Block(reason) => self.said.blocked.push(reason),
-            Verdict::Split(holder) | Verdict::SplitOver(holder) => {
+            SettleVerdict::Block(reason) => self.said.blocked.push(reason),
+            SettleVerdict::Split(holder) | SettleVerdict::SplitOver(holder) => {
                 split(self.context, merged, decision, holder, self.said);
             }
-            Verdict::Stay => {
+            SettleVerdict::Stay => {
                 let id = &self.context.base.objects[merged.object].id;
                 self.stays.push(format!("`{id}` `{}`", decision.path));
             }
-            Verdict::KeepOver => {
+            SettleVerdict::KeepOver => {
                 if let Some(text) =
                     decision.text.as_ref().filter(|text| decision.cluster.as_ref() != Some(&text.kept))
                 {
                     self.take_text(merged, decision, &text.kept);
                 }
             }
-            Verdict::Keep | Verdict::Ahead => {}
+            SettleVerdict::Keep | SettleVerdict::Ahead => {}
         }
     }
 

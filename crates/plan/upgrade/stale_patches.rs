@@ -9,7 +9,7 @@
 //! [U11]: crate::policy#u11
 
 use super::context::Context;
-use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
+use super::moved_fields::{MovedField, There, fate_of, moved_fields, put};
 use super::retarget::{is_object, items, matches, text};
 use crate::merge::cluster_merge::ClusterMerge;
 use capstan_kustomize::render::{is_kustomization, meets_selector};
@@ -20,7 +20,7 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, NodeKind, ScalarStyle, YamlFile};
 
 /// An object that comes to another API version.
-struct Target<'p> {
+struct ConvertedObject<'p> {
     id: &'p ObjectId,
     /// As it stands in the repository.
     was: &'p Node,
@@ -29,7 +29,7 @@ struct Target<'p> {
 
 /// A field that a patch names, and where a person finds it.
 struct Mention {
-    moved: Moved,
+    moved: MovedField,
     place: Place,
 }
 
@@ -46,14 +46,14 @@ pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<F
     let converted = base.converted.iter().filter(|(object, _)| !merge.drops(**object));
     for (object, converted) in converted {
         let Some(version) = text(base.node(*object), "apiVersion") else { continue };
-        let target = Target { id: &base.objects[*object].id, was: &converted.was, version };
+        let target = ConvertedObject { id: &base.objects[*object].id, was: &converted.was, version };
         let says = |field: &FieldPath, there: &There| {
             format!(
                 "This patch is for {field} of {}, which the upgrade converts to {version}. There the field {there}, so the patch fails or has no effect after the upgrade. Write it for {version} in the same change.",
                 target.id
             )
         };
-        let finding = |rule, Mention { moved: Moved { field, there }, place }: Mention| {
+        let finding = |rule, Mention { moved: MovedField { field, there }, place }: Mention| {
             Finding::new(rule, says(&field, &there)).place(place).object(target.id).path(&field)
         };
         let of_overlay = overlay.mentions_of(&target).into_iter();
@@ -71,14 +71,14 @@ struct Patches<'p> {
 }
 
 impl Patches<'_> {
-    fn mentions_of(&self, target: &Target<'_>) -> Vec<Mention> {
+    fn mentions_of(&self, target: &ConvertedObject<'_>) -> Vec<Mention> {
         let mut found = Vec::new();
         for (file, path) in &self.files {
             for document in file.documents() {
                 if is_kustomization(path) {
                     self.of_kustomization(file, path, &document.root, target, &mut found);
                 } else if is_object(&document.root, target.id) {
-                    let place = |node: &Node, moved: &Moved| place_in(file, path, node, &moved.field);
+                    let place = |node: &Node, moved: &MovedField| place_in(file, path, node, &moved.field);
                     found.extend(self.of_fragment(&document.root, target, &place));
                 }
             }
@@ -91,7 +91,7 @@ impl Patches<'_> {
         file: &YamlFile,
         path: &RepoPath,
         root: &Node,
-        target: &Target<'_>,
+        target: &ConvertedObject<'_>,
         found: &mut Vec<Mention>,
     ) {
         for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
@@ -114,13 +114,18 @@ impl Patches<'_> {
     }
 
     /// A patch in a file of its own, for what a selector names.
-    fn of_named_file(&self, kustomization: &RepoPath, named: &str, target: &Target<'_>) -> Vec<Mention> {
+    fn of_named_file(
+        &self,
+        kustomization: &RepoPath,
+        named: &str,
+        target: &ConvertedObject<'_>,
+    ) -> Vec<Mention> {
         let path = kustomization.parent().unwrap_or_default().join(named).ok();
         let is_it = |(_, own): &&(&YamlFile, &RepoPath)| Some(*own) == path.as_ref();
         let Some((file, path)) = self.files.iter().find(is_it).copied() else { return Vec::new() };
         let mut found = Vec::new();
         for document in file.documents() {
-            let place = |node: &Node, moved: &Moved| place_in(file, path, node, &moved.field);
+            let place = |node: &Node, moved: &MovedField| place_in(file, path, node, &moved.field);
             // What names the object itself is found as a patch of its own.
             if !is_object(&document.root, target.id) {
                 found.extend(self.of_patch(&document.root, target, &place));
@@ -129,14 +134,19 @@ impl Patches<'_> {
         found
     }
 
-    fn of_inline(&self, within: &Inline<'_>, is_selected: bool, target: &Target<'_>) -> Vec<Mention> {
+    fn of_inline(
+        &self,
+        within: &Inline<'_>,
+        is_selected: bool,
+        target: &ConvertedObject<'_>,
+    ) -> Vec<Mention> {
         let Some(scalar) = within.node.as_scalar().filter(|scalar| scalar.text.contains([':', '{'])) else {
             return Vec::new();
         };
         let Ok(inner) = YamlFile::read(&scalar.text) else { return Vec::new() };
         let mut found = Vec::new();
         for document in inner.documents() {
-            let place = |node: &Node, moved: &Moved| within.place(&inner, node, &moved.field);
+            let place = |node: &Node, moved: &MovedField| within.place(&inner, node, &moved.field);
             if is_selected || is_object(&document.root, target.id) {
                 found.extend(self.of_patch(&document.root, target, &place));
             }
@@ -147,8 +157,8 @@ impl Patches<'_> {
     fn of_patch(
         &self,
         root: &Node,
-        target: &Target<'_>,
-        place: &dyn Fn(&Node, &Moved) -> Place,
+        target: &ConvertedObject<'_>,
+        place: &dyn Fn(&Node, &MovedField) -> Place,
     ) -> Vec<Mention> {
         match &root.kind {
             NodeKind::Sequence(operations) => {
@@ -162,8 +172,8 @@ impl Patches<'_> {
     fn of_fragment(
         &self,
         root: &Node,
-        target: &Target<'_>,
-        place: &dyn Fn(&Node, &Moved) -> Place,
+        target: &ConvertedObject<'_>,
+        place: &dyn Fn(&Node, &MovedField) -> Place,
     ) -> Vec<Mention> {
         let mut fragment = root.clone();
         for key in ["apiVersion", "kind"] {
@@ -179,15 +189,15 @@ impl Patches<'_> {
     fn of_operation(
         &self,
         operation: &Node,
-        target: &Target<'_>,
-        place: &dyn Fn(&Node, &Moved) -> Place,
+        target: &ConvertedObject<'_>,
+        place: &dyn Fn(&Node, &MovedField) -> Place,
     ) -> Vec<Mention> {
         let Some(field) = text(operation, "path").and_then(FieldPath::parse) else { return Vec::new() };
         let mut object = target.was.clone();
         if let Some(value) = operation.get("value") {
             put(&mut object, field.steps(), value.clone());
         }
-        let pointer = Moved { field: FieldPath::root().key("path"), there: There::Otherwise };
+        let pointer = MovedField { field: FieldPath::root().key("path"), there: There::Otherwise };
         let place = place(operation, &pointer);
         let moved = fate_of(&field, &object, target.version, self.schemas);
         moved.into_iter().map(|moved| Mention { moved, place: place.clone() }).collect()
@@ -234,7 +244,7 @@ fn position_in(file: &YamlFile, root: &Node, field: &FieldPath) -> Position {
 }
 
 /// Whether a patch's `target`, whose texts are patterns, selects an object.
-fn selects(selector: &Node, target: &Target<'_>) -> bool {
+fn selects(selector: &Node, target: &ConvertedObject<'_>) -> bool {
     let id = target.id;
     let fits = |key: &str, value: &str| text(selector, key).is_none_or(|pattern| matches(pattern, value));
     let meets = |key: &str, field: &str| {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::owners::Owners;
+use super::owners::ObjectOwners;
 use super::request::Versions;
 use super::said::Said;
 use crate::merge::AppliedBy;
@@ -27,7 +27,7 @@ impl Staying {
 /// until the rollout is done, so that the next upgrade takes them out, where nothing here names them.
 pub(super) fn templates_that_stay(
     context: Context<'_>,
-    owners: &Owners,
+    owners: &ObjectOwners,
     removed: &[DroppedObject],
     said: &mut Said,
 ) -> Staying {

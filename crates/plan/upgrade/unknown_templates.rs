@@ -3,19 +3,24 @@
 //! [U12]: crate::templates#u12
 
 use super::context::Context;
-use super::owners::{Level, Owners};
+use super::owners::{ObjectOwners, TemplateLevel};
 use super::removal::Reduced;
 use super::said::Said;
-use crate::templates::{Role, is_known_in_role};
+use crate::templates::{TemplateRole, is_known_in_role};
 use capstan_model::finding::rules;
 use capstan_model::kinds::is_template;
 use capstan_model::object::FieldPath;
 
 /// Templates of kinds that no table lists, which the upgrade changes.
-pub(super) fn unknown_templates(context: Context<'_>, owners: &Owners, reduced: &Reduced, said: &mut Said) {
+pub(super) fn unknown_templates(
+    context: Context<'_>,
+    owners: &ObjectOwners,
+    reduced: &Reduced,
+    said: &mut Said,
+) {
     for object in 0..context.base.objects.len() {
         if reduced.draft.has_edits(object) {
-            let roles: Vec<Role> = owners.of_object[object].iter().map(|(_, role)| *role).collect();
+            let roles: Vec<TemplateRole> = owners.of_object[object].iter().map(|(_, role)| *role).collect();
             if !is_known_in_role(&context.base.objects[object].id, &roles) {
                 say(context, object, owners.level(context.base, object), said);
             }
@@ -24,7 +29,7 @@ pub(super) fn unknown_templates(context: Context<'_>, owners: &Owners, reduced: 
 }
 
 /// A template of a kind that no table lists, which the upgrade changes.
-fn say(context: Context<'_>, object: usize, level: Option<Level>, said: &mut Said) {
+fn say(context: Context<'_>, object: usize, level: Option<TemplateLevel>, said: &mut Said) {
     let id = context.base.objects[object].id.clone();
     if !is_template(&id) {
         return;

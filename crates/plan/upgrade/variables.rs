@@ -56,7 +56,7 @@ fn say_disagreements(context: Context<'_>, said: &mut Said) {
         findings.push(Finding::new(rules::VARIABLE_CONTRADICTION, message).place(place));
     };
     for item in cluster.flux.disagreements().iter().filter(|item| used.contains(&item.name)) {
-        let shown = |given: &crate::flux::Given| {
+        let shown = |given: &crate::flux::VariableSource| {
             let value =
                 given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
             format!("{value} by {given}")
@@ -161,8 +161,8 @@ pub(super) fn new_without_value(
     say(verdict, place.clone().at_first_column(), &new.id, &missing.below, said);
 }
 
-fn say(verdict: Verdict, place: Place, id: &ObjectId, path: &FieldPath, said: &mut Said) {
-    let Verdict { rule, message, blocks } = verdict;
+fn say(verdict: MissingValueVerdict, place: Place, id: &ObjectId, path: &FieldPath, said: &mut Said) {
+    let MissingValueVerdict { rule, message, blocks } = verdict;
     let finding = Finding::new(rule, message).place(place).object(id).path(path);
     match blocks {
         Some(sentence) if !said.blocked.contains(&sentence) => said.block(finding, sentence),
@@ -173,9 +173,14 @@ fn say(verdict: Verdict, place: Place, id: &ObjectId, path: &FieldPath, said: &m
 
 /// What is said of an expression without a value, which would take the place of what is `here`. It comes
 /// in as the release writes it where whoever applies the cluster knows it; else it blocks.
-fn trouble(context: Context<'_>, trouble: &Trouble, here: &str, proposed: Option<&str>) -> Verdict {
+fn trouble(
+    context: Context<'_>,
+    trouble: &Trouble,
+    here: &str,
+    proposed: Option<&str>,
+) -> MissingValueVerdict {
     match trouble {
-        Trouble::Unbound(name) => Verdict {
+        Trouble::Unbound(name) => MissingValueVerdict {
             rule: rules::UNBOUND_VARIABLE,
             message: format!(
                 "The release's ${{{name}}} has no value for this cluster, and {here}: a variable without a value replaces nothing. {} Literal text is written `$${{{name}}}` in the release.",
@@ -191,16 +196,16 @@ fn trouble(context: Context<'_>, trouble: &Trouble, here: &str, proposed: Option
             let message = format!(
                 "The release's ${{{name}}} stays as it is: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it for this cluster. Other tools do not."
             );
-            Verdict { rule: rules::SECRET_VARIABLE, message, blocks: None }
+            MissingValueVerdict { rule: rules::SECRET_VARIABLE, message, blocks: None }
         }
-        Trouble::NotGiven(name) => Verdict {
+        Trouble::NotGiven(name) => MissingValueVerdict {
             rule: rules::UNBOUND_VARIABLE,
             message: format!(
                 "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so it becomes empty. Add it there first."
             ),
             blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
         },
-        Trouble::Unsupported(raw) => Verdict {
+        Trouble::Unsupported(raw) => MissingValueVerdict {
             rule: rules::UNSUPPORTED_SUBSTITUTION,
             message: format!(
                 "The release's `{raw}` is not an expression that Capstan can compute. Capstan understands ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
@@ -231,7 +236,7 @@ fn line_to_add(context: Context<'_>, name: &str, proposed: Option<&str>) -> Stri
 }
 
 /// What is said of an expression without a value.
-struct Verdict {
+struct MissingValueVerdict {
     rule: &'static RuleEntry,
     message: String,
     /// Why the upgrade blocks, where it does.

@@ -22,13 +22,13 @@ use capstan_model::tree::{InvalidPath, RepoPath};
 
 /// An upgrade in which everything is decided that stands in the base's objects.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(super) struct WholeUpgrade {
     pub(super) rotation: Rotation,
     /// Whole objects that come: a tombstone of one of them goes.
     pub(super) brought: Vec<ObjectId>,
 }
 
-impl Whole {
+impl WholeUpgrade {
     /// Brings what comes, and settles what both sides changed as a whole.
     pub(super) fn of(
         context: Context<'_>,
@@ -51,7 +51,7 @@ struct Bringing<'b, 'a> {
     context: Context<'b>,
     /// The new release.
     matched: &'b Matched<'a>,
-    done: Whole,
+    done: WholeUpgrade,
     said: &'b mut Said,
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Change, ContainerChange, ProviderChange};
+use super::{ContainerChange, ProviderChange, ValueChange};
 use crate::objects::id_of;
 use crate::pods::{FEATURE_GATES, containers};
 use crate::state::RenderedComponents;
@@ -13,7 +13,7 @@ use crate::variables::Values;
 
 /// What is known of containers, by container.
 #[derive(Default)]
-struct Known {
+struct ContainerFacts {
     images: BTreeMap<String, String>,
     arguments: BTreeMap<(String, String), String>,
     gates: BTreeMap<(String, String), String>,
@@ -28,17 +28,20 @@ pub(super) fn compare(
         components.map(|one| one.values.clone()).unwrap_or_default()
     };
     let (old_values, new_values) = (values(old), values(new));
-    let (old, new) = (Known::of(old), Known::of(new));
-    let images: BTreeSet<Change> =
+    let (old, new) = (ContainerFacts::of(old), ContainerFacts::of(new));
+    let images: BTreeSet<ValueChange> =
         differing(&old.images, &new.images).into_iter().map(|(_, change)| change).collect();
     change.images = images.into_iter().collect();
-    let of =
-        |((container, name), change): ((String, String), Change)| ContainerChange { container, name, change };
+    let of = |((container, name), change): ((String, String), ValueChange)| ContainerChange {
+        container,
+        name,
+        change,
+    };
     change.feature_gates = differing(&old.gates, &new.gates).into_iter().map(of).collect();
     let arguments = differing(&old.arguments, &new.arguments).into_iter().map(of);
     change.arguments = arguments
         .map(|mut argument| {
-            let Change { from, to } = &mut argument.change;
+            let ValueChange { from, to } = &mut argument.change;
             *from = from.take().map(|text| concealed(&text, &old_values));
             *to = to.take().map(|text| concealed(&text, &new_values));
             argument
@@ -46,16 +49,16 @@ pub(super) fn compare(
         .collect();
 }
 
-fn differing<K: Ord + Clone>(old: &BTreeMap<K, String>, new: &BTreeMap<K, String>) -> Vec<(K, Change)> {
+fn differing<K: Ord + Clone>(old: &BTreeMap<K, String>, new: &BTreeMap<K, String>) -> Vec<(K, ValueChange)> {
     let keys: BTreeSet<&K> = old.keys().chain(new.keys()).collect();
     let change = |key: &K| {
-        let change = Change { from: old.get(key).cloned(), to: new.get(key).cloned() };
+        let change = ValueChange { from: old.get(key).cloned(), to: new.get(key).cloned() };
         (change.from != change.to).then(|| (key.clone(), change))
     };
     keys.into_iter().filter_map(change).collect()
 }
 
-impl Known {
+impl ContainerFacts {
     fn of(components: Option<&RenderedComponents>) -> Self {
         let mut known = Self::default();
         for object in components.into_iter().flat_map(|components| &components.objects) {

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::definitions::{FieldNote, VersionChange};
 use super::kind::ProviderKind;
 use super::rendering::Variable;
-use super::rights::{Grant, Subject, grants};
-use super::state::{Components, Member, RenderedComponents, RenderedSet};
+use super::rights::{Grant, RightsSubject, grants};
+use super::state::{ComponentsState, RenderedComponents, RenderedSet, SetMember};
 pub(crate) use subjects::SubjectChange;
 
 /// What becomes of one provider.
@@ -24,23 +24,23 @@ pub(crate) use subjects::SubjectChange;
 pub struct ProviderChange {
     /// `infrastructure-aws`
     pub label: String,
-    /// The version before; `None` where it was not there, or nobody knows which version it has.
+    /// The version before; `None` where it did not exist, or its version is unknown.
     pub from: Option<String>,
-    /// The version after; `None` where it goes, or nobody knows which version it gets.
+    /// The version after; `None` where it is removed, or its version is unknown.
     pub to: Option<String>,
     /// The contract of Cluster API after; `None` where it is unknown.
     pub contract: Option<String>,
     /// The objects that change.
     pub objects: ObjectChanges,
     /// Images that its pods run.
-    pub images: Vec<Change>,
+    pub images: Vec<ValueChange>,
     /// Arguments of containers, feature gates apart.
     pub arguments: Vec<ContainerChange>,
     /// Feature gates of containers.
     pub feature_gates: Vec<ContainerChange>,
     /// Definitions whose versions or fields change.
     pub crds: Vec<DefinitionChange>,
-    /// Rights of its service accounts, and of whomever else its bindings name, as the whole set gives them.
+    /// Rights of its service accounts, and of other subjects of its bindings, as the whole set grants them.
     pub rights: Vec<RightsChange>,
     /// Every variable of its components.
     pub variables: Vec<VariableChange>,
@@ -62,7 +62,7 @@ pub struct ObjectChanges {
 
 /// Something before and after; `None` = not there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Change {
+pub struct ValueChange {
     /// Before.
     pub from: Option<String>,
     /// After.
@@ -78,7 +78,7 @@ pub struct ContainerChange {
     pub name: String,
     /// What it says, before and after; empty where an argument has no value.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: ValueChange,
 }
 
 /// What becomes of a definition.
@@ -100,8 +100,8 @@ pub struct DefinitionChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RightsChange {
     /// Who.
-    pub subject: Subject,
-    /// What it may do after and not before; a right that another one covers is none of its own.
+    pub subject: RightsSubject,
+    /// Its new rights; a right that another one covers does not count.
     pub gains: Vec<Grant>,
     /// What it may do before and not after.
     pub loses: Vec<Grant>,
@@ -120,7 +120,7 @@ pub struct VariableChange {
 
 /// What becomes of a set.
 #[derive(Debug, Default)]
-pub(crate) struct Compared {
+pub(crate) struct SetChanges {
     /// In clusterctl's order of kinds and by name.
     pub(crate) providers: Vec<ProviderChange>,
     /// By the label of the provider that a subject belongs to.
@@ -128,7 +128,7 @@ pub(crate) struct Compared {
 }
 
 /// Compares two states of a set. Without a state before, no provider changes.
-pub(crate) fn compare(before: Option<&RenderedSet>, after: &RenderedSet) -> Compared {
+pub(crate) fn compare(before: Option<&RenderedSet>, after: &RenderedSet) -> SetChanges {
     let subjects = before.map(|before| subjects::changes(before, after)).unwrap_or_default();
     let mut keys: BTreeSet<(ProviderKind, &str)> = BTreeSet::new();
     for set in before.into_iter().chain([after]) {
@@ -159,12 +159,12 @@ pub(crate) fn compare(before: Option<&RenderedSet>, after: &RenderedSet) -> Comp
         change
     };
     let providers = keys.into_iter().map(provider).collect();
-    Compared { providers, subjects }
+    SetChanges { providers, subjects }
 }
 
 /// A provider that is in one state at least.
-fn change(old: Option<&Member>, new: Option<&Member>) -> ProviderChange {
-    let version = |member: Option<&Member>| member.and_then(Member::version).map(str::to_owned);
+fn change(old: Option<&SetMember>, new: Option<&SetMember>) -> ProviderChange {
+    let version = |member: Option<&SetMember>| member.and_then(SetMember::version).map(str::to_owned);
     let mut change = ProviderChange {
         from: version(old),
         to: version(new),
@@ -174,11 +174,11 @@ fn change(old: Option<&Member>, new: Option<&Member>) -> ProviderChange {
     for (when, member) in [("before", old), ("after", new)] {
         let Some(member) = member else { continue };
         match &member.components {
-            Components::Rendered(rendered) => change.unknown.extend(rendered.doubts.iter().cloned()),
-            Components::Unknown(reason) => {
+            ComponentsState::Rendered(rendered) => change.unknown.extend(rendered.doubts.iter().cloned()),
+            ComponentsState::Unknown(reason) => {
                 change.unknown.push(format!("its components {when}, so the changes are too: {reason}"));
             }
-            Components::Refused(_) => {
+            ComponentsState::Refused(_) => {
                 change
                     .unknown
                     .push(format!("its components {when}, so the changes are too: they cannot be rendered"));
@@ -186,7 +186,7 @@ fn change(old: Option<&Member>, new: Option<&Member>) -> ProviderChange {
         }
     }
     change.unknown.dedup();
-    let (Some(old), Some(new)) = (Known::of(old), Known::of(new)) else { return change };
+    let (Some(old), Some(new)) = (KnownComponents::of(old), KnownComponents::of(new)) else { return change };
     objects::compare(old.0, new.0, &mut change);
     containers::compare(old.0, new.0, &mut change);
     change.variables = variables(old.0, new.0);
@@ -194,10 +194,10 @@ fn change(old: Option<&Member>, new: Option<&Member>) -> ProviderChange {
 }
 
 /// Components of which all is known: those of a provider that is not there are none.
-struct Known<'m>(Option<&'m RenderedComponents>);
+struct KnownComponents<'m>(Option<&'m RenderedComponents>);
 
-impl<'m> Known<'m> {
-    fn of(member: Option<&'m Member>) -> Option<Self> {
+impl<'m> KnownComponents<'m> {
+    fn of(member: Option<&'m SetMember>) -> Option<Self> {
         match member {
             None => Some(Self(None)),
             Some(member) => member.rendered().map(|rendered| Self(Some(rendered))),

@@ -6,7 +6,7 @@ use capstan_model::object::ObjectId;
 use serde_json::Value;
 
 use super::{DefinitionChange, ProviderChange};
-use crate::definitions::{Definition, difference};
+use crate::definitions::{CrdDefinition, difference};
 use crate::objects::id_of;
 use crate::state::RenderedComponents;
 
@@ -39,7 +39,7 @@ fn index(components: Option<&RenderedComponents>) -> BTreeMap<ObjectId, &Value> 
 }
 
 fn definition(before: &Value, after: &Value) -> Option<DefinitionChange> {
-    let (before, after) = (Definition::read(before)?, Definition::read(after)?);
+    let (before, after) = (CrdDefinition::read(before)?, CrdDefinition::read(after)?);
     let found = difference(&before, &after);
     (!found.is_empty()).then(|| DefinitionChange {
         name: after.name.to_owned(),

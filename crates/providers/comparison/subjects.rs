@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::rights::{Right, Rights, Subject};
-use crate::state::{Member, RenderedSet};
+use crate::rights::{RbacRight, RightsSubject, SubjectRights};
+use crate::state::{RenderedSet, SetMember};
 
 /// What a subject gains and loses.
 #[derive(Debug, Clone)]
 pub(crate) struct SubjectChange {
-    pub(crate) subject: Subject,
-    pub(crate) gains: Vec<Right>,
-    pub(crate) loses: Vec<Right>,
+    pub(crate) subject: RightsSubject,
+    pub(crate) gains: Vec<RbacRight>,
+    pub(crate) loses: Vec<RbacRight>,
 }
 
 /// Every subject whose rights change, with the label of its provider.
@@ -24,29 +24,29 @@ pub(super) fn changes(before: &RenderedSet, after: &RenderedSet) -> Vec<(String,
         .into_iter()
         .flat_map(|set| &set.members)
         .filter(|member| member.rendered().is_none())
-        .map(Member::label)
+        .map(SetMember::label)
         .collect();
     let (before, after) = (known(before, &unknown), known(after, &unknown));
-    let rights = |set: &[(String, &[Value])]| Rights::of(set.iter().flat_map(|(_, objects)| *objects));
+    let rights = |set: &[(String, &[Value])]| SubjectRights::of(set.iter().flat_map(|(_, objects)| *objects));
     let (old, new) = (rights(&before), rights(&after));
-    let mut homes: BTreeMap<Subject, String> = BTreeMap::new();
+    let mut homes: BTreeMap<RightsSubject, String> = BTreeMap::new();
     for (label, objects) in after.iter().chain(&before) {
         for subject in objects.iter().filter_map(service_account) {
             homes.entry(subject).or_insert_with(|| label.clone());
         }
     }
     for (label, objects) in after.iter().chain(&before) {
-        for (subject, _) in Rights::of(*objects).subjects() {
+        for (subject, _) in SubjectRights::of(*objects).subjects() {
             homes.entry(subject.clone()).or_insert_with(|| label.clone());
         }
     }
-    let subjects: BTreeSet<&Subject> =
+    let subjects: BTreeSet<&RightsSubject> =
         old.subjects().chain(new.subjects()).map(|(subject, _)| subject).collect();
     let mut found = Vec::new();
     for subject in subjects {
         let (was, is) = (old.held_by(subject), new.held_by(subject));
-        let gains: Vec<Right> = is.beyond(&was).cloned().collect();
-        let loses: Vec<Right> = was.beyond(&is).cloned().collect();
+        let gains: Vec<RbacRight> = is.beyond(&was).cloned().collect();
+        let loses: Vec<RbacRight> = was.beyond(&is).cloned().collect();
         if gains.is_empty() && loses.is_empty() {
             continue;
         }
@@ -62,12 +62,12 @@ fn known<'s>(set: &'s RenderedSet, unknown: &BTreeSet<String>) -> Vec<(String, &
     members.filter_map(|member| Some((member.label(), member.rendered()?.objects.as_slice()))).collect()
 }
 
-fn service_account(object: &Value) -> Option<Subject> {
+fn service_account(object: &Value) -> Option<RightsSubject> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let is_one = text("/kind") == Some("ServiceAccount") && text("/apiVersion") == Some("v1");
     let subject = || {
         let (namespace, name) = (text("/metadata/namespace")?, text("/metadata/name")?);
-        Some(Subject::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() })
+        Some(RightsSubject::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() })
     };
     is_one.then(subject).flatten()
 }

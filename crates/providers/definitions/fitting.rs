@@ -1,17 +1,18 @@
 //! Whether an object that a version took still fits, place by place.
 
-use capstan_kustomize::render::{Content, Placed, SourceOffset};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, SourceOffset};
 use capstan_model::object::{FieldPath, Step};
 use serde_json::Value;
 
 use super::narrowing::{
-    Bound, Limit, Of, Side, field, items, keeps_unlisted, limits, newly_required, values, word,
+    BoundKeyword, BoundSide, BoundSubject, Narrowing, field, items, keeps_unlisted, limits, newly_required,
+    values, word,
 };
 use super::path::Path;
 
 /// A field of an object that a version takes no longer.
 #[derive(Debug, Clone)]
-pub(crate) struct Misfit<'v> {
+pub(crate) struct DroppedField<'v> {
     /// Where it is written.
     pub(crate) written: &'v SourceOffset,
     /// The field.
@@ -27,41 +28,41 @@ pub(crate) struct Misfit<'v> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Certainty {
     Certain,
-    /// It hangs on a pattern or an expression.
+    /// It depends on a pattern or an expression.
     May,
 }
 
 /// What of an object fits the old schema's limits and not the new one's, in the order of its fields.
-pub(crate) fn misfits<'v>(old: &Value, new: &Value, object: &'v Placed) -> Vec<Misfit<'v>> {
-    let mut search = Search { steps: Vec::new(), found: Vec::new() };
+pub(crate) fn misfits<'v>(old: &Value, new: &Value, object: &'v PlacedValue) -> Vec<DroppedField<'v>> {
+    let mut search = FittingSearch { steps: Vec::new(), found: Vec::new() };
     search.node(old, new, object, Path::Root);
     search.found
 }
 
-struct Search<'v> {
+struct FittingSearch<'v> {
     steps: Vec<Step>,
-    found: Vec<Misfit<'v>>,
+    found: Vec<DroppedField<'v>>,
 }
 
-impl<'v> Search<'v> {
-    fn node(&mut self, old: &Value, new: &Value, value: &'v Placed, path: Path<'_>) {
+impl<'v> FittingSearch<'v> {
+    fn node(&mut self, old: &Value, new: &Value, value: &'v PlacedValue, path: Path<'_>) {
         for (limit, what) in limits(old, new) {
             match limit {
-                Limit::Required => self.missing(old, new, value, path),
-                Limit::May if !value.is_null() => self.add(value, path, what, Certainty::May),
+                Narrowing::Required => self.missing(old, new, value, path),
+                Narrowing::May if !value.is_null() => self.add(value, path, what, Certainty::May),
                 _ if breaks(limit, new, value) => self.add(value, path, what, Certainty::Certain),
                 _ => {}
             }
         }
         match &value.content {
-            Content::Mapping(entries) => {
+            PlacedContent::Mapping(entries) => {
                 for (name, below) in entries {
                     self.steps.push(Step::Key(name.clone()));
                     self.entry(old, new, name, below, path);
                     self.steps.pop();
                 }
             }
-            Content::Sequence(list) => {
+            PlacedContent::Sequence(list) => {
                 if let (Some(old), Some(new)) = (items(old), items(new)) {
                     for (at, item) in list.iter().enumerate() {
                         self.steps.push(Step::Index(at));
@@ -70,11 +71,11 @@ impl<'v> Search<'v> {
                     }
                 }
             }
-            Content::Scalar(_) => {}
+            PlacedContent::Scalar(_) => {}
         }
     }
 
-    fn entry(&mut self, old: &Value, new: &Value, name: &str, value: &'v Placed, path: Path<'_>) {
+    fn entry(&mut self, old: &Value, new: &Value, name: &str, value: &'v PlacedValue, path: Path<'_>) {
         // An API server answers for these itself.
         if matches!((path, name), (Path::Root, "apiVersion" | "kind" | "metadata")) {
             return;
@@ -96,17 +97,17 @@ impl<'v> Search<'v> {
     }
 
     /// Fields that must be there now.
-    fn missing(&mut self, old: &Value, new: &Value, value: &'v Placed, path: Path<'_>) {
-        let Content::Mapping(entries) = &value.content else { return };
+    fn missing(&mut self, old: &Value, new: &Value, value: &'v PlacedValue, path: Path<'_>) {
+        let PlacedContent::Mapping(entries) = &value.content else { return };
         let has = |name: &str| entries.iter().any(|(key, value)| key == name && !value.is_null());
         for name in newly_required(old, new).into_iter().filter(|name| !has(name)) {
             self.add(value, path, format!("it must have `{name}`"), Certainty::Certain);
         }
     }
 
-    fn add(&mut self, value: &'v Placed, path: Path<'_>, what: String, certainty: Certainty) {
+    fn add(&mut self, value: &'v PlacedValue, path: Path<'_>, what: String, certainty: Certainty) {
         let written = &value.place;
-        let misfit = Misfit {
+        let misfit = DroppedField {
             written,
             path: self.steps.iter().cloned().collect(),
             node: path.to_string(),
@@ -117,27 +118,27 @@ impl<'v> Search<'v> {
     }
 }
 
-fn breaks(limit: Limit, new: &Value, value: &Placed) -> bool {
+fn breaks(limit: Narrowing, new: &Value, value: &PlacedValue) -> bool {
     if value.is_null() {
-        return limit == Limit::Null;
+        return limit == Narrowing::Null;
     }
     match limit {
-        Limit::Type => !is_of_type(new, value),
-        Limit::Unlisted => value.entries().iter().any(|(name, _)| field(new, name).is_none()),
-        Limit::Enum => {
+        Narrowing::Type => !is_of_type(new, value),
+        Narrowing::Unlisted => value.entries().iter().any(|(name, _)| field(new, name).is_none()),
+        Narrowing::Enum => {
             let choices = new.get("enum").and_then(Value::as_array);
             choices.is_some_and(|choices| !choices.contains(&value.to_value()))
         }
-        Limit::Bound(bound) => passes(bound, new, value),
-        Limit::Null | Limit::Required | Limit::May => false,
+        Narrowing::Bound(bound) => passes(bound, new, value),
+        Narrowing::Null | Narrowing::Required | Narrowing::May => false,
     }
 }
 
-fn is_of_type(schema: &Value, value: &Placed) -> bool {
+fn is_of_type(schema: &Value, value: &PlacedValue) -> bool {
     let scalar = match &value.content {
-        Content::Mapping(_) => return matches!(word(schema), "a mapping" | "anything"),
-        Content::Sequence(_) => return matches!(word(schema), "a list" | "anything"),
-        Content::Scalar(scalar) => scalar.value(),
+        PlacedContent::Mapping(_) => return matches!(word(schema), "a mapping" | "anything"),
+        PlacedContent::Sequence(_) => return matches!(word(schema), "a list" | "anything"),
+        PlacedContent::Scalar(scalar) => scalar.value(),
     };
     match word(schema) {
         "anything" => true,
@@ -150,24 +151,27 @@ fn is_of_type(schema: &Value, value: &Placed) -> bool {
     }
 }
 
-fn passes(bound: Bound, schema: &Value, value: &Placed) -> bool {
+fn passes(bound: BoundKeyword, schema: &Value, value: &PlacedValue) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are far below 2^52")]
     let length = |length: usize| length as f64;
     let found = match (bound.of, &value.content) {
-        (Of::Number, Content::Scalar(scalar)) => scalar.value().as_f64(),
-        (Of::Letters, Content::Scalar(_)) => value.as_str().map(|text| length(text.chars().count())),
-        (Of::Items, Content::Sequence(items)) => Some(length(items.len())),
-        (Of::Fields, Content::Mapping(entries)) => Some(length(entries.len())),
+        (BoundSubject::Number, PlacedContent::Scalar(scalar)) => scalar.value().as_f64(),
+        (BoundSubject::Letters, PlacedContent::Scalar(_)) => {
+            value.as_str().map(|text| length(text.chars().count()))
+        }
+        (BoundSubject::Items, PlacedContent::Sequence(items)) => Some(length(items.len())),
+        (BoundSubject::Fields, PlacedContent::Mapping(entries)) => Some(length(entries.len())),
         _ => None,
     };
     let limit = schema.get(bound.keyword).and_then(Value::as_f64);
     let (Some(found), Some(limit)) = (found, limit) else { return false };
-    let excludes =
-        |key: &str| bound.of == Of::Number && schema.get(key).and_then(Value::as_bool) == Some(true);
+    let excludes = |key: &str| {
+        bound.of == BoundSubject::Number && schema.get(key).and_then(Value::as_bool) == Some(true)
+    };
     match bound.side {
-        Side::Least if excludes("exclusiveMinimum") => found <= limit,
-        Side::Least => found < limit,
-        Side::Most if excludes("exclusiveMaximum") => found >= limit,
-        Side::Most => found > limit,
+        BoundSide::Least if excludes("exclusiveMinimum") => found <= limit,
+        BoundSide::Least => found < limit,
+        BoundSide::Most if excludes("exclusiveMaximum") => found >= limit,
+        BoundSide::Most => found > limit,
     }
 }

@@ -19,17 +19,17 @@ pub(crate) use fitting::{Certainty, misfits};
 
 /// A definition, as an object holds it.
 #[derive(Debug, Clone)]
-pub(crate) struct Definition<'o> {
+pub(crate) struct CrdDefinition<'o> {
     /// `clusters.cluster.x-k8s.io`
     pub(crate) name: &'o str,
     pub(crate) group: &'o str,
     pub(crate) kind: &'o str,
-    pub(crate) versions: Vec<Version<'o>>,
+    pub(crate) versions: Vec<DefinitionVersion<'o>>,
 }
 
 /// A version of a definition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Version<'o> {
+pub(crate) struct DefinitionVersion<'o> {
     pub(crate) name: &'o str,
     pub(crate) served: bool,
     pub(crate) storage: bool,
@@ -76,7 +76,7 @@ pub struct FieldNote {
 
 /// How two definitions of one name differ.
 #[derive(Debug, Default)]
-pub(crate) struct Difference {
+pub(crate) struct DefinitionDifference {
     /// Versions whose state changes, oldest first.
     pub(crate) versions: Vec<VersionChange>,
     /// New paths, in versions that both have.
@@ -87,14 +87,14 @@ pub(crate) struct Difference {
     pub(crate) narrowed: Vec<FieldNote>,
 }
 
-impl Difference {
+impl DefinitionDifference {
     pub(crate) const fn is_empty(&self) -> bool {
         self.versions.is_empty() && self.added == 0 && self.gone.is_empty() && self.narrowed.is_empty()
     }
 }
 
-impl<'o> Definition<'o> {
-    /// Reads an object; `None` where it is no definition of `apiextensions.k8s.io/v1`.
+impl<'o> CrdDefinition<'o> {
+    /// Reads an object; `None` where it is not a definition of `apiextensions.k8s.io/v1`.
     pub(crate) fn read(object: &'o Value) -> Option<Self> {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
         if text("/kind") != Some("CustomResourceDefinition")
@@ -105,7 +105,7 @@ impl<'o> Definition<'o> {
         let versions = object.pointer("/spec/versions").and_then(Value::as_array)?.iter();
         let flag = |version: &Value, key: &str| version.get(key).and_then(Value::as_bool) == Some(true);
         let version = |version: &'o Value| {
-            Some(Version {
+            Some(DefinitionVersion {
                 name: version.get("name")?.as_str()?,
                 served: flag(version, "served"),
                 storage: flag(version, "storage"),
@@ -121,7 +121,7 @@ impl<'o> Definition<'o> {
     }
 
     /// The version of that name, served or not.
-    pub(crate) fn version(&self, name: &str) -> Option<&Version<'o>> {
+    pub(crate) fn version(&self, name: &str) -> Option<&DefinitionVersion<'o>> {
         self.versions.iter().find(|version| version.name == name)
     }
 
@@ -131,7 +131,7 @@ impl<'o> Definition<'o> {
     }
 }
 
-impl Version<'_> {
+impl DefinitionVersion<'_> {
     const fn state(&self) -> VersionState {
         match (self.served, self.storage) {
             (true, true) => VersionState::Stored,
@@ -170,12 +170,12 @@ impl std::fmt::Display for VersionChange {
 }
 
 /// How two definitions of one name differ.
-pub(crate) fn difference(before: &Definition<'_>, after: &Definition<'_>) -> Difference {
-    let mut found = Difference::default();
+pub(crate) fn difference(before: &CrdDefinition<'_>, after: &CrdDefinition<'_>) -> DefinitionDifference {
+    let mut found = DefinitionDifference::default();
     let new = after.versions.iter().filter(|version| before.version(version.name).is_none());
     for version in before.versions.iter().chain(new) {
         let (old, new) = (before.version(version.name), after.version(version.name));
-        let (from, to) = (old.map(Version::state), new.map(Version::state));
+        let (from, to) = (old.map(DefinitionVersion::state), new.map(DefinitionVersion::state));
         if from != to {
             found.versions.push(VersionChange { name: version.name.to_owned(), from, to });
         }
@@ -202,7 +202,7 @@ pub(crate) fn difference(before: &Definition<'_>, after: &Definition<'_>) -> Dif
 }
 
 /// The served versions, in words, the newest first.
-pub(crate) fn served(definition: &Definition<'_>) -> String {
+pub(crate) fn served(definition: &CrdDefinition<'_>) -> String {
     let mut all: Vec<&str> = definition.served().collect();
     all.sort_by_key(|version| std::cmp::Reverse(version_age(version)));
     if all.is_empty() { "no version".to_owned() } else { all.join(" or ") }

@@ -3,16 +3,20 @@
 use serde_json::Value;
 
 use super::path::Path;
-use super::{Difference, FieldNote, Version};
+use super::{DefinitionDifference, DefinitionVersion, FieldNote};
 
 /// Adds how the fields of a version differ.
-pub(super) fn compare(old: &Version<'_>, new: &Version<'_>, found: &mut Difference) {
-    Comparison { version: new.name, found }.node(old.schema, new.schema, Path::Root);
+pub(super) fn compare(
+    old: &DefinitionVersion<'_>,
+    new: &DefinitionVersion<'_>,
+    found: &mut DefinitionDifference,
+) {
+    SchemaComparison { version: new.name, found }.node(old.schema, new.schema, Path::Root);
 }
 
-struct Comparison<'c> {
+struct SchemaComparison<'c> {
     version: &'c str,
-    found: &'c mut Difference,
+    found: &'c mut DefinitionDifference,
 }
 
 /// The schema of a list's items.
@@ -43,7 +47,7 @@ pub(super) fn keeps_unlisted(schema: &Value) -> bool {
         || schema.get("properties").is_none() && word(schema) == "anything"
 }
 
-impl Comparison<'_> {
+impl SchemaComparison<'_> {
     fn node(&mut self, old: &Value, new: &Value, path: Path<'_>) {
         for (_, what) in limits(old, new) {
             self.narrowed(path, what);
@@ -107,55 +111,55 @@ fn count(schema: &Value) -> usize {
 
 /// What makes a node take less than before. Whether it refuses a certain value, [`super::fitting`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum Narrowing {
     Type,
     Null,
     Unlisted,
     Enum,
     Required,
     /// The keyword of a number that may not be passed.
-    Bound(Bound),
+    Bound(BoundKeyword),
     /// What no value shows without running it.
     May,
 }
 
 /// A keyword that bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bound {
+pub(super) struct BoundKeyword {
     pub(super) keyword: &'static str,
-    pub(super) side: Side,
-    pub(super) of: Of,
+    pub(super) side: BoundSide,
+    pub(super) of: BoundSubject,
 }
 
 /// Which side a bound is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum BoundSide {
     Least,
     Most,
 }
 
 /// What is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum BoundSubject {
     Number,
     Letters,
     Items,
     Fields,
 }
 
-const fn bound(keyword: &'static str, side: Side, of: Of) -> Bound {
-    Bound { keyword, side, of }
+const fn bound(keyword: &'static str, side: BoundSide, of: BoundSubject) -> BoundKeyword {
+    BoundKeyword { keyword, side, of }
 }
 
-pub(super) const BOUNDS: [Bound; 8] = [
-    bound("minimum", Side::Least, Of::Number),
-    bound("maximum", Side::Most, Of::Number),
-    bound("minLength", Side::Least, Of::Letters),
-    bound("maxLength", Side::Most, Of::Letters),
-    bound("minItems", Side::Least, Of::Items),
-    bound("maxItems", Side::Most, Of::Items),
-    bound("minProperties", Side::Least, Of::Fields),
-    bound("maxProperties", Side::Most, Of::Fields),
+pub(super) const BOUNDS: [BoundKeyword; 8] = [
+    bound("minimum", BoundSide::Least, BoundSubject::Number),
+    bound("maximum", BoundSide::Most, BoundSubject::Number),
+    bound("minLength", BoundSide::Least, BoundSubject::Letters),
+    bound("maxLength", BoundSide::Most, BoundSubject::Letters),
+    bound("minItems", BoundSide::Least, BoundSubject::Items),
+    bound("maxItems", BoundSide::Most, BoundSubject::Items),
+    bound("minProperties", BoundSide::Least, BoundSubject::Fields),
+    bound("maxProperties", BoundSide::Most, BoundSubject::Fields),
 ];
 
 /// What the type says, in words.
@@ -185,26 +189,26 @@ fn widens(old: &str, new: &str) -> bool {
 }
 
 /// Every way in which a node takes less than before, its fields, items and values apart.
-pub(super) fn limits(old: &Value, new: &Value) -> Vec<(Limit, String)> {
+pub(super) fn limits(old: &Value, new: &Value) -> Vec<(Narrowing, String)> {
     let mut found = Vec::new();
     let (was, is) = (word(old), word(new));
     if !widens(was, is) {
-        found.push((Limit::Type, format!("it accepts {is}; before, it accepted {was}")));
+        found.push((Narrowing::Type, format!("it accepts {is}; before, it accepted {was}")));
     }
     let flag = |schema: &Value, key: &str| schema.get(key).and_then(Value::as_bool) == Some(true);
     if flag(old, "nullable") && !flag(new, "nullable") {
-        found.push((Limit::Null, "it no longer accepts null".to_owned()));
+        found.push((Narrowing::Null, "it no longer accepts null".to_owned()));
     }
     if keeps_unlisted(old) && !keeps_unlisted(new) && is == "a mapping" {
-        found.push((Limit::Unlisted, "it no longer keeps unlisted fields".to_owned()));
+        found.push((Narrowing::Unlisted, "it no longer keeps unlisted fields".to_owned()));
     }
     if let Some(choices) = new.get("enum").and_then(Value::as_array) {
         match old.get("enum").and_then(Value::as_array) {
-            None => found.push((Limit::Enum, format!("it accepts only {}", list(choices.iter())))),
+            None => found.push((Narrowing::Enum, format!("it accepts only {}", list(choices.iter())))),
             Some(before) => {
                 let lost: Vec<&Value> = before.iter().filter(|choice| !choices.contains(choice)).collect();
                 if !lost.is_empty() {
-                    found.push((Limit::Enum, format!("it no longer accepts {}", list(lost.into_iter()))));
+                    found.push((Narrowing::Enum, format!("it no longer accepts {}", list(lost.into_iter()))));
                 }
             }
         }
@@ -212,12 +216,12 @@ pub(super) fn limits(old: &Value, new: &Value) -> Vec<(Limit, String)> {
     let wanted = newly_required(old, new);
     if !wanted.is_empty() {
         let names: Vec<String> = wanted.iter().map(|name| format!("`{name}`")).collect();
-        found.push((Limit::Required, format!("it must have {}", names.join(", "))));
+        found.push((Narrowing::Required, format!("it must have {}", names.join(", "))));
     }
     for bound in BOUNDS {
-        found.extend(tightened(old, new, bound).map(|what| (Limit::Bound(bound), what)));
+        found.extend(tightened(old, new, bound).map(|what| (Narrowing::Bound(bound), what)));
     }
-    found.extend(may_refuse(old, new).map(|what| (Limit::May, what)));
+    found.extend(may_refuse(old, new).map(|what| (Narrowing::May, what)));
     found
 }
 
@@ -233,40 +237,42 @@ pub(super) fn newly_required<'s>(old: &Value, new: &'s Value) -> Vec<&'s str> {
     names.filter(|name| !was(name) && !has_default(name)).collect()
 }
 
-fn tightened(old: &Value, new: &Value, bound: Bound) -> Option<String> {
+fn tightened(old: &Value, new: &Value, bound: BoundKeyword) -> Option<String> {
     let number = |schema: &Value| schema.get(bound.keyword).and_then(Value::as_f64);
     let is = number(new)?;
     let exclusive = match bound.side {
-        Side::Least => "exclusiveMinimum",
-        Side::Most => "exclusiveMaximum",
+        BoundSide::Least => "exclusiveMinimum",
+        BoundSide::Most => "exclusiveMaximum",
     };
     let excludes = |schema: &Value| {
-        bound.of == Of::Number && schema.get(exclusive).and_then(Value::as_bool) == Some(true)
+        bound.of == BoundSubject::Number && schema.get(exclusive).and_then(Value::as_bool) == Some(true)
     };
     let tighter = match number(old) {
         // Nothing has fewer than none.
-        None => bound.side == Side::Most || is > 0.0 || bound.of == Of::Number,
+        None => bound.side == BoundSide::Most || is > 0.0 || bound.of == BoundSubject::Number,
         Some(was) => match bound.side {
-            Side::Least => is > was || (is - was).abs() < f64::EPSILON && excludes(new) && !excludes(old),
-            Side::Most => is < was || (is - was).abs() < f64::EPSILON && excludes(new) && !excludes(old),
+            BoundSide::Least => {
+                is > was || (is - was).abs() < f64::EPSILON && excludes(new) && !excludes(old)
+            }
+            BoundSide::Most => is < was || (is - was).abs() < f64::EPSILON && excludes(new) && !excludes(old),
         },
     };
     let written = |schema: &Value| schema.get(bound.keyword).map(Value::to_string).unwrap_or_default();
     let side = match (bound.side, excludes(new)) {
-        (Side::Least, false) => "at least",
-        (Side::Least, true) => "more than",
-        (Side::Most, false) => "at most",
-        (Side::Most, true) => "less than",
+        (BoundSide::Least, false) => "at least",
+        (BoundSide::Least, true) => "more than",
+        (BoundSide::Most, false) => "at most",
+        (BoundSide::Most, true) => "less than",
     };
     let one = written(new) == "1";
     let unit = match bound.of {
-        Of::Number => "",
-        Of::Letters if one => " character",
-        Of::Letters => " characters",
-        Of::Items if one => " item",
-        Of::Items => " items",
-        Of::Fields if one => " field",
-        Of::Fields => " fields",
+        BoundSubject::Number => "",
+        BoundSubject::Letters if one => " character",
+        BoundSubject::Letters => " characters",
+        BoundSubject::Items if one => " item",
+        BoundSubject::Items => " items",
+        BoundSubject::Fields if one => " field",
+        BoundSubject::Fields => " fields",
     };
     let was = if number(old).is_some() { format!(", and {} before", written(old)) } else { String::new() };
     tighter.then(|| format!("it takes {side} {}{unit}{was}", written(new)))

@@ -1,4 +1,4 @@
-//! Where a node of a schema stands, written only when somebody asks.
+//! The path of a node of a schema, written only on demand.
 
 /// A node on the way from a schema's root: a list that lives on the stack.
 #[derive(Clone, Copy)]

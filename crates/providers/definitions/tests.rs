@@ -23,8 +23,8 @@ fn definition(versions: &[(&str, &str, Value)]) -> Value {
     })
 }
 
-fn differing(before: &Value, after: &Value) -> Difference {
-    difference(&Definition::read(before).unwrap(), &Definition::read(after).unwrap())
+fn differing(before: &Value, after: &Value) -> DefinitionDifference {
+    difference(&CrdDefinition::read(before).unwrap(), &CrdDefinition::read(after).unwrap())
 }
 
 /// What is said of a schema that becomes another, as `path: what`.

@@ -22,13 +22,13 @@ use serde_json::Value;
 
 use super::images::{self, Overrides, Short};
 use super::objects::{self, Object};
-use super::placing::{self, Owner};
+use super::placing::{self, OwnerLabels};
 use super::pods::{self, Container};
-use super::refusal::{Refusal, Stage};
+use super::refusal::{Refusal, RenderStage};
 use super::set::ProviderSet;
-use super::source::{self, Components};
+use super::source::{self, VersionComponents};
 use super::spec::Provider;
-use super::variables::{self, Fallback, Substituted, Trouble, Values};
+use super::variables::{self, Fallback, Substituted, Values, VariableError};
 use super::{deployment, patches};
 
 /// The key of a config Secret that holds overrides of images.
@@ -42,7 +42,7 @@ const MANIFESTS: &str = "manifests";
 pub struct Inputs<'a> {
     /// The repository.
     pub tree: &'a dyn Tree,
-    /// The objects that the provider stands among.
+    /// The objects around the provider.
     pub set: &'a ProviderSet,
     /// Values for what config Secrets that are not at hand would have, and theirs lack.
     pub variables: &'a Values,
@@ -52,7 +52,7 @@ pub struct Inputs<'a> {
 
 /// A provider, rendered.
 #[derive(Debug, Clone)]
-pub struct Rendered {
+pub struct RenderedObjects {
     /// The label of its objects: `infrastructure-aws`.
     pub label: String,
     /// The version that was rendered.
@@ -66,12 +66,12 @@ pub struct Rendered {
     /// What a person should know besides, one sentence each.
     pub notes: Vec<String>,
     /// What was found on the way.
-    pub(crate) traces: Traces,
+    pub(crate) traces: RenderTraces,
 }
 
-/// What is found while rendering, and does not stand in the objects any more.
+/// Facts of rendering that the objects no longer show.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Traces {
+pub(crate) struct RenderTraces {
     /// SHA-256 of the components' text, in hex digits.
     pub(crate) sha256: String,
     /// Feature gates that the components name, before the provider object changes them.
@@ -82,11 +82,11 @@ pub(crate) struct Traces {
     pub(crate) values: Values,
 }
 
-/// Where a variable has its value from. The value itself is never told.
+/// The source of a variable's value. The value itself is never shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Variable {
-    /// The config Secret, or what stands in for it.
+    /// The config Secret, or its replacement.
     Bound,
     /// Its default in the text.
     Default,
@@ -108,20 +108,24 @@ pub(crate) enum Gaps {
 /// Renders a provider of the set.
 ///
 /// # Errors
-/// Components that are not at hand; and whatever cannot be rendered as the operator would: with the place, the object,
-/// and what to do. Values of variables are never told.
-pub fn render(provider: &Provider, inputs: Inputs<'_>) -> Result<Rendered, Refusal> {
+/// Components are missing, or something cannot be rendered as the operator would: with the place, the object,
+/// and what to do. Values of variables are never shown.
+pub fn render(provider: &Provider, inputs: Inputs<'_>) -> Result<RenderedObjects, Refusal> {
     render_with(provider, inputs, Gaps::Refused)
 }
 
 /// As [`render`] does, but for variables that have neither value nor default.
-pub(crate) fn render_with(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rendered, Refusal> {
+pub(crate) fn render_with(
+    provider: &Provider,
+    inputs: Inputs<'_>,
+    gaps: Gaps,
+) -> Result<RenderedObjects, Refusal> {
     rendered(provider, inputs, gaps)
         .map_err(|refusal| refusal.of(provider.subject()).at(provider.place.clone()))
 }
 
-fn rendered(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rendered, Refusal> {
-    let Components { version, contract, text, place, mut notes } =
+fn rendered(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<RenderedObjects, Refusal> {
+    let VersionComponents { version, contract, text, place, mut notes } =
         source::find(inputs.tree, inputs.set, provider)?;
     let sha256 = sha256(&text);
     let mut values = values(provider, inputs, &mut notes)?;
@@ -154,25 +158,25 @@ fn rendered(provider: &Provider, inputs: Inputs<'_>, gaps: Gaps) -> Result<Rende
     objects.sort_by_key(|object| placing::rank(&object.value));
     objects.retain(|object| object.kind() != "Namespace");
     if let Some(uid) = &provider.uid {
-        let owner = Owner { kind: provider.kind.name(), name: &provider.name, uid };
+        let owner = OwnerLabels { kind: provider.kind.name(), name: &provider.name, uid };
         objects.iter_mut().for_each(|object| placing::own(&mut object.value, &owner));
     }
     let listed_gates = listed_gates(&objects);
     deployment::customize(&mut objects, &provider.spec)
-        .map_err(|refusal| refusal.during(Stage::Customization))?;
+        .map_err(|refusal| refusal.during(RenderStage::Customization))?;
     let patched = patches::apply(&mut objects, &provider.spec.patches);
-    notes.extend(patched.map_err(|refusal| refusal.during(Stage::Patches))?);
+    notes.extend(patched.map_err(|refusal| refusal.during(RenderStage::Patches))?);
     if let Some(overrides) = inputs.configuration {
         for object in &mut objects {
             override_images(object, &label, overrides, Short::Kept)
-                .map_err(|refusal| refusal.during(Stage::ImageOverrides))?;
+                .map_err(|refusal| refusal.during(RenderStage::ImageOverrides))?;
         }
     }
     refuse_twins(&objects)?;
     let objects: Vec<Value> = objects.into_iter().map(|object| object.value).collect();
     let images = objects.iter().flat_map(images::of_object).collect();
-    let traces = Traces { sha256, listed_gates, variables, values };
-    Ok(Rendered { label, version, contract, objects, images, notes, traces })
+    let traces = RenderTraces { sha256, listed_gates, variables, values };
+    Ok(RenderedObjects { label, version, contract, objects, images, notes, traces })
 }
 
 fn listed_gates(objects: &[Object]) -> BTreeSet<String> {
@@ -239,8 +243,8 @@ fn with_manifests(text: String, provider: &Provider, set: &ProviderSet) -> Resul
 
 fn substituted(text: &str, provider: &Provider, values: &Values) -> Result<Substituted, Refusal> {
     variables::substitute(text, values).map_err(|trouble| match trouble {
-        Trouble::Refused(refusal) => refusal,
-        Trouble::Missing(names) => {
+        VariableError::Refused(refusal) => refusal,
+        VariableError::Missing(names) => {
             let what_to_do = match &provider.spec.config_secret {
                 Some(secret) => {
                     format!("put them into Secret {secret}")

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ALL, Right};
+use super::{ALL, RbacRight};
 
 /// Rights that differ in verb and resource alone, as a role's rule has them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Grant {
     /// The objects; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
-    /// Paths that are no resources.
+    /// Paths that are not resources.
     #[serde(default, rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// A role that is not among the objects, as `KIND NAME`: everything that it says.
@@ -34,21 +34,21 @@ pub struct Grant {
 }
 
 /// Puts rights together: verbs of one resource, then resources with the same verbs. Ordered.
-pub fn grants<'r>(rights: impl IntoIterator<Item = &'r Right>) -> Vec<Grant> {
+pub fn grants<'r>(rights: impl IntoIterator<Item = &'r RbacRight>) -> Vec<Grant> {
     type Place<'r> = (Option<&'r str>, &'r str, Option<&'r str>);
     let mut verbs: BTreeMap<(Place<'r>, &str), BTreeSet<&str>> = BTreeMap::new();
     let mut paths: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut all = Vec::new();
     for right in rights {
         match right {
-            Right::Resource { namespace, group, resource, name, verb } => {
+            RbacRight::Resource { namespace, group, resource, name, verb } => {
                 let place = (namespace.as_deref(), group.as_str(), name.as_deref());
                 verbs.entry((place, resource)).or_default().insert(verb);
             }
-            Right::Path { path, verb } => {
+            RbacRight::Path { path, verb } => {
                 paths.entry(path).or_default().insert(verb);
             }
-            Right::Role { namespace, kind, name } => all.push(Grant {
+            RbacRight::Role { namespace, kind, name } => all.push(Grant {
                 namespace: namespace.clone(),
                 role: Some(format!("{kind} {name}")),
                 ..Grant::empty()

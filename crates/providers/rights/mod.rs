@@ -4,8 +4,9 @@
 //! service account that is in it. What covers what is decided as the API server's own authorizer does
 //! (<https://github.com/kubernetes/kubernetes/blob/v1.36.0/plugin/pkg/auth/authorizer/rbac/rbac.go>).
 //!
-//! Deliberately absent: judging, and whatever does not stand in the objects. A role that is bound and not among them is
-//! told by its name ([`Right::Role`]); of those that every cluster has, only `cluster-admin` is known.
+//! Deliberately absent: judging, and everything that is not in the objects. A bound role that is not among
+//! them is shown by its name ([`RbacRight::Role`]); of the roles of every cluster, only `cluster-admin` is
+//! known.
 
 mod grants;
 mod roles;
@@ -17,11 +18,11 @@ use serde_json::Value;
 
 pub use grants::{Grant, grants};
 use roles::{Binding, Roles};
-pub use subject::Subject;
+pub use subject::RightsSubject;
 
 /// One thing that may be done.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Right {
+pub enum RbacRight {
     /// A verb on a resource; `*` means all, as roles write it.
     Resource {
         /// The namespace; `None` = everywhere.
@@ -35,7 +36,7 @@ pub enum Right {
         /// The verb.
         verb: String,
     },
-    /// A verb on a path of the API server that is no resource: `/metrics`, `/healthz*`.
+    /// A verb on a path of the API server that is not a resource: `/metrics`, `/healthz*`.
     Path {
         /// The path.
         path: String,
@@ -55,17 +56,17 @@ pub enum Right {
 
 /// What one subject may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RightSet(BTreeSet<Right>);
+pub struct RightSet(BTreeSet<RbacRight>);
 
 /// What every subject may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rights(BTreeMap<Subject, RightSet>);
+pub struct SubjectRights(BTreeMap<RightsSubject, RightSet>);
 
 /// All of them.
 const ALL: &str = "*";
 
-impl Rights {
-    /// Of these objects together; what is no object of `rbac.authorization.k8s.io` is passed over.
+impl SubjectRights {
+    /// The rights of these objects together; others than those of `rbac.authorization.k8s.io` are ignored.
     pub fn of<'o>(objects: impl IntoIterator<Item = &'o Value>) -> Self {
         let (mut roles, mut bindings) = (Roles::default(), Vec::new());
         for object in objects {
@@ -73,14 +74,14 @@ impl Rights {
                 bindings.extend(Binding::read(object));
             }
         }
-        let mut direct: BTreeMap<Subject, BTreeSet<Right>> = BTreeMap::new();
+        let mut direct: BTreeMap<RightsSubject, BTreeSet<RbacRight>> = BTreeMap::new();
         for binding in &bindings {
             let rights = roles.rights(binding);
             for subject in &binding.subjects {
                 direct.entry(subject.clone()).or_default().extend(rights.iter().cloned());
             }
         }
-        let held = |subject: &Subject| {
+        let held = |subject: &RightsSubject| {
             let groups = subject.groups().filter_map(|group| direct.get(&group));
             RightSet::of(direct.get(subject).into_iter().chain(groups).flatten().cloned().collect())
         };
@@ -88,12 +89,12 @@ impl Rights {
     }
 
     /// Every subject that a binding names, with what it may do, what its groups may do included.
-    pub fn subjects(&self) -> impl Iterator<Item = (&Subject, &RightSet)> {
+    pub fn subjects(&self) -> impl Iterator<Item = (&RightsSubject, &RightSet)> {
         self.0.iter()
     }
 
     /// What a subject may do: also one that no binding names, as a member of its groups.
-    pub fn held_by(&self, subject: &Subject) -> RightSet {
+    pub fn held_by(&self, subject: &RightsSubject) -> RightSet {
         if let Some(held) = self.0.get(subject) {
             return held.clone();
         }
@@ -104,14 +105,14 @@ impl Rights {
 
 impl RightSet {
     /// Without those that another one covers.
-    fn of(all: BTreeSet<Right>) -> Self {
+    fn of(all: BTreeSet<RbacRight>) -> Self {
         let all = Self(all);
         let needed = all.0.iter().filter(|right| !all.wider(right).any(|wider| all.0.contains(&wider)));
         Self(needed.cloned().collect())
     }
 
     /// Each right, ordered. None is covered by another of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Right> {
+    pub fn iter(&self) -> impl Iterator<Item = &RbacRight> {
         self.0.iter()
     }
 
@@ -121,19 +122,19 @@ impl RightSet {
     }
 
     /// Whether a right is held, `*` understood.
-    pub fn covers(&self, right: &Right) -> bool {
+    pub fn covers(&self, right: &RbacRight) -> bool {
         self.0.contains(right) || self.wider(right).any(|wider| self.0.contains(&wider))
     }
 
     /// The rights that this has and `other` does not cover.
-    pub fn beyond<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s Right> {
+    pub fn beyond<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s RbacRight> {
         self.0.iter().filter(|right| !other.covers(right))
     }
 
     /// Every other right that covers one.
-    fn wider(&self, right: &Right) -> Box<dyn Iterator<Item = Right> + '_> {
+    fn wider(&self, right: &RbacRight) -> Box<dyn Iterator<Item = RbacRight> + '_> {
         match right {
-            Right::Resource { namespace, group, resource, name, verb } => {
+            RbacRight::Resource { namespace, group, resource, name, verb } => {
                 let mut all = Vec::new();
                 let subresource = resource.split_once('/').map(|(_, sub)| format!("*/{sub}"));
                 let resources = [Some(resource.clone()), subresource, Some(ALL.to_owned())];
@@ -143,7 +144,7 @@ impl RightSet {
                         for resource in &resources {
                             for name in either(name.as_ref(), None) {
                                 for verb in either(verb, &ALL.to_owned()) {
-                                    all.push(Right::Resource {
+                                    all.push(RbacRight::Resource {
                                         namespace: namespace.cloned(),
                                         group: group.clone(),
                                         resource: resource.clone(),
@@ -158,11 +159,11 @@ impl RightSet {
                 let own = right.clone();
                 Box::new(all.into_iter().filter(move |wider| *wider != own))
             }
-            Right::Path { path, verb } => {
+            RbacRight::Path { path, verb } => {
                 let (path, verb) = (path.clone(), verb.clone());
                 let own = right.clone();
                 let paths = self.0.iter().filter_map(move |held| match held {
-                    Right::Path { path: held_path, verb: held_verb } => {
+                    RbacRight::Path { path: held_path, verb: held_verb } => {
                         let fits = held_path
                             .strip_suffix(ALL)
                             .map_or(*held_path == path, |begin| path.starts_with(begin));
@@ -172,8 +173,8 @@ impl RightSet {
                 });
                 Box::new(paths.filter(move |wider| *wider != own))
             }
-            Right::Role { namespace, kind, name } => {
-                let everywhere = Right::Role { namespace: None, kind: kind.clone(), name: name.clone() };
+            RbacRight::Role { namespace, kind, name } => {
+                let everywhere = RbacRight::Role { namespace: None, kind: kind.clone(), name: name.clone() };
                 Box::new(namespace.iter().map(move |_| everywhere.clone()).collect::<Vec<_>>().into_iter())
             }
         }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::subject::Subject;
-use super::{ALL, Right};
+use super::subject::RightsSubject;
+use super::{ALL, RbacRight};
 
 /// The group of roles and bindings.
 const GROUP: &str = "rbac.authorization.k8s.io/";
@@ -15,9 +15,9 @@ const CLUSTER_ADMIN: &str = "cluster-admin";
 
 /// Roles by kind, namespace and name.
 #[derive(Debug, Default)]
-pub(super) struct Roles<'o>(BTreeMap<Key<'o>, &'o Value>);
+pub(super) struct Roles<'o>(BTreeMap<RoleKey<'o>, &'o Value>);
 
-type Key<'o> = (&'o str, &'o str, &'o str);
+type RoleKey<'o> = (&'o str, &'o str, &'o str);
 
 /// A binding.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Binding<'o> {
     /// The namespace that it counts in; `None` = everywhere.
     namespace: Option<&'o str>,
     role: (&'o str, &'o str),
-    pub(super) subjects: Vec<Subject>,
+    pub(super) subjects: Vec<RightsSubject>,
 }
 
 fn text<'o>(object: &'o Value, pointer: &str) -> &'o str {
@@ -54,7 +54,7 @@ impl<'o> Roles<'o> {
     }
 
     /// What a binding gives.
-    pub(super) fn rights(&self, binding: &Binding<'_>) -> BTreeSet<Right> {
+    pub(super) fn rights(&self, binding: &Binding<'_>) -> BTreeSet<RbacRight> {
         let (kind, name) = binding.role;
         let namespace = binding.namespace.map(str::to_owned);
         let mut rights = BTreeSet::new();
@@ -67,7 +67,7 @@ impl<'o> Roles<'o> {
             }
             None if (kind, name) == ("ClusterRole", CLUSTER_ADMIN) => {
                 let all = || ALL.to_owned();
-                rights.insert(Right::Resource {
+                rights.insert(RbacRight::Resource {
                     namespace: namespace.clone(),
                     group: all(),
                     resource: all(),
@@ -75,11 +75,11 @@ impl<'o> Roles<'o> {
                     verb: all(),
                 });
                 if namespace.is_none() {
-                    rights.insert(Right::Path { path: all(), verb: all() });
+                    rights.insert(RbacRight::Path { path: all(), verb: all() });
                 }
             }
             None => {
-                rights.insert(Right::Role { namespace, kind: kind.to_owned(), name: name.to_owned() });
+                rights.insert(RbacRight::Role { namespace, kind: kind.to_owned(), name: name.to_owned() });
             }
         }
         rights
@@ -107,7 +107,7 @@ impl<'o> Roles<'o> {
 }
 
 impl<'o> Binding<'o> {
-    /// Reads an object; `None` where it is no binding.
+    /// Reads an object; `None` where it is not a binding.
     pub(super) fn read(object: &'o Value) -> Option<Self> {
         let namespace = match text(object, "/kind") {
             "RoleBinding" => Some(text(object, "/metadata/namespace")),
@@ -117,7 +117,8 @@ impl<'o> Binding<'o> {
         if !text(object, "/apiVersion").starts_with(GROUP) {
             return None;
         }
-        let subjects = list(object, "/subjects").filter_map(|subject| Subject::read(subject, namespace));
+        let subjects =
+            list(object, "/subjects").filter_map(|subject| RightsSubject::read(subject, namespace));
         Some(Self {
             namespace,
             role: (text(object, "/roleRef/kind"), text(object, "/roleRef/name")),
@@ -147,7 +148,7 @@ fn meets(selector: &Value, role: &Value) -> bool {
 }
 
 /// One right for each verb, group, resource and name.
-fn read_rule(rule: &Value, namespace: Option<&String>, rights: &mut BTreeSet<Right>) {
+fn read_rule(rule: &Value, namespace: Option<&String>, rights: &mut BTreeSet<RbacRight>) {
     let names: Vec<Option<&str>> = match texts(rule, "resourceNames").map(Some).collect::<Vec<_>>() {
         none if none.is_empty() => vec![None],
         names => names,
@@ -156,11 +157,11 @@ fn read_rule(rule: &Value, namespace: Option<&String>, rights: &mut BTreeSet<Rig
         // Paths count for bindings of the whole cluster alone.
         if namespace.is_none() {
             let paths = texts(rule, "nonResourceURLs");
-            rights.extend(paths.map(|path| Right::Path { path: path.to_owned(), verb: verb.to_owned() }));
+            rights.extend(paths.map(|path| RbacRight::Path { path: path.to_owned(), verb: verb.to_owned() }));
         }
         for group in texts(rule, "apiGroups") {
             for resource in texts(rule, "resources") {
-                rights.extend(names.iter().map(|name| Right::Resource {
+                rights.extend(names.iter().map(|name| RbacRight::Resource {
                     namespace: namespace.cloned(),
                     group: group.to_owned(),
                     resource: resource.to_owned(),

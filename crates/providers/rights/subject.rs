@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Who may do something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind")]
-pub enum Subject {
+pub enum RightsSubject {
     /// A service account.
     ServiceAccount {
         /// Its namespace.
@@ -28,7 +28,7 @@ pub enum Subject {
     },
 }
 
-impl Subject {
+impl RightsSubject {
     /// A subject of a binding; one without a namespace is in the binding's.
     pub(super) fn read(subject: &Value, binding: Option<&str>) -> Option<Self> {
         let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -68,7 +68,7 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for RightsSubject {
     /// `ServiceAccount capi-system/capi-manager`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,14 +6,14 @@ fn objects(text: &str) -> Vec<Value> {
     YamlFile::read(text).unwrap().documents().iter().map(|document| document.root.value()).collect()
 }
 
-fn account(namespace: &str, name: &str) -> Subject {
-    Subject::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() }
+fn account(namespace: &str, name: &str) -> RightsSubject {
+    RightsSubject::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() }
 }
 
 /// What a subject may do, in words.
-fn held(text: &str, subject: &Subject) -> Vec<String> {
+fn held(text: &str, subject: &RightsSubject) -> Vec<String> {
     let objects = objects(text);
-    let held = Rights::of(&objects).held_by(subject);
+    let held = SubjectRights::of(&objects).held_by(subject);
     grants(held.iter()).iter().map(ToString::to_string).collect()
 }
 
@@ -164,12 +164,12 @@ rules:
 }
 
 /// A right in short: `NAMESPACE|GROUP|RESOURCE|NAME|VERB`, with `-` where there is none.
-fn right(text: &str) -> Right {
+fn right(text: &str) -> RbacRight {
     let parts: Vec<&str> = text.split('|').collect();
     let some = |part: &str| (part != "-").then(|| part.to_owned());
     match parts.as_slice() {
-        [path, verb] => Right::Path { path: (*path).to_owned(), verb: (*verb).to_owned() },
-        [namespace, group, resource, name, verb] => Right::Resource {
+        [path, verb] => RbacRight::Path { path: (*path).to_owned(), verb: (*verb).to_owned() },
+        [namespace, group, resource, name, verb] => RbacRight::Resource {
             namespace: some(namespace),
             group: some(group).unwrap_or_default(),
             resource: (*resource).to_owned(),
@@ -214,12 +214,12 @@ fn a_gain_is_what_was_not_covered() {
     let set = |rights: &[&str]| RightSet::of(rights.iter().map(|text| right(text)).collect());
     let before = set(&["-|-|pods|-|*", "a|-|secrets|-|get"]);
     let after = set(&["-|-|pods|-|get", "-|-|secrets|-|get", "a|-|secrets|-|get", "-|-|pods/exec|-|create"]);
-    let words = |rights: Vec<Right>| grants(&rights).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let words = |rights: Vec<RbacRight>| grants(&rights).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(
         words(after.beyond(&before).cloned().collect()),
         ["create of pods/exec everywhere", "get of secrets everywhere"]
     );
     assert_eq!(words(before.beyond(&after).cloned().collect()), ["every verb of pods everywhere"]);
-    // What another one covers is not told twice.
+    // A right that another one covers is not listed twice.
     assert_eq!(after.iter().count(), 3);
 }

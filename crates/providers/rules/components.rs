@@ -6,21 +6,21 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::object::ObjectId;
 use capstan_model::wording::list;
 
-use super::{Case, found, named};
+use super::{RuleCase, found, named};
 use crate::objects::id_of;
 use crate::rendering::Variable;
-use crate::state::{Components, Member, RenderedComponents};
+use crate::state::{ComponentsState, RenderedComponents, SetMember};
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
-    let mut owners: BTreeMap<ObjectId, &Member> = BTreeMap::new();
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
+    let mut owners: BTreeMap<ObjectId, &SetMember> = BTreeMap::new();
     for member in &case.after.members {
         match &member.components {
-            Components::Unknown(_) => {}
-            Components::Refused(refusal) => {
+            ComponentsState::Unknown(_) => {}
+            ComponentsState::Refused(refusal) => {
                 let finding = found(rules::RENDER_FAILED, member, refusal.without_place());
                 findings.push(finding.maybe_place(refusal.place().cloned()));
             }
-            Components::Rendered(rendered) => {
+            ComponentsState::Rendered(rendered) => {
                 findings.extend(unbound(member, rendered));
                 findings.extend(differs(case, member, rendered));
                 for object in &rendered.objects {
@@ -39,7 +39,10 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn unbound<'m>(member: &'m Member, rendered: &'m RenderedComponents) -> impl Iterator<Item = Finding> + 'm {
+fn unbound<'m>(
+    member: &'m SetMember,
+    rendered: &'m RenderedComponents,
+) -> impl Iterator<Item = Finding> + 'm {
     let of = |state: Variable| {
         let names = rendered.variables.iter().filter(move |(_, found)| **found == state);
         names.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>()
@@ -64,7 +67,7 @@ fn unbound<'m>(member: &'m Member, rendered: &'m RenderedComponents) -> impl Ite
     error.into_iter().chain(warning)
 }
 
-fn differs(case: &Case<'_>, member: &Member, rendered: &RenderedComponents) -> Option<Finding> {
+fn differs(case: &RuleCase<'_>, member: &SetMember, rendered: &RenderedComponents) -> Option<Finding> {
     let recorded = case.facts.recorded.get(&member.label())?;
     let wanted = recorded.sha256.strip_prefix("sha256:").unwrap_or(&recorded.sha256);
     if recorded.version != rendered.version || wanted.eq_ignore_ascii_case(&rendered.sha256) {

@@ -3,10 +3,10 @@
 use capstan_model::finding::{Finding, rules};
 
 use super::fitting_set::{self, Fitting, accepts};
-use super::{Case, found, named};
+use super::{RuleCase, found, named};
 use crate::kind::ProviderKind;
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     let Some(core) = case.after.members.iter().find(|member| member.kind == ProviderKind::Core) else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::Place;
 use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 /// What is known besides the set itself.
 #[derive(Debug, Clone, Default)]
-pub struct Facts<'a> {
+pub struct ProviderRuleFacts<'a> {
     /// The version that the management cluster's API server reports; `None` where nobody asked it.
     pub management: Option<KubernetesVersion>,
     /// The claimed clusters, in whatever order.
     pub workloads: Vec<Workload>,
     /// Objects of the repository, as they are rendered or written, with their places; those whose kinds no definition
     /// of the set has are passed over.
-    pub objects: Vec<&'a Placed>,
+    pub objects: Vec<&'a PlacedValue>,
     /// What the set's `capstan.yaml` records of a provider's components, by label.
     pub recorded: BTreeMap<String, Recorded>,
     /// What the management cluster holds; `None` where nobody asked it.

@@ -5,9 +5,9 @@
 
 use capstan_model::version::ReleaseVersion;
 
-use super::{Case, is_cluster_api, parsed};
+use super::{RuleCase, is_cluster_api, parsed};
 use crate::kind::ProviderKind;
-use crate::state::{Member, Release};
+use crate::state::{ProviderRelease, SetMember};
 
 /// What has to change.
 pub(super) enum Fitting {
@@ -21,7 +21,7 @@ pub(super) enum Fitting {
 
 /// Whether providers whose version the change moves keep what it asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum ContractFit {
     Kept,
     Free,
 }
@@ -32,11 +32,11 @@ pub fn accepts(core: &str, other: &str) -> bool {
     core == other || (core, other) == ("v1beta2", "v1beta1")
 }
 
-pub(super) fn search(case: &Case<'_>) -> Fitting {
-    let least = |asked: Asked| {
+pub(super) fn search(case: &RuleCase<'_>) -> Fitting {
+    let least = |asked: ContractFit| {
         cores(case, asked).into_iter().filter_map(|core| changes(case, &core, asked)).min_by_key(Vec::len)
     };
-    match (least(Asked::Kept), least(Asked::Free)) {
+    match (least(ContractFit::Kept), least(ContractFit::Free)) {
         (Some(changes), _) => Fitting::With(changes),
         (None, Some(changes)) => Fitting::Only(changes),
         (None, None) => Fitting::None,
@@ -44,13 +44,13 @@ pub(super) fn search(case: &Case<'_>) -> Fitting {
 }
 
 /// The versions that core may have: first the one that it has, then the newest.
-fn cores(case: &Case<'_>, asked: Asked) -> Vec<Release> {
+fn cores(case: &RuleCase<'_>, asked: ContractFit) -> Vec<ProviderRelease> {
     let core = case.after.members.iter().find(|member| member.kind == ProviderKind::Core);
     core.map(|core| choices(case, core, asked)).unwrap_or_default()
 }
 
 /// What changes for a version of core; `None` where a provider has no version that it takes.
-fn changes(case: &Case<'_>, core: &Release, asked: Asked) -> Option<Vec<String>> {
+fn changes(case: &RuleCase<'_>, core: &ProviderRelease, asked: ContractFit) -> Option<Vec<String>> {
     let mut changed = Vec::new();
     for member in &case.after.members {
         let mut choices = choices(case, member, asked).into_iter();
@@ -69,13 +69,15 @@ fn changes(case: &Case<'_>, core: &Release, asked: Asked) -> Option<Vec<String>>
 
 /// The versions that a provider may have: the one that it has, then others from the newest on. None that would be a
 /// downgrade, or skip too many minors.
-fn choices(case: &Case<'_>, member: &Member, asked: Asked) -> Vec<Release> {
+fn choices(case: &RuleCase<'_>, member: &SetMember, asked: ContractFit) -> Vec<ProviderRelease> {
     let own = member.version().zip(member.contract.as_ref());
-    let own =
-        own.map(|(version, contract)| Release { version: version.to_owned(), contract: contract.clone() });
+    let own = own.map(|(version, contract)| ProviderRelease {
+        version: version.to_owned(),
+        contract: contract.clone(),
+    });
     let before = case.before(member).and_then(parsed);
     let moves = before.is_some() && before != parsed(member);
-    let mut others: Vec<(ReleaseVersion, &Release)> = member
+    let mut others: Vec<(ReleaseVersion, &ProviderRelease)> = member
         .at_hand
         .iter()
         .filter_map(|release| Some((ReleaseVersion::parse(&release.version)?, release)))
@@ -90,7 +92,8 @@ fn choices(case: &Case<'_>, member: &Member, asked: Asked) -> Vec<Release> {
         .collect();
     others.sort_by(|(a, _), (b, _)| b.cmp(a));
     let others = others.into_iter().map(|(_, release)| release.clone());
-    let others =
-        others.filter(|_| asked == Asked::Free || !moves).filter(|release| own.as_ref() != Some(release));
+    let others = others
+        .filter(|_| asked == ContractFit::Free || !moves)
+        .filter(|release| own.as_ref() != Some(release));
     own.iter().cloned().chain(others).collect()
 }

@@ -2,8 +2,8 @@
 
 use capstan_model::finding::{Finding, rules};
 
-use super::{Case, found};
-use crate::rights::{Right, grants};
+use super::{RuleCase, found};
+use crate::rights::{RbacRight, grants};
 
 /// How many gains a message names.
 const NAMED: usize = 6;
@@ -11,11 +11,11 @@ const NAMED: usize = 6;
 /// Verbs that make more rights of rights.
 const ESCALATING: [&str; 3] = ["escalate", "bind", "impersonate"];
 
-/// Whether who has that right is as good as anybody: everything of something, every Secret, rights at will, a shell in
+/// Whether that right amounts to full access: all of an API group, every Secret, granting rights, a shell in
 /// any pod.
-fn is_dangerous(right: &Right) -> bool {
+fn is_dangerous(right: &RbacRight) -> bool {
     match right {
-        Right::Resource { namespace, group, resource, name, verb } => {
+        RbacRight::Resource { namespace, group, resource, name, verb } => {
             let has_wildcard =
                 [group, resource, verb].into_iter().any(|part| part == "*" || part.starts_with("*/"));
             let every_secret =
@@ -23,19 +23,19 @@ fn is_dangerous(right: &Right) -> bool {
             let shell = group.is_empty() && resource == "pods/exec";
             has_wildcard || every_secret || shell || ESCALATING.contains(&verb.as_str())
         }
-        Right::Path { path, verb } => path == "*" || verb == "*",
-        Right::Role { .. } => false,
+        RbacRight::Path { path, verb } => path == "*" || verb == "*",
+        RbacRight::Role { .. } => false,
     }
 }
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     for (label, change) in &case.compared.subjects {
         let Some(member) = case.after.members.iter().find(|member| member.label() == *label) else {
             continue;
         };
-        let (dangerous, others): (Vec<&Right>, Vec<&Right>) =
+        let (dangerous, others): (Vec<&RbacRight>, Vec<&RbacRight>) =
             change.gains.iter().partition(|right| is_dangerous(right));
-        let words = |rights: Vec<&Right>| {
+        let words = |rights: Vec<&RbacRight>| {
             let all = grants(rights);
             let words = capstan_model::wording::few(&all, NAMED, "more");
             words.join("; ")

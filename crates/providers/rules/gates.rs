@@ -3,9 +3,9 @@
 use capstan_model::finding::{Finding, rules};
 use capstan_model::spelling;
 
-use super::{Case, found, named};
+use super::{RuleCase, found, named};
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {
         let Some(rendered) = member.rendered() else { continue };
         let before = case.before(member).and_then(|old| old.rendered());

@@ -2,28 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 
-use super::{Case, named};
-use crate::definitions::{Certainty, Definition, misfits, served};
-use crate::state::{Member, RenderedSet};
+use super::{RuleCase, named};
+use crate::definitions::{Certainty, CrdDefinition, misfits, served};
+use crate::state::{RenderedSet, SetMember};
 
-/// How many places of one trouble are told one by one; the last one says how many more there are.
+/// Places of one problem that are listed; the last one says how many more there are.
 const TOLD: usize = 10;
 
 /// A kind as the set defines it, before and after.
 pub(super) struct Defined<'c> {
-    pub(super) member: &'c Member,
-    pub(super) before: Option<Definition<'c>>,
-    pub(super) after: Definition<'c>,
+    pub(super) member: &'c SetMember,
+    pub(super) before: Option<CrdDefinition<'c>>,
+    pub(super) after: CrdDefinition<'c>,
 }
 
 /// What goes wrong with a version or a field of a kind: definition, version, node of the schema, what.
-type Trouble = (String, String, String, String);
+type VersionProblem = (String, String, String, String);
 
-struct Use {
+struct VersionUse {
     place: Place,
     object: ObjectId,
     path: FieldPath,
@@ -32,14 +32,14 @@ struct Use {
 }
 
 /// The definitions of the set, by group and kind.
-pub(super) fn defined<'c>(case: &Case<'c>) -> BTreeMap<(&'c str, &'c str), Defined<'c>> {
-    let before: BTreeMap<&str, Definition<'c>> = case
+pub(super) fn defined<'c>(case: &RuleCase<'c>) -> BTreeMap<(&'c str, &'c str), Defined<'c>> {
+    let before: BTreeMap<&str, CrdDefinition<'c>> = case
         .before
         .into_iter()
         .flat_map(definitions)
         .map(|(_, definition)| (definition.name, definition))
         .collect();
-    let defined = |(member, after): (&'c Member, Definition<'c>)| {
+    let defined = |(member, after): (&'c SetMember, CrdDefinition<'c>)| {
         let before = before.get(after.name).cloned();
         ((after.group, after.kind), Defined { member, before, after })
     };
@@ -47,19 +47,19 @@ pub(super) fn defined<'c>(case: &Case<'c>) -> BTreeMap<(&'c str, &'c str), Defin
 }
 
 /// Every definition of a set, with its provider.
-pub(super) fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&Member, Definition<'_>)> {
+pub(super) fn definitions(set: &RenderedSet) -> impl Iterator<Item = (&SetMember, CrdDefinition<'_>)> {
     set.members.iter().flat_map(|member| {
         let objects = member.rendered().into_iter().flat_map(|rendered| &rendered.objects);
-        objects.filter_map(Definition::read).map(move |definition| (member, definition))
+        objects.filter_map(CrdDefinition::read).map(move |definition| (member, definition))
     })
 }
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     if case.facts.objects.is_empty() {
         return;
     }
     let defined = defined(case);
-    let mut troubles: BTreeMap<Trouble, Vec<Use>> = BTreeMap::new();
+    let mut troubles: BTreeMap<VersionProblem, Vec<VersionUse>> = BTreeMap::new();
     for object in &case.facts.objects {
         let text = |keys: &[&str]| object.text_at(keys).unwrap_or_default();
         let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
@@ -85,14 +85,14 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn judge_object(
-    object: &Placed,
+    object: &PlacedValue,
     version: &str,
     defined: &Defined<'_>,
-    troubles: &mut BTreeMap<Trouble, Vec<Use>>,
+    troubles: &mut BTreeMap<VersionProblem, Vec<VersionUse>>,
 ) {
     let id = id_of(object);
     let brings = named(defined.member);
-    let mut add = |node: String, what: String, use_: Use| {
+    let mut add = |node: String, what: String, use_: VersionUse| {
         let trouble = (defined.after.name.to_owned(), version.to_owned(), node, what);
         troubles.entry(trouble).or_default().push(use_);
     };
@@ -109,7 +109,7 @@ fn judge_object(
         add(
             String::new(),
             String::new(),
-            Use { place, object: id, path, message, certainty: Certainty::Certain },
+            VersionUse { place, object: id, path, message, certainty: Certainty::Certain },
         );
         return;
     };
@@ -118,12 +118,13 @@ fn judge_object(
         let field = if misfit.node.is_empty() { "it".to_owned() } else { format!("`{}`", misfit.node) };
         let message = format!("{id} says {field}, and with {brings} {}", misfit.what);
         let place = Place::from(misfit.written);
-        let use_ = Use { place, object: id.clone(), path: misfit.path, message, certainty: misfit.certainty };
+        let use_ =
+            VersionUse { place, object: id.clone(), path: misfit.path, message, certainty: misfit.certainty };
         add(misfit.node, misfit.what, use_);
     }
 }
 
-fn id_of(object: &Placed) -> ObjectId {
+fn id_of(object: &PlacedValue) -> ObjectId {
     let text = |keys: &[&str]| object.text_at(keys).unwrap_or_default();
     let namespace = text(&["metadata", "namespace"]);
     ObjectId {

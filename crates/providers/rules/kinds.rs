@@ -8,7 +8,7 @@ use capstan_model::spelling;
 use serde_json::Value;
 
 use super::in_use::definitions;
-use super::{Case, found};
+use super::{RuleCase, found};
 use crate::objects::id_of;
 
 /// Kinds of Kubernetes' own groups that are finished: who writes another one has misspelled it
@@ -41,7 +41,7 @@ const FINISHED: &[(&str, &[&str])] = &[
     ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
 ];
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     let mut known: BTreeMap<&str, Vec<&str>> =
         FINISHED.iter().map(|(group, kinds)| (*group, kinds.to_vec())).collect();
     for (_, definition) in definitions(case.after) {

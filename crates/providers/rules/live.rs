@@ -1,6 +1,7 @@
-//! `provider-api-in-use`, of what the management cluster holds: a version that a definition loses may still stand in
-//! `status.storedVersions`, where the API server refuses the definition, and in `metadata.managedFields`, where it
-//! refuses to change the object (<https://github.com/kubernetes-sigs/cluster-api/issues/10051>).
+//! `provider-api-in-use`, for the objects of the management cluster: a version that a definition loses may
+//! still be in `status.storedVersions`, where the API server refuses the definition, and in
+//! `metadata.managedFields`, where it refuses to change the object
+//! (<https://github.com/kubernetes-sigs/cluster-api/issues/10051>).
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use capstan_model::object::api_group;
 use capstan_model::wording::{count, few, list};
 
 use super::in_use::{Defined, defined};
-use super::{Case, Migration, found, named};
+use super::{Migration, RuleCase, found, named};
 
 /// How many objects a message names.
 const NAMED: usize = 3;
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     let Some(live) = &case.facts.live else { return };
     let defined = defined(case);
     let after = match case.facts.migration {
@@ -66,8 +67,8 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What nobody knows who has not asked the management cluster, by label of the provider.
-pub(super) fn unknown(case: &Case<'_>) -> Vec<(String, String)> {
+/// What only the management cluster knows, by label of the provider.
+pub(super) fn unknown(case: &RuleCase<'_>) -> Vec<(String, String)> {
     if case.facts.live.is_some() {
         return Vec::new();
     }

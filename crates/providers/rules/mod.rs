@@ -1,6 +1,6 @@
 //! The rules of provider sets: judging what a set comes to, by plain facts.
 //!
-//! They judge the resulting set, not the step alone: what is wrong with it is told whoever made it so.
+//! They judge the resulting set, not the step alone: an error is reported, whichever change caused it.
 //!
 //! | file | rules |
 //! |---|---|
@@ -32,10 +32,10 @@ mod versions;
 use capstan_model::finding::{Finding, RuleEntry, Severity};
 use capstan_model::version::ReleaseVersion;
 
-use super::comparison::{self, Compared, ProviderChange};
+use super::comparison::{self, ProviderChange, SetChanges};
 use super::kind::ProviderKind;
-use super::state::{Member, RenderedSet};
-pub use facts::{Facts, Live, Managed, Migration, Recorded, Workload};
+use super::state::{RenderedSet, SetMember};
+pub use facts::{Live, Managed, Migration, ProviderRuleFacts, Recorded, Workload};
 pub use fitting_set::accepts as accepts_contract;
 
 /// What becomes of a set, and what is wrong with it.
@@ -68,18 +68,22 @@ fn is_of(finding: &Finding, provider: &ProviderChange) -> bool {
 }
 
 /// What the rules look at.
-struct Case<'c> {
+struct RuleCase<'c> {
     before: Option<&'c RenderedSet>,
     after: &'c RenderedSet,
-    facts: &'c Facts<'c>,
-    compared: &'c Compared,
+    facts: &'c ProviderRuleFacts<'c>,
+    compared: &'c SetChanges,
 }
 
 /// Compares two states of a set and judges the later one. Without a state before, nothing is said of steps: every
 /// provider is as if it had been so for ever.
-pub fn compare(before: Option<&RenderedSet>, after: &RenderedSet, facts: &Facts<'_>) -> SetComparison {
+pub fn compare(
+    before: Option<&RenderedSet>,
+    after: &RenderedSet,
+    facts: &ProviderRuleFacts<'_>,
+) -> SetComparison {
     let mut compared = comparison::compare(before, after);
-    let case = Case { before, after, facts, compared: &compared };
+    let case = RuleCase { before, after, facts, compared: &compared };
     let mut findings = Vec::new();
     for judge in [
         components::judge,
@@ -104,24 +108,24 @@ pub fn compare(before: Option<&RenderedSet>, after: &RenderedSet, facts: &Facts<
     SetComparison { providers: compared.providers, findings }
 }
 
-impl<'c> Case<'c> {
+impl<'c> RuleCase<'c> {
     /// The same provider before; `None` where it is new, or nothing is known of before.
-    fn before(&self, member: &Member) -> Option<&'c Member> {
+    fn before(&self, member: &SetMember) -> Option<&'c SetMember> {
         self.before?.members.iter().find(|old| old.kind == member.kind && old.name == member.name)
     }
 }
 
 /// Of a provider of the set.
-fn found(rule: &'static RuleEntry, member: &Member, message: impl Into<String>) -> Finding {
+fn found(rule: &'static RuleEntry, member: &SetMember, message: impl Into<String>) -> Finding {
     Finding::new(rule, message).object(&member.id()).maybe_place(member.place.clone())
 }
 
-fn parsed(member: &Member) -> Option<ReleaseVersion> {
+fn parsed(member: &SetMember) -> Option<ReleaseVersion> {
     member.version().and_then(ReleaseVersion::parse)
 }
 
 /// `cluster-api v1.12.8`
-fn named(member: &Member) -> String {
+fn named(member: &SetMember) -> String {
     match member.version() {
         Some(version) => format!("{} {version}", member.label()),
         None => member.label(),
@@ -129,7 +133,7 @@ fn named(member: &Member) -> String {
 }
 
 /// The three that Cluster API releases and tests together.
-fn is_cluster_api(member: &Member) -> bool {
+fn is_cluster_api(member: &SetMember) -> bool {
     match member.kind {
         ProviderKind::Core => true,
         ProviderKind::Bootstrap | ProviderKind::ControlPlane => member.name == "kubeadm",

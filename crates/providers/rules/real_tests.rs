@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use capstan_kustomize::render::{Placed, placed_documents};
+use capstan_kustomize::render::{PlacedValue, placed_documents};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 use capstan_yaml::YamlFile;
@@ -77,7 +77,8 @@ fn figures(comparison: &SetComparison) -> (usize, usize, usize) {
 #[test]
 fn from_1_10_to_1_12_every_definition_gets_v1beta2_and_stores_it() {
     let Some(folder) = components() else { return };
-    let comparison = compare(Some(&of(&folder, "v1.10.10")), &of(&folder, "v1.12.8"), &Facts::default());
+    let comparison =
+        compare(Some(&of(&folder, "v1.10.10")), &of(&folder, "v1.12.8"), &ProviderRuleFacts::default());
     assert_eq!(figures(&comparison), (17, 84, 0));
     for crd in comparison.providers.iter().flat_map(|provider| &provider.crds) {
         let new = crd.versions.iter().find(|version| version.name == "v1beta2").unwrap();
@@ -118,7 +119,7 @@ fn from_1_10_to_1_12_every_definition_gets_v1beta2_and_stores_it() {
 fn from_1_12_to_1_13_unserved_versions_go_and_no_field_does() {
     let Some(folder) = components() else { return };
     let (before, after) = (of(&folder, "v1.12.8"), of(&folder, "v1.13.4"));
-    let comparison = compare(Some(&before), &after, &Facts::default());
+    let comparison = compare(Some(&before), &after, &ProviderRuleFacts::default());
     assert_eq!(figures(&comparison).1, 202);
     assert_eq!(figures(&comparison).2, 0);
     let mut lost = BTreeSet::new();
@@ -151,7 +152,7 @@ fn from_1_12_to_1_13_unserved_versions_go_and_no_field_does() {
         )]),
         managed: Vec::new(),
     };
-    let facts = Facts { live: Some(live), ..Facts::default() };
+    let facts = ProviderRuleFacts { live: Some(live), ..ProviderRuleFacts::default() };
     let found = compare(Some(&before), &after, &facts).findings;
     let found: Vec<&str> = found
         .iter()
@@ -166,7 +167,7 @@ fn from_1_12_to_1_13_unserved_versions_go_and_no_field_does() {
     );
 }
 
-/// A real file that the API goes on taking, and one that it does not.
+/// A real file that the API still accepts, and one that it does not.
 #[test]
 fn files_are_held_against_real_definitions() {
     let Some(folder) = components() else { return };
@@ -175,8 +176,8 @@ fn files_are_held_against_real_definitions() {
         "apiVersion: cluster.x-k8s.io/v1alpha4\nkind: Cluster\nmetadata: {name: old}\n---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: new}\nspec: {controlPlaneEndpoint: {host: a, port: 6443}, paused: true}\n",
     )
     .unwrap();
-    let objects: Vec<Placed> = placed_documents(&path, &file);
-    let facts = Facts { objects: objects.iter().collect(), ..Facts::default() };
+    let objects: Vec<PlacedValue> = placed_documents(&path, &file);
+    let facts = ProviderRuleFacts { objects: objects.iter().collect(), ..ProviderRuleFacts::default() };
     let comparison = compare(Some(&of(&folder, "v1.12.8")), &of(&folder, "v1.13.4"), &facts);
     let found: Vec<String> = comparison
         .findings
@@ -216,7 +217,7 @@ fn seven_providers_are_compared_in_under_two_seconds() {
     let start = std::time::Instant::now();
     let (before, after) = (rendered(&before), rendered(&after));
     let read = start.elapsed();
-    let comparison = compare(Some(&before), &after, &Facts::default());
+    let comparison = compare(Some(&before), &after, &ProviderRuleFacts::default());
     let all = start.elapsed();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();

@@ -3,22 +3,22 @@
 //! Nothing of this can be computed from manifests: a manager fills in, or computes, something else than the one before,
 //! and takes every machine for outdated. So this is a table of what was seen, with sources, and never all there is.
 
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::api_group;
 use capstan_model::version::ReleaseVersion;
 use capstan_model::wording::few;
 
-use super::{Case, found, is_cluster_api, parsed};
-use crate::state::Member;
+use super::{RuleCase, found, is_cluster_api, parsed};
+use crate::state::SetMember;
 
 /// How many control planes a message names.
 const NAMED: usize = 5;
 
 /// An upgrade that replaced machines.
-struct Known {
+struct MachineRolls {
     /// Whether a provider is the one.
-    of: fn(&Member) -> bool,
+    of: fn(&SetMember) -> bool,
     /// Versions left: major and minor, the first and the last.
     from: [(u64, u64); 2],
     /// Versions entered, likewise.
@@ -26,22 +26,22 @@ struct Known {
     what: &'static str,
     /// The kind of the control planes, and which of them, as far as a file can tell.
     kind: &'static str,
-    affects: fn(&Placed) -> bool,
+    affects: fn(&PlacedValue) -> bool,
     source: &'static str,
 }
 
 const CONTROL_PLANE: &str = "KubeadmControlPlane";
 
-fn is_kubeadm_control_plane(member: &Member) -> bool {
+fn is_kubeadm_control_plane(member: &SetMember) -> bool {
     is_cluster_api(member) && member.kind == crate::kind::ProviderKind::ControlPlane
 }
 
-fn is_rke2(member: &Member) -> bool {
+fn is_rke2(member: &SetMember) -> bool {
     member.name == "rke2"
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[MachineRolls] = &[
+    MachineRolls {
         of: is_kubeadm_control_plane,
         from: [(1, 0), (1, 0)],
         to: [(1, 1), (1, u64::MAX)],
@@ -50,7 +50,7 @@ const KNOWN: &[Known] = &[
         affects: |object| object.at(&["spec", "kubeadmConfigSpec", "format"]).is_none(),
         source: "https://github.com/kubernetes-sigs/cluster-api/issues/6093",
     },
-    Known {
+    MachineRolls {
         of: is_kubeadm_control_plane,
         from: [(1, 0), (1, 10)],
         to: [(1, 11), (1, u64::MAX)],
@@ -63,7 +63,7 @@ const KNOWN: &[Known] = &[
         },
         source: "https://github.com/kubernetes-sigs/cluster-api/issues/13017",
     },
-    Known {
+    MachineRolls {
         of: is_kubeadm_control_plane,
         from: [(1, 0), (1, 11)],
         to: [(1, 12), (1, 14)],
@@ -72,7 +72,7 @@ const KNOWN: &[Known] = &[
         affects: |object| object.at(&["spec", "kubeadmConfigSpec", "joinConfiguration"]).is_none(),
         source: "https://github.com/kubernetes-sigs/cluster-api/pull/14167",
     },
-    Known {
+    MachineRolls {
         of: is_rke2,
         from: [(0, 0), (0, 7)],
         to: [(0, 12), (0, u64::MAX)],
@@ -87,17 +87,18 @@ fn is_within([first, last]: [(u64, u64); 2], version: &ReleaseVersion) -> bool {
     (first..=last).contains(&(version.major(), version.minor()))
 }
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {
         let Some((old, new)) = case.before(member).and_then(parsed).zip(parsed(member)) else { continue };
-        let happens =
-            |known: &&Known| (known.of)(member) && is_within(known.from, &old) && is_within(known.to, &new);
+        let happens = |known: &&MachineRolls| {
+            (known.of)(member) && is_within(known.from, &old) && is_within(known.to, &new)
+        };
         for known in KNOWN.iter().filter(happens) {
-            let of_kind = |object: &&&Placed| {
+            let of_kind = |object: &&&PlacedValue| {
                 let text = |key: &str| object.text_at(&[key]).unwrap_or_default();
                 text("kind") == known.kind && api_group(text("apiVersion")) == "controlplane.cluster.x-k8s.io"
             };
-            let all: Vec<&Placed> = case.facts.objects.iter().filter(of_kind).copied().collect();
+            let all: Vec<&PlacedValue> = case.facts.objects.iter().filter(of_kind).copied().collect();
             let mut affected: Vec<String> = all
                 .iter()
                 .filter(|object| (known.affects)(object))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_kustomize::render::{Placed, placed_documents};
+use capstan_kustomize::render::{PlacedValue, placed_documents};
 use capstan_model::finding::{Place, rules};
 use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
@@ -12,10 +12,10 @@ use capstan_yaml::YamlFile;
 
 use super::*;
 use crate::rendering::Variable;
-use crate::state::{Components, Release, RenderedComponents};
+use crate::state::{ComponentsState, ProviderRelease, RenderedComponents};
 
 /// A provider `LABEL VERSION [CONTRACT]` whose components hold these objects.
-fn member(text: &str, objects: &str) -> Member {
+fn member(text: &str, objects: &str) -> SetMember {
     let mut words = text.split(' ');
     let (label, version) = (words.next().unwrap(), words.next().unwrap());
     let contract = words.next().unwrap_or("v1beta2").to_owned();
@@ -28,7 +28,7 @@ fn member(text: &str, objects: &str) -> Member {
     let (kind, name) = found.unwrap_or((ProviderKind::Core, label));
     let file = YamlFile::read(objects).unwrap();
     let objects = file.documents().iter().map(|document| document.root.value());
-    Member {
+    SetMember {
         kind,
         name: name.to_owned(),
         namespace: format!("{name}-system"),
@@ -37,7 +37,7 @@ fn member(text: &str, objects: &str) -> Member {
         gates: BTreeMap::new(),
         contract: Some(contract.clone()),
         at_hand: Vec::new(),
-        components: Components::Rendered(Arc::new(RenderedComponents {
+        components: ComponentsState::Rendered(Arc::new(RenderedComponents {
             version: version.to_owned(),
             contract,
             sha256: "ab".repeat(32),
@@ -66,7 +66,7 @@ fn expect(comparison: &SetComparison, wanted: &[&str]) {
     assert!(fits, "found:\n{}\nwanted:\n{}", found.join("\n"), wanted.join("\n"));
 }
 
-fn documents(text: &str) -> Vec<Placed> {
+fn documents(text: &str) -> Vec<PlacedValue> {
     placed_documents(&RepoPath::parse("peu01/base/all.yaml").unwrap(), &YamlFile::read(text).unwrap())
 }
 
@@ -127,13 +127,13 @@ fn versions_go_up_a_little_and_together() {
         ),
         (&["control-plane-kubeadm v1.12.8"], &["control-plane-kubeadm v1.13.4"], &[]),
     ] {
-        expect(&compare(Some(&set(before)), &set(after), &Facts::default()), wanted);
+        expect(&compare(Some(&set(before)), &set(after), &ProviderRuleFacts::default()), wanted);
     }
     // Without a state before there is no step.
-    expect(&compare(None, &set(&["cluster-api v1.14.2"]), &Facts::default()), &[]);
+    expect(&compare(None, &set(&["cluster-api v1.14.2"]), &ProviderRuleFacts::default()), &[]);
     let mut unset = set(&["cluster-api v1.14.2"]);
     unset.members[0].asked = None;
-    let comparison = compare(None, &unset, &Facts::default());
+    let comparison = compare(None, &unset, &ProviderRuleFacts::default());
     expect(&comparison, &["provider-version-unset Warning cluster-api has no `spec.version`"]);
     let place = comparison.findings[0].place.as_ref().unwrap().to_string();
     assert_eq!(place, "mc/providers.yaml:7");
@@ -142,7 +142,7 @@ fn versions_go_up_a_little_and_together() {
 #[test]
 fn contracts_fit_or_the_smallest_set_that_does_is_named() {
     let at_hand = |releases: &[(&str, &str)]| {
-        let release = |(version, contract): &(&str, &str)| Release {
+        let release = |(version, contract): &(&str, &str)| ProviderRelease {
             version: (*version).to_owned(),
             contract: (*contract).to_owned(),
         };
@@ -167,7 +167,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
     ]);
     after.members[0].at_hand = core.clone();
     expect(
-        &compare(Some(&before), &after, &Facts::default()),
+        &compare(Some(&before), &after, &ProviderRuleFacts::default()),
         &[
             "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: the smallest available set that fits also needs cluster-api v1.13.4",
         ],
@@ -177,14 +177,14 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
     after.members[1].at_hand =
         at_hand(&[("v2.8.4", "v1beta1"), ("v2.8.5", "v1beta1"), ("v2.9.0", "v1beta2")]);
     expect(
-        &compare(Some(&before), &after, &Facts::default()),
+        &compare(Some(&before), &after, &ProviderRuleFacts::default()),
         &[
             "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: no available set fits this version; the nearest one needs infrastructure-aws v2.8.5",
         ],
     );
     after.members[1].at_hand = Vec::new();
     expect(
-        &compare(Some(&before), &after, &Facts::default()),
+        &compare(Some(&before), &after, &ProviderRuleFacts::default()),
         &[
             "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: no available set fits: add",
         ],
@@ -194,7 +194,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
         &compare(
             None,
             &set(&["cluster-api v1.12.8", "infrastructure-aws v2.8.4 v1beta1"]),
-            &Facts::default(),
+            &ProviderRuleFacts::default(),
         ),
         &[],
     );
@@ -202,7 +202,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
         &compare(
             None,
             &set(&["cluster-api v1.12.8", "infrastructure-aws v0.7.0 v1alpha4"]),
-            &Facts::default(),
+            &ProviderRuleFacts::default(),
         ),
         &[
             "provider-contract Error infrastructure-aws v0.7.0 uses the contract v1alpha4, but cluster-api v1.12.8 (contract v1beta2) accepts v1beta2 and v1beta1",
@@ -217,14 +217,14 @@ fn clusters_of_another_kubernetes_are_named() {
         version: KubernetesVersion::parse(version).unwrap(),
         place: None,
     };
-    let facts = Facts {
+    let facts = ProviderRuleFacts {
         management: KubernetesVersion::parse("v1.31.2"),
         workloads: vec![
             workload("gauss/peu01", "v1.29.4"),
             workload("gauss/peu02", "v1.33.1"),
             workload("gauss/peu03", "v1.37.0"),
         ],
-        ..Facts::default()
+        ..ProviderRuleFacts::default()
     };
     let after = set(&["cluster-api v1.13.4", "bootstrap-kubeadm v1.13.4"]);
     expect(
@@ -290,7 +290,7 @@ kind: Pool
 metadata: {name: four}
 ",
     );
-    let facts = Facts { objects: objects.iter().collect(), ..Facts::default() };
+    let facts = ProviderRuleFacts { objects: objects.iter().collect(), ..ProviderRuleFacts::default() };
     let comparison = compare(Some(&before), &after, &facts);
     expect(
         &comparison,
@@ -333,7 +333,7 @@ metadata: {name: four}
         (Migration::Nobody, "Error", "migrate it first"),
         (Migration::Capstan, "Warning", "Capstan migrates it before it changes the definition"),
     ] {
-        let facts = Facts { live: Some(live.clone()), migration, ..Facts::default() };
+        let facts = ProviderRuleFacts { live: Some(live.clone()), migration, ..ProviderRuleFacts::default() };
         let comparison = compare(Some(&before), &after, &facts);
         expect(
             &comparison,
@@ -360,7 +360,7 @@ fn of_many_places_ten_are_told() {
         })
         .collect();
     let objects = documents(&objects);
-    let facts = Facts { objects: objects.iter().collect(), ..Facts::default() };
+    let facts = ProviderRuleFacts { objects: objects.iter().collect(), ..ProviderRuleFacts::default() };
     let found = lines(&compare(None, &after, &facts));
     assert_eq!(found.len(), 10);
     assert!(found[9].ends_with("write it in v1; 2 more do the same"), "{}", found[9]);
@@ -370,7 +370,7 @@ fn of_many_places_ten_are_told() {
 fn feature_gates_variables_and_digests() {
     let with = |version: &str, gates: &[&str]| {
         let mut member = member(&format!("cluster-api {version}"), "");
-        let Components::Rendered(rendered) = &mut member.components else { panic!() };
+        let ComponentsState::Rendered(rendered) = &mut member.components else { panic!() };
         Arc::get_mut(rendered).unwrap().listed_gates = gates.iter().map(|gate| (*gate).to_owned()).collect();
         member
     };
@@ -379,14 +379,14 @@ fn feature_gates_variables_and_digests() {
     after.members[0].gates =
         ["ClusterResourceSet", "MachinePol", "MachinePool"].map(|gate| (gate.to_owned(), None)).into();
     expect(
-        &compare(Some(&before), &after, &Facts::default()),
+        &compare(Some(&before), &after, &ProviderRuleFacts::default()),
         &[
             "provider-feature-gate-unknown Error cluster-api sets the feature gate `ClusterResourceSet`, which the components of v1.11.0 list but those of v1.12.0 do not",
             "provider-feature-gate-unknown Warning cluster-api v1.12.0 does not list the feature gate `MachinePol`",
         ],
     );
     after.members[0].gates.clear();
-    let Components::Rendered(rendered) = &mut after.members[0].components else { panic!() };
+    let ComponentsState::Rendered(rendered) = &mut after.members[0].components else { panic!() };
     Arc::get_mut(rendered).unwrap().variables = BTreeMap::from([
         ("A".to_owned(), Variable::Unbound),
         ("B".to_owned(), Variable::Unbound),
@@ -395,18 +395,18 @@ fn feature_gates_variables_and_digests() {
         ("E".to_owned(), Variable::Unseen),
     ]);
     expect(
-        &compare(Some(&before), &after, &Facts::default()),
+        &compare(Some(&before), &after, &ProviderRuleFacts::default()),
         &[
             "provider-variable-unbound Error cluster-api v1.12.0 needs `A` and `B`, but neither",
             "provider-variable-unbound Warning cluster-api v1.12.0 needs `E`, but its config Secret is not available",
         ],
     );
-    let recorded = |sha256: &str, version: &str| Facts {
+    let recorded = |sha256: &str, version: &str| ProviderRuleFacts {
         recorded: BTreeMap::from([(
             "cluster-api".to_owned(),
             Recorded { sha256: sha256.to_owned(), version: version.to_owned(), place: None },
         )]),
-        ..Facts::default()
+        ..ProviderRuleFacts::default()
     };
     let after = set(&["cluster-api v1.12.0"]);
     for (sha256, version, differs) in [
@@ -477,7 +477,8 @@ fn gains_of_rights_are_errors_where_they_are_dangerous() {
         let of = |version: &str, rules: &str| RenderedSet {
             members: vec![member(&format!("infrastructure-aws {version}"), &manager("aws-system", rules))],
         };
-        let comparison = compare(Some(&of("v2.8.4", &old)), &of("v2.9.0", &new), &Facts::default());
+        let comparison =
+            compare(Some(&of("v2.8.4", &old)), &of("v2.9.0", &new), &ProviderRuleFacts::default());
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
         expect(&comparison, &wanted);
     }
@@ -490,7 +491,7 @@ fn what_comes_with_a_provider_that_is_new_is_told_as_what_it_is() {
     let ipam = member("ipam-in-cluster v1.0.3", "");
     let before = RenderedSet { members: vec![ipam.clone()] };
     let after = RenderedSet { members: vec![member("cluster-api v1.13.4", &secrets), ipam] };
-    let new = compare(Some(&before), &after, &Facts::default());
+    let new = compare(Some(&before), &after, &ProviderRuleFacts::default());
     let messages: Vec<String> = new
         .findings
         .iter()
@@ -504,7 +505,7 @@ fn what_comes_with_a_provider_that_is_new_is_told_as_what_it_is() {
             "Warning cluster-api is new in the set, and its ServiceAccount cluster-api-system/manager gets: get of pods everywhere",
         ]
     );
-    let whole = compare(None, &after, &Facts::default());
+    let whole = compare(None, &after, &ProviderRuleFacts::default());
     assert!(
         whole.findings.iter().all(|finding| finding.rule != rules::PROVIDER_GAINS_RIGHTS),
         "no step was taken"
@@ -525,7 +526,7 @@ fn what_another_provider_adds_to_an_aggregated_role_is_cores_gain() {
         }
     };
     let before = of("v2.8.4", "pods");
-    let comparison = compare(Some(&before), &of("v2.9.0", "nodes"), &Facts::default());
+    let comparison = compare(Some(&before), &of("v2.9.0", "nodes"), &ProviderRuleFacts::default());
     expect(
         &comparison,
         &[
@@ -546,8 +547,8 @@ fn what_another_provider_adds_to_an_aggregated_role_is_cores_gain() {
     );
     // Of a provider that is unknown in one state nothing looks like a gain, to nobody.
     let mut unknown = of("v2.9.0", "secrets");
-    unknown.members[1].components = Components::Unknown("fetch them".to_owned());
-    let comparison = compare(Some(&before), &unknown, &Facts::default());
+    unknown.members[1].components = ComponentsState::Unknown("fetch them".to_owned());
+    let comparison = compare(Some(&before), &unknown, &ProviderRuleFacts::default());
     expect(&comparison, &[]);
     assert_eq!(comparison.providers[1].unknown, ["its components after, so the changes are too: fetch them"]);
 }
@@ -559,13 +560,17 @@ fn an_object_of_two_providers_and_one_that_cannot_be_rendered() {
         members: vec![member("cluster-api v1.13.4", object), member("infrastructure-aws v2.8.4", object)],
     };
     expect(
-        &compare(None, &after, &Facts::default()),
+        &compare(None, &after, &ProviderRuleFacts::default()),
         &[
             "duplicate-object Error ConfigMap b/a is in the components of cluster-api and of infrastructure-aws",
         ],
     );
-    after.members[1].components = Components::Refused(crate::refusal::Refusal::new("it is broken: mend it"));
-    expect(&compare(None, &after, &Facts::default()), &["render-failed Error it is broken: mend it"]);
+    after.members[1].components =
+        ComponentsState::Refused(crate::refusal::Refusal::new("it is broken: mend it"));
+    expect(
+        &compare(None, &after, &ProviderRuleFacts::default()),
+        &["render-failed Error it is broken: mend it"],
+    );
 }
 
 #[test]
@@ -589,7 +594,7 @@ fn a_kind_that_nobody_defines_is_told_before_an_api_server_does() {
         let wanted: Vec<String> =
             wanted.iter().map(|said| format!("render-failed Error infrastructure-aws: {said}")).collect();
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-        expect(&compare(None, &RenderedSet { members }, &Facts::default()), &wanted);
+        expect(&compare(None, &RenderedSet { members }, &ProviderRuleFacts::default()), &wanted);
     }
 }
 
@@ -597,7 +602,7 @@ fn a_kind_that_nobody_defines_is_told_before_an_api_server_does() {
 fn the_worst_comes_first() {
     let before = set(&["cluster-api v1.13.4", "infrastructure-aws v2.8.4", "bootstrap-rke2 v0.12.0"]);
     let after = set(&["cluster-api v1.13.4", "infrastructure-aws v2.7.0", "bootstrap-rke2 v0.11.9"]);
-    let comparison = compare(Some(&before), &after, &Facts::default());
+    let comparison = compare(Some(&before), &after, &ProviderRuleFacts::default());
     let order: Vec<(&str, Option<Severity>)> = comparison
         .worst_first(&comparison.findings)
         .into_iter()

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::ReleaseVersion;
 
-use super::{Case, found, is_cluster_api, parsed};
-use crate::state::Member;
+use super::{RuleCase, found, is_cluster_api, parsed};
+use crate::state::SetMember;
 
 /// How many minors Cluster API may go up at once
 /// (<https://cluster-api.sigs.k8s.io/reference/versions#skip-upgrades>).
@@ -16,7 +16,7 @@ pub(super) const MINORS: u64 = 3;
 /// (<https://github.com/kubernetes-sigs/cluster-api/blob/v1.14.2/cmd/clusterctl/client/cluster/upgrader.go>).
 const REFUSED_FROM: u64 = 10;
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {
         if let Some((old, new)) = case.before(member).and_then(parsed).zip(parsed(member)) {
             findings.extend(downgrade(member, &old, &new));
@@ -33,7 +33,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     findings.extend(apart(case));
 }
 
-fn downgrade(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<Finding> {
+fn downgrade(member: &SetMember, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<Finding> {
     if new >= old {
         return None;
     }
@@ -49,7 +49,7 @@ fn downgrade(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Opt
     })
 }
 
-fn skip(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<Finding> {
+fn skip(member: &SetMember, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<Finding> {
     let skips = is_cluster_api(member) && old.major() == new.major() && new.minor() > old.minor() + MINORS;
     if !skips {
         return None;
@@ -64,8 +64,9 @@ fn skip(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<F
     Some(if old.minor() < REFUSED_FROM { finding.warning() } else { finding })
 }
 
-fn apart(case: &Case<'_>) -> Option<Finding> {
-    let together: Vec<&Member> = case.after.members.iter().filter(|member| is_cluster_api(member)).collect();
+fn apart(case: &RuleCase<'_>) -> Option<Finding> {
+    let together: Vec<&SetMember> =
+        case.after.members.iter().filter(|member| is_cluster_api(member)).collect();
     let versions: BTreeSet<&str> = together
         .iter()
         .filter_map(|member| member.version())

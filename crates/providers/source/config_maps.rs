@@ -5,12 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_model::finding::Place;
 use capstan_model::version::ReleaseVersion;
 
-use super::Found;
-use crate::gzip::{self, Broken, UNPACKED_BYTES};
+use super::PackedVersion;
+use crate::gzip::{self, GzipError, UNPACKED_BYTES};
 use crate::refusal::Refusal;
-use crate::selector::Selector;
-use crate::set::{Held, ProviderSet};
-use crate::spec::{Provider, Source};
+use crate::selector::ProviderSelector;
+use crate::set::{ConfigObject, ProviderSet};
+use crate::spec::{FetchSource, Provider};
 
 /// The label that says which version a ConfigMap has.
 pub(crate) const VERSION: &str = "provider.cluster.x-k8s.io/version";
@@ -23,9 +23,9 @@ const GZIP: &str = "H4sI";
 pub(super) fn selected<'a>(
     set: &'a ProviderSet,
     provider: &Provider,
-    selector: &Selector,
-) -> Result<Vec<Found<'a>>, Refusal> {
-    let mut all: Vec<Found<'a>> = Vec::new();
+    selector: &ProviderSelector,
+) -> Result<Vec<PackedVersion<'a>>, Refusal> {
+    let mut all: Vec<PackedVersion<'a>> = Vec::new();
     for map in set.config_maps.iter().filter(|map| map.namespace() == provider.namespace) {
         if !selector.meets(|key| map.label(key)) {
             continue;
@@ -49,7 +49,7 @@ pub(super) fn selected<'a>(
         let Some((metadata, place)) = map.text("data", "metadata") else {
             return Err(refuse("it has no `data.metadata`, the provider's metadata.yaml: add it".to_owned()));
         };
-        all.push(Found {
+        all.push(PackedVersion {
             version: version.to_owned(),
             metadata: (metadata.to_owned(), place),
             components: Box::new(move || {
@@ -61,24 +61,27 @@ pub(super) fn selected<'a>(
 }
 
 /// Those in which the operator keeps what it downloaded.
-pub(super) fn downloaded<'a>(set: &'a ProviderSet, provider: &Provider) -> Result<Vec<Found<'a>>, Refusal> {
+pub(super) fn downloaded<'a>(
+    set: &'a ProviderSet,
+    provider: &Provider,
+) -> Result<Vec<PackedVersion<'a>>, Refusal> {
     selected(set, provider, &downloads(provider))
 }
 
 /// The labels of those.
-pub(super) fn downloads(provider: &Provider) -> Selector {
+pub(super) fn downloads(provider: &Provider) -> ProviderSelector {
     let mut labels = vec![
         ("provider.cluster.x-k8s.io/name", provider.name.clone()),
         ("provider.cluster.x-k8s.io/type", provider.kind.word().to_owned()),
         ("managed-by.operator.cluster.x-k8s.io", "true".to_owned()),
     ];
-    if matches!(provider.spec.source, Some(Source::Oci(_))) {
+    if matches!(provider.spec.source, Some(FetchSource::Oci(_))) {
         labels.push(("provider.cluster.x-k8s.io/source", "oci".to_owned()));
     }
-    Selector::of(labels)
+    ProviderSelector::of(labels)
 }
 
-fn components(map: &Held) -> Result<(String, Place), Refusal> {
+fn components(map: &ConfigObject) -> Result<(String, Place), Refusal> {
     if map.annotation(COMPRESSED) != Some("true") {
         let found = map.text("data", COMPONENTS).map(|(text, place)| (text.to_owned(), place));
         return found.ok_or_else(|| match map.text("binaryData", COMPONENTS) {
@@ -102,9 +105,9 @@ fn components(map: &Held) -> Result<(String, Place), Refusal> {
         .map_err(|_| refuse("`binaryData.components` is not base64: recreate it".to_owned()))?;
     let unpacked = gzip::unpack(&packed, UNPACKED_BYTES).map_err(|broken| {
         refuse(match broken {
-            Broken::Malformed => "`binaryData.components` is not gzip, or broken: recreate it".to_owned(),
-            Broken::Cut => "`binaryData.components` is gzip that ends too early: recreate it".to_owned(),
-            Broken::TooLarge => format!(
+            GzipError::Malformed => "`binaryData.components` is not gzip, or broken: recreate it".to_owned(),
+            GzipError::Cut => "`binaryData.components` is gzip that ends too early: recreate it".to_owned(),
+            GzipError::TooLarge => format!(
                 "`binaryData.components` unpacks to more than {UNPACKED_BYTES} bytes, which is too large: recreate it"
             ),
         })

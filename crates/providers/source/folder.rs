@@ -8,7 +8,7 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_yaml::limits;
 
-use super::Found;
+use super::PackedVersion;
 use crate::refusal::Refusal;
 use crate::spec::Provider;
 
@@ -18,7 +18,10 @@ pub(super) fn of(provider: &Provider) -> String {
 }
 
 /// The versions that are there.
-pub(super) fn versions<'a>(tree: &'a dyn Tree, provider: &Provider) -> Result<Vec<Found<'a>>, Refusal> {
+pub(super) fn versions<'a>(
+    tree: &'a dyn Tree,
+    provider: &Provider,
+) -> Result<Vec<PackedVersion<'a>>, Refusal> {
     let Ok(folder) = RepoPath::parse(&of(provider)) else { return Ok(Vec::new()) };
     let entries = tree.entries_in(&folder).iter();
     let first = |path: &RepoPath| path.below(&folder)?.split_once('/').map(|(version, _)| version.to_owned());
@@ -30,7 +33,7 @@ pub(super) fn versions<'a>(tree: &'a dyn Tree, provider: &Provider) -> Result<Ve
         }
         let path = |name: &str| folder.join(&format!("{version}/{name}")).unwrap_or_else(|_| folder.clone());
         let components = path(&provider.kind.components_file());
-        all.push(Found {
+        all.push(PackedVersion {
             metadata: read(tree, &path("metadata.yaml"))?,
             components: Box::new(move || read(tree, &components)),
             version,

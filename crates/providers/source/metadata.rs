@@ -12,7 +12,7 @@ const CONTRACTS: [&str; 2] = ["v1beta1", "v1beta2"];
 /// The contract of a version.
 ///
 /// # Errors
-/// What is no metadata; a version in no series; a contract that nothing understands any more.
+/// Invalid metadata; a version in no series; a contract that is no longer supported.
 pub(super) fn contract(text: &str, version: &str) -> Result<String, Refusal> {
     let file =
         YamlFile::read(text).map_err(|error| Refusal::new(format!("the metadata is not YAML: {error}")))?;

@@ -16,28 +16,28 @@ use capstan_model::version::ReleaseVersion;
 
 use super::origin::without_credentials;
 use super::published::Published;
-use super::refusal::{Refusal, Stage};
-use super::selector::Selector;
+use super::refusal::{Refusal, RenderStage};
+use super::selector::ProviderSelector;
 use super::set::ProviderSet;
-use super::spec::{Provider, Source, Spec};
+use super::spec::{FetchSource, Provider, Spec};
 
 /// Components of one version, and what its metadata says.
 #[derive(Debug)]
-pub(crate) struct Components {
+pub(crate) struct VersionComponents {
     /// As the ConfigMap or folder has it.
     pub(crate) version: String,
     /// The contract of its release series.
     pub(crate) contract: String,
     /// The text, before variables have values.
     pub(crate) text: String,
-    /// Where the text stands.
+    /// The place of the text.
     pub(crate) place: Place,
     /// What a person should know.
     pub(crate) notes: Vec<String>,
 }
 
 /// One version that is at hand, its components still packed.
-struct Found<'a> {
+struct PackedVersion<'a> {
     version: String,
     /// Text and place.
     metadata: (String, Place),
@@ -47,15 +47,20 @@ struct Found<'a> {
 /// Finds the components of a provider at the version that it asks for, else at the newest.
 ///
 /// # Errors
-/// Nothing at hand, and where to put it; ConfigMaps or folders that are none; a version that no release series has.
-pub(crate) fn find(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Components, Refusal> {
+/// Nothing was found, and where to put it; invalid ConfigMaps or folders; a version that no release series
+/// has.
+pub(crate) fn find(
+    tree: &dyn Tree,
+    set: &ProviderSet,
+    provider: &Provider,
+) -> Result<VersionComponents, Refusal> {
     let (found, notes) = look(tree, set, provider)?;
     let found = found.ok_or_else(|| not_at_hand(provider, set))?;
     let (metadata, place) = &found.metadata;
     let contract = metadata::contract(metadata, &found.version)
-        .map_err(|refusal| refusal.during(Stage::Contract).at(place.clone()))?;
+        .map_err(|refusal| refusal.during(RenderStage::Contract).at(place.clone()))?;
     let (text, place) = (found.components)()?;
-    Ok(Components { version: found.version, contract, text, place, notes })
+    Ok(VersionComponents { version: found.version, contract, text, place, notes })
 }
 
 /// What is at hand of a provider, as it was published; `None` where it has to be fetched.
@@ -95,17 +100,17 @@ fn look<'a>(
     tree: &'a dyn Tree,
     set: &'a ProviderSet,
     provider: &Provider,
-) -> Result<(Option<Found<'a>>, Vec<String>), Refusal> {
+) -> Result<(Option<PackedVersion<'a>>, Vec<String>), Refusal> {
     let wanted = provider.spec.version.as_deref();
     let (is_selected, maps) = match &provider.spec.source {
-        Some(Source::Selector(selector)) => (true, config_maps::selected(set, provider, selector)?),
+        Some(FetchSource::Selector(selector)) => (true, config_maps::selected(set, provider, selector)?),
         _ => (false, config_maps::downloaded(set, provider)?),
     };
     let mut notes = Vec::new();
     let has_maps = !maps.is_empty();
     let known: Vec<String> = maps.iter().map(|found| found.version.clone()).collect();
     let mut found = choose(maps, wanted);
-    // What ConfigMaps in Git have is what counts; a folder stands in for those that only the cluster has.
+    // ConfigMaps in Git count; a folder replaces those that only the cluster has.
     if found.is_none() && !(is_selected && has_maps) {
         found = choose(folder::versions(tree, provider)?, wanted);
         if let (true, Some(found)) = (is_selected, &found) {
@@ -128,9 +133,9 @@ fn look<'a>(
     }
 }
 
-fn fetched<'a>(published: &'a Published, provider: &Provider) -> Found<'a> {
+fn fetched<'a>(published: &'a Published, provider: &Provider) -> PackedVersion<'a> {
     let place = provider.place.clone();
-    Found {
+    PackedVersion {
         version: published.version.clone(),
         metadata: (published.metadata.clone(), place.clone()),
         components: Box::new(move || Ok((published.components.clone(), place.clone()))),
@@ -141,11 +146,11 @@ fn fetched<'a>(published: &'a Published, provider: &Provider) -> Found<'a> {
 /// one says it for all, since a release names every series before it.
 ///
 /// # Errors
-/// ConfigMaps or folders that are none; metadata that is none.
+/// Invalid ConfigMaps or folders; invalid metadata.
 pub(crate) fn releases(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Releases, Refusal> {
     let any = Provider { spec: Spec { version: None, ..provider.spec.clone() }, ..provider.clone() };
     let mut all = match &provider.spec.source {
-        Some(Source::Selector(selector)) => config_maps::selected(set, provider, selector)?,
+        Some(FetchSource::Selector(selector)) => config_maps::selected(set, provider, selector)?,
         _ => config_maps::downloaded(set, provider)?,
     };
     all.extend(folder::versions(tree, &any)?);
@@ -180,7 +185,7 @@ pub(crate) struct Releases {
 }
 
 /// The version that is asked for, to the letter; else the newest.
-fn choose<'a>(all: Vec<Found<'a>>, wanted: Option<&str>) -> Option<Found<'a>> {
+fn choose<'a>(all: Vec<PackedVersion<'a>>, wanted: Option<&str>) -> Option<PackedVersion<'a>> {
     match wanted {
         Some(wanted) => all.into_iter().find(|found| found.version == wanted),
         None => all.into_iter().max_by_key(|found| ReleaseVersion::parse(&found.version)),
@@ -192,19 +197,21 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
         return Refusal::new(format!("its components are unknown: {why}")).not_at_hand();
     }
     let from = match &provider.spec.source {
-        Some(Source::Selector(selector)) => {
+        Some(FetchSource::Selector(selector)) => {
             let here = if set.is_live { "" } else { " here" };
             format!("no ConfigMap of namespace `{}`{here} matches `{selector}`", provider.namespace)
         }
-        Some(Source::Oci(address)) => {
+        Some(FetchSource::Oci(address)) => {
             format!("they come from the OCI artifact `{}`", without_credentials(address))
         }
-        Some(Source::Url(address)) => format!("they come from `{}`", without_credentials(address)),
+        Some(FetchSource::Url(address)) => format!("they come from `{}`", without_credentials(address)),
         None => "they come from the releases that clusterctl knows for this name".to_owned(),
     };
     if set.is_live {
         let todo = match &provider.spec.source {
-            Some(Source::Selector(_)) => "correct `spec.fetchConfig.selector`, or add such a ConfigMap there",
+            Some(FetchSource::Selector(_)) => {
+                "correct `spec.fetchConfig.selector`, or add such a ConfigMap there"
+            }
             Some(_) => {
                 "correct `spec.fetchConfig`, let the reconciler fetch from there (its setting `provider-hosts`), or put \
                  them into a ConfigMap there, as `capstan providers fetch` prints it"
@@ -218,7 +225,7 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
     }
     let version = provider.spec.version.as_deref().unwrap_or("VERSION");
     let fetch = match &provider.spec.source {
-        Some(Source::Selector(_)) => "",
+        Some(FetchSource::Selector(_)) => "",
         _ => "fetch them with `capstan providers fetch`, or ",
     };
     Refusal::new(format!(
@@ -230,9 +237,9 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
 }
 
 /// The labels of the ConfigMaps that a provider's components may be in.
-pub(crate) fn selector(provider: &Provider) -> Selector {
+pub(crate) fn selector(provider: &Provider) -> ProviderSelector {
     match &provider.spec.source {
-        Some(Source::Selector(selector)) => selector.clone(),
+        Some(FetchSource::Selector(selector)) => selector.clone(),
         _ => config_maps::downloads(provider),
     }
 }

@@ -13,12 +13,12 @@ pub(crate) use workload::{AdditionalDeployment, Container, Deployment, LeaderEle
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::Place;
 
 use super::kind::ProviderKind;
 use super::refusal::Refusal;
-use super::selector::Selector;
+use super::selector::ProviderSelector;
 
 /// A provider object.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct Provider {
     pub namespace: String,
     /// The UID that an API server gave it, where it was read from one.
     pub(crate) uid: Option<String>,
-    /// Where feature gates stand in it, by their names.
+    /// The places of feature gates in it, by their names.
     pub(crate) gate_places: BTreeMap<String, Place>,
     /// Where it is written.
     pub place: Place,
@@ -44,7 +44,7 @@ impl Provider {
     /// # Errors
     /// An unknown kind or version, a field that the kind has not or that is of another type, and what the rules of
     /// the definition refuse: with file and line.
-    pub(crate) fn read(object: &Placed) -> Result<Self, Refusal> {
+    pub(crate) fn read(object: &PlacedValue) -> Result<Self, Refusal> {
         read::provider(object)
     }
 
@@ -71,9 +71,9 @@ pub(crate) struct Spec {
     pub(crate) version: Option<String>,
     pub(crate) manager: Option<Manager>,
     pub(crate) deployment: Option<Deployment>,
-    pub(crate) config_secret: Option<Reference>,
-    pub(crate) source: Option<Source>,
-    pub(crate) additional_manifests: Option<Reference>,
+    pub(crate) config_secret: Option<SpecReference>,
+    pub(crate) source: Option<FetchSource>,
+    pub(crate) additional_manifests: Option<SpecReference>,
     pub(crate) patches: Patches,
     pub(crate) additional_deployments: BTreeMap<String, AdditionalDeployment>,
 }
@@ -94,12 +94,12 @@ impl Spec {
 
 /// An object by name and namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct SpecReference {
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
 
-impl std::fmt::Display for Reference {
+impl std::fmt::Display for SpecReference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
@@ -107,9 +107,9 @@ impl std::fmt::Display for Reference {
 
 /// `fetchConfig`: exactly one of them.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum FetchSource {
     /// ConfigMaps with these labels.
-    Selector(Selector),
+    Selector(ProviderSelector),
     /// An OCI artifact.
     Oci(String),
     /// Releases of GitHub, packages of GitLab.
@@ -127,7 +127,7 @@ pub(crate) enum Patches {
     Targeted(Vec<Patch>),
 }
 
-/// The text of a patch, and where it stands.
+/// The text of a patch, and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct PatchText {
     pub(crate) text: String,
@@ -139,12 +139,12 @@ pub(crate) struct PatchText {
 pub(crate) struct Patch {
     pub(crate) patch: PatchText,
     /// What it is for; `None` = every object.
-    pub(crate) target: Option<Target>,
+    pub(crate) target: Option<SpecPatchTarget>,
 }
 
 /// Which objects a patch is for: empty parts say nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Target {
+pub(crate) struct SpecPatchTarget {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,

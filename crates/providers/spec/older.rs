@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::PlacedValue;
 use serde_json::Value;
 
 use super::parts::{additional_deployments, patches, reference};
-use super::{Patches, Reference, Source, Spec};
-use crate::fields::Fields;
+use super::{FetchSource, Patches, Spec, SpecReference};
+use crate::fields::FieldReader;
 use crate::refusal::Refusal;
 
 /// What the conversion kept of the newer version, as JSON.
@@ -17,10 +17,10 @@ const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
 
 /// `secretName` and `secretNamespace`, which are `configSecret` now.
 pub(super) fn config_secret(
-    fields: &Fields<'_>,
+    fields: &FieldReader<'_>,
     namespace: &str,
-    newer: Option<Reference>,
-) -> Result<Option<Reference>, Refusal> {
+    newer: Option<SpecReference>,
+) -> Result<Option<SpecReference>, Refusal> {
     let name = fields.text("secretName")?.unwrap_or_default();
     let own = fields.text("secretNamespace")?.unwrap_or_default();
     match (name.is_empty() && own.is_empty(), newer) {
@@ -33,13 +33,13 @@ pub(super) fn config_secret(
         }
         (false, None) => {
             let namespace = if own.is_empty() { namespace.to_owned() } else { own };
-            Ok(Some(Reference { namespace, name }))
+            Ok(Some(SpecReference { namespace, name }))
         }
     }
 }
 
 /// Puts back what the annotation kept and the object does not say itself.
-pub(super) fn restore(object: &Placed, namespace: &str, spec: &mut Spec) -> Result<(), Refusal> {
+pub(super) fn restore(object: &PlacedValue, namespace: &str, spec: &mut Spec) -> Result<(), Refusal> {
     let Some(kept) = object.at(&["metadata", "annotations", CONVERSION_DATA]) else { return Ok(()) };
     let broken = || {
         Refusal::new(format!(
@@ -49,8 +49,8 @@ pub(super) fn restore(object: &Placed, namespace: &str, spec: &mut Spec) -> Resu
     };
     let value: Value = kept.as_str().and_then(|text| serde_json::from_str(text).ok()).ok_or_else(broken)?;
     let Some(kept_spec) = value.get("spec").filter(|spec| spec.is_object()) else { return Ok(()) };
-    let kept_spec = Placed::from_value(kept_spec, &kept.place);
-    let fields = Fields::unchecked(&kept_spec, "spec")?;
+    let kept_spec = PlacedValue::from_value(kept_spec, &kept.place);
+    let fields = FieldReader::unchecked(&kept_spec, "spec")?;
     if matches!(spec.patches, Patches::None) {
         spec.patches = patches(&fields)?;
     }
@@ -63,13 +63,13 @@ pub(super) fn restore(object: &Placed, namespace: &str, spec: &mut Spec) -> Resu
     if spec.source.is_none()
         && let Some(fetch) = fields.field("fetchConfig")
         && let Some(oci) =
-            Fields::unchecked(fetch, "spec.fetchConfig")?.text("oci")?.filter(|oci| !oci.is_empty())
+            FieldReader::unchecked(fetch, "spec.fetchConfig")?.text("oci")?.filter(|oci| !oci.is_empty())
     {
-        spec.source = Some(Source::Oci(oci));
+        spec.source = Some(FetchSource::Oci(oci));
     }
     if let (Some(manager), Some(kept)) = (&mut spec.manager, fields.field("manager")) {
         let arguments: Option<BTreeMap<String, String>> =
-            Fields::unchecked(kept, "spec.manager")?.text_map("additionalArgs")?;
+            FieldReader::unchecked(kept, "spec.manager")?.text_map("additionalArgs")?;
         if manager.additional_args.is_empty() {
             manager.additional_args = arguments.unwrap_or_default();
         }

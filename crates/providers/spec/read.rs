@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::PlacedValue;
 use capstan_model::finding::Place;
 use capstan_model::spelling;
 use capstan_model::version::ReleaseVersion;
@@ -10,11 +10,11 @@ use capstan_model::version::ReleaseVersion;
 use super::older;
 use super::parts::{additional_deployments, deployment, patches, reference};
 use super::workload::{self, Manager};
-use super::{Provider, Source, Spec};
-use crate::fields::Fields;
+use super::{FetchSource, Provider, Spec};
+use crate::fields::FieldReader;
 use crate::kind::{GROUP, ProviderKind};
 use crate::refusal::Refusal;
-use crate::selector::{self, Selector};
+use crate::selector::{self, ProviderSelector};
 
 pub(super) const SPEC: &[&str] = &[
     "additionalDeployments",
@@ -44,7 +44,7 @@ pub(super) const FETCH_CONFIG: &[&str] = &["oci", "selector", "url"];
 
 /// The versions that are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ApiVersion {
+enum SpecApiVersion {
     V1Alpha1,
     V1Alpha2,
 }
@@ -52,7 +52,7 @@ enum ApiVersion {
 /// What the API has at the top of each object.
 const OBJECT: &[&str] = &["apiVersion", "kind", "metadata", "spec", "status"];
 
-pub(super) fn provider(object: &Placed) -> Result<Provider, Refusal> {
+pub(super) fn provider(object: &PlacedValue) -> Result<Provider, Refusal> {
     let written_kind = object.text_at(&["kind"]).unwrap_or_default();
     let place = Place::from(&object.place);
     let kind = ProviderKind::parse(written_kind).ok_or_else(|| {
@@ -83,8 +83,8 @@ pub(super) fn provider(object: &Placed) -> Result<Provider, Refusal> {
     Ok(provider)
 }
 
-/// Where feature gates stand: in `featureGates`, and in the argument `feature-gates` of a container.
-fn gate_places(object: &Placed) -> BTreeMap<String, Place> {
+/// The places of feature gates: in `featureGates`, and in the argument `feature-gates` of a container.
+fn gate_places(object: &PlacedValue) -> BTreeMap<String, Place> {
     let mut found = BTreeMap::new();
     let mut open = vec![object];
     while let Some(value) = open.pop() {
@@ -104,25 +104,25 @@ fn gate_places(object: &Placed) -> BTreeMap<String, Place> {
     found
 }
 
-fn read_spec(object: &Placed, namespace: &str) -> Result<Spec, Refusal> {
+fn read_spec(object: &PlacedValue, namespace: &str) -> Result<Spec, Refusal> {
     let version = match object.text_at(&["apiVersion"]).and_then(|text| text.split_once('/')) {
-        Some((_, "v1alpha1")) => ApiVersion::V1Alpha1,
-        Some((_, "v1alpha2")) => ApiVersion::V1Alpha2,
+        Some((_, "v1alpha1")) => SpecApiVersion::V1Alpha1,
+        Some((_, "v1alpha2")) => SpecApiVersion::V1Alpha2,
         _ => {
             let message = format!("its version must be `{GROUP}/v1alpha2` or `{GROUP}/v1alpha1`");
             return Err(Refusal::new(message));
         }
     };
-    let top = Fields::of(object, "the object", OBJECT)?;
+    let top = FieldReader::of(object, "the object", OBJECT)?;
     let Some(spec) = top.field("spec") else { return Ok(Spec::default()) };
     let (known, container) = match version {
-        ApiVersion::V1Alpha1 => (OLDER_SPEC, workload::OLDER_CONTAINER),
-        ApiVersion::V1Alpha2 => {
+        SpecApiVersion::V1Alpha1 => (OLDER_SPEC, workload::OLDER_CONTAINER),
+        SpecApiVersion::V1Alpha2 => {
             refuse_older_fields(spec)?;
             (SPEC, workload::CONTAINER)
         }
     };
-    let fields = Fields::of(spec, "spec", known)?;
+    let fields = FieldReader::of(spec, "spec", known)?;
     let config_secret = reference(&fields, "configSecret", namespace)?;
     let mut read = Spec {
         version: fields.text("version")?.filter(|version| !version.is_empty()),
@@ -137,21 +137,21 @@ fn read_spec(object: &Placed, namespace: &str) -> Result<Spec, Refusal> {
     if read.version.as_ref().is_some_and(|version| ReleaseVersion::parse(version).is_none()) {
         return Err(fields.refuse("version", "is not a version such as `v1.12.0`: correct it"));
     }
-    if version == ApiVersion::V1Alpha1 {
+    if version == SpecApiVersion::V1Alpha1 {
         older::restore(object, namespace, &mut read)?;
     }
     Ok(read)
 }
 
-/// Fields that only v1alpha1 had are told by what they are called now.
-fn refuse_older_fields(spec: &Placed) -> Result<(), Refusal> {
+/// Fields that only v1alpha1 had are reported by their present names.
+fn refuse_older_fields(spec: &PlacedValue) -> Result<(), Refusal> {
     for (old, new) in [("secretName", "configSecret.name"), ("secretNamespace", "configSecret.namespace")] {
         if let Some(found) = spec.field(old) {
             let message = format!("`spec.{old}` is a field of v1alpha1: in v1alpha2 write `spec.{new}`");
             return Err(Refusal::new(message).written(&found.place));
         }
     }
-    let containers = spec.at(&["deployment", "containers"]).map(Placed::items).unwrap_or_default();
+    let containers = spec.at(&["deployment", "containers"]).map(PlacedValue::items).unwrap_or_default();
     match containers.iter().find_map(|container| container.field("image")) {
         Some(found) => {
             let message =
@@ -162,14 +162,14 @@ fn refuse_older_fields(spec: &Placed) -> Result<(), Refusal> {
     }
 }
 
-fn source(fields: &Fields<'_>) -> Result<Option<Source>, Refusal> {
+fn source(fields: &FieldReader<'_>) -> Result<Option<FetchSource>, Refusal> {
     let Some(fetch) = fields.nested("fetchConfig", FETCH_CONFIG)? else { return Ok(None) };
     let selector = match fetch.nested("selector", selector::FIELDS)? {
-        Some(selector) => Some(Source::Selector(Selector::read(&selector)?)),
+        Some(selector) => Some(FetchSource::Selector(ProviderSelector::read(&selector)?)),
         None => None,
     };
-    let oci = fetch.text("oci")?.map(Source::Oci);
-    let url = fetch.text("url")?.map(Source::Url);
+    let oci = fetch.text("oci")?.map(FetchSource::Oci);
+    let url = fetch.text("url")?.map(FetchSource::Url);
     let mut given = [selector, oci, url].into_iter().flatten();
     match (given.next(), given.next()) {
         (Some(one), None) => Ok(Some(one)),

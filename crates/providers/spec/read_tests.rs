@@ -1,4 +1,4 @@
-use capstan_kustomize::render::{Placed, placed_documents};
+use capstan_kustomize::render::{PlacedValue, placed_documents};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::YamlFile;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::super::parts::{PATCH, REFERENCE, TARGET};
 use super::*;
 use crate::duration::Seconds;
 
-fn object(text: &str) -> Placed {
+fn object(text: &str) -> PlacedValue {
     let path = RepoPath::parse("mc/aws.yaml").unwrap();
     placed_documents(&path, &YamlFile::read(text).unwrap()).remove(0)
 }
@@ -104,7 +104,7 @@ additionalDeployments:
     assert_eq!(container.resources.as_ref().unwrap()["limits"]["cpu"], 1);
     assert_eq!(container.command.as_deref(), Some(&[][..]));
     assert_eq!(spec.config_secret.unwrap().to_string(), "capa-system/secret");
-    assert!(matches!(spec.source, Some(Source::Selector(selector)) if selector.to_string() == "a=b"));
+    assert!(matches!(spec.source, Some(FetchSource::Selector(selector)) if selector.to_string() == "a=b"));
     assert_eq!(spec.additional_manifests.unwrap().to_string(), "other/more");
     let Patches::Targeted(patches) = spec.patches else { panic!("no patches") };
     let target = patches[0].target.as_ref().unwrap();
@@ -239,13 +239,13 @@ fn what_the_conversion_kept_comes_back() {
     assert_eq!(spec.version.as_deref(), Some("v1.12.0"), "what the object says itself counts");
     assert!(matches!(spec.patches, Patches::Manifests(patches) if patches[0].text == "a: b"));
     assert_eq!(spec.additional_deployments["x"].deployment.as_ref().unwrap().replicas, Some(2));
-    assert!(matches!(spec.source, Some(Source::Oci(address)) if address == "ghcr.io/a/b"));
+    assert!(matches!(spec.source, Some(FetchSource::Oci(address)) if address == "ghcr.io/a/b"));
     assert_eq!(spec.manager.unwrap().additional_args["--c"], "d");
     let refused = provider(&object(&text("{"))).unwrap_err().to_string();
     assert!(refused.starts_with("mc/aws.yaml:6:") && refused.contains("is not JSON"), "{refused}");
 }
 
-/// The fields of the operator's own definition, as deep as they are looked at, are those that are read.
+/// The fields of the operator's own definition, as deep as they are read here, are those that are read.
 #[test]
 fn the_fields_are_those_of_the_real_definition() {
     let Some(files) = capstan_test_support::shared_data::files("crds/cluster-api-operator") else { return };

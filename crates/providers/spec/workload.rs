@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::duration::Seconds;
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 use crate::refusal::Refusal;
 
 /// `manager`.
@@ -123,16 +123,16 @@ pub(super) const ADDITIONAL_DEPLOYMENT: &[&str] = &["deployment", "manager"];
 const MOST_REPLICAS: i64 = i32::MAX as i64;
 
 impl Manager {
-    pub(super) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(fields: &FieldReader<'_>) -> Result<Self, Refusal> {
         let controller = fields.nested("controller", CONTROLLER)?;
         let health = fields.nested("health", HEALTH)?;
         let metrics = fields.nested("metrics", METRICS)?;
         let webhook = fields.nested("webhook", WEBHOOK)?;
-        let text = |fields: &Option<Fields<'_>>, key: &str| match fields {
+        let text = |fields: &Option<FieldReader<'_>>, key: &str| match fields {
             Some(fields) => fields.text(key).map(Option::unwrap_or_default),
             None => Ok(String::new()),
         };
-        // No argument comes of these, but their types are looked at.
+        // These add no argument, but their types are checked.
         fields.duration("gracefulShutDown")?;
         if let Some(controller) = &controller {
             controller.integer("cacheSyncTimeout", i64::MIN, i64::MAX)?;
@@ -178,7 +178,7 @@ impl Manager {
 }
 
 impl LeaderElection {
-    fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+    fn read(fields: &FieldReader<'_>) -> Result<Self, Refusal> {
         if let Some(missing) = LEADER_ELECTION.iter().find(|key| fields.field(key).is_none()) {
             return Err(fields.refuse_all(format!(
                 "needs all of its fields, as in the API, but `{missing}` is missing: add it"
@@ -199,11 +199,11 @@ impl LeaderElection {
 
 impl Deployment {
     /// `container_fields` are those of the object's version.
-    pub(super) fn read(fields: &Fields<'_>, container_fields: &[&str]) -> Result<Self, Refusal> {
+    pub(super) fn read(fields: &FieldReader<'_>, container_fields: &[&str]) -> Result<Self, Refusal> {
         let mut containers = Vec::new();
         for (at, item) in fields.items("containers")?.unwrap_or_default().iter().enumerate() {
             let path = format!("{}[{at}]", fields.path_of("containers"));
-            containers.push(Container::read(&Fields::of(item, path, container_fields)?)?);
+            containers.push(Container::read(&FieldReader::of(item, path, container_fields)?)?);
         }
         Ok(Self {
             replicas: fields.integer("replicas", 0, MOST_REPLICAS)?,
@@ -218,7 +218,7 @@ impl Deployment {
 }
 
 impl Container {
-    fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+    fn read(fields: &FieldReader<'_>) -> Result<Self, Refusal> {
         let env = fields.kubernetes_list("env", ENV)?.unwrap_or_default();
         if env.iter().any(|one| one.get("name").and_then(Value::as_str).is_none_or(str::is_empty)) {
             return Err(fields.refuse("env", "has an entry without `name`: add it"));
@@ -235,7 +235,7 @@ impl Container {
 }
 
 /// `imageUrl`, or what v1alpha1 had for it.
-fn image_url(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
+fn image_url(fields: &FieldReader<'_>) -> Result<Option<String>, Refusal> {
     let newer = fields.text("imageUrl")?;
     let Some(image) = fields.nested("image", &["name", "repository", "tag"])? else { return Ok(newer) };
     if newer.is_some() {

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use capstan_envsubst::{Bounds, Budget, Dialect, Evaluator, Token, Value};
+use capstan_envsubst::{Dialect, Evaluator, TextBounds, TextBudget, TextToken, Value};
 
 use super::refusal::Refusal;
 
 /// clusterctl's, of texts as long as YAML may be.
 const DIALECT: Dialect = Dialect {
-    bounds: Bounds { text: capstan_yaml::limits::BYTES, ..Dialect::CLUSTERCTL.bounds },
+    bounds: TextBounds { text: capstan_yaml::limits::BYTES, ..Dialect::CLUSTERCTL.bounds },
     ..Dialect::CLUSTERCTL
 };
 
@@ -61,14 +61,14 @@ impl fmt::Debug for Values {
 
 /// Why values are not put into a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum VariableError {
     /// These variables have neither value nor default.
     Missing(Vec<String>),
-    /// What is no expression, or cannot be computed.
+    /// It is not an expression, or cannot be computed.
     Refused(Refusal),
 }
 
-impl From<Refusal> for Trouble {
+impl From<Refusal> for VariableError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -77,17 +77,17 @@ impl From<Refusal> for Trouble {
 /// Puts values into a text.
 ///
 /// # Errors
-/// What is no expression, with its line; all variables that have neither value nor default; a function that cannot be
-/// computed.
-pub(crate) fn substitute(text: &str, values: &Values) -> Result<Substituted, Trouble> {
+/// An invalid expression, with its line; all variables that have neither value nor default; a function that
+/// cannot be computed.
+pub(crate) fn substitute(text: &str, values: &Values) -> Result<Substituted, VariableError> {
     let tokens = read(text)?;
     let missing = missing(&tokens, values);
     if !missing.is_empty() {
-        return Err(Trouble::Missing(missing));
+        return Err(VariableError::Missing(missing));
     }
     let value = |name: &str| values.get(name).map_or(Value::Unset, Value::Set);
     let mut out = capstan_envsubst::Substituted::default();
-    Evaluator::new(&DIALECT, &value, &Budget::of(&DIALECT))
+    Evaluator::new(&DIALECT, &value, &TextBudget::of(&DIALECT))
         .tokens(&tokens, &mut out)
         .map_err(|refused| Refusal::new(refused.to_string()))?;
     Ok(out.named())
@@ -96,7 +96,7 @@ pub(crate) fn substitute(text: &str, values: &Values) -> Result<Substituted, Tro
 /// The variables of a text, by name, and whether the first use of each has a default.
 ///
 /// # Errors
-/// What is no expression, with its line.
+/// An invalid expression, with its line.
 pub(crate) fn uses(text: &str) -> Result<BTreeMap<String, Fallback>, Refusal> {
     let tokens = read(text)?;
     let uses = first_uses(&tokens).into_iter();
@@ -112,7 +112,7 @@ pub(crate) enum Fallback {
     Missing,
 }
 
-fn read(text: &str) -> Result<Vec<Token<'_>>, Refusal> {
+fn read(text: &str) -> Result<Vec<TextToken<'_>>, Refusal> {
     if let Some(at) = text.find('\0') {
         return Err(Refusal::new(format!("line {} has a NUL character: remove it", line_of(text, at))));
     }
@@ -130,18 +130,18 @@ fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Names of the variables that have no value and whose first use has no default. What stands inside of an argument is
-/// never asked for, as in clusterctl.
-fn missing(tokens: &[Token<'_>], values: &Values) -> Vec<String> {
+/// Names of the variables that have no value and whose first use has no default. Variables inside of an
+/// argument are never required, as in clusterctl.
+fn missing(tokens: &[TextToken<'_>], values: &Values) -> Vec<String> {
     let is_missing =
         |(name, default): &(&str, Fallback)| *default == Fallback::Missing && values.get(name).is_none();
     first_uses(tokens).into_iter().filter(is_missing).map(|(name, _)| name.to_owned()).collect()
 }
 
-fn first_uses<'t>(tokens: &[Token<'t>]) -> BTreeMap<&'t str, Fallback> {
+fn first_uses<'t>(tokens: &[TextToken<'t>]) -> BTreeMap<&'t str, Fallback> {
     let mut uses = BTreeMap::new();
     for token in tokens {
-        if let Token::Variable(variable) = token {
+        if let TextToken::Variable(variable) = token {
             let default = if variable.has_arguments() { Fallback::Given } else { Fallback::Missing };
             uses.entry(variable.name).or_insert(default);
         }

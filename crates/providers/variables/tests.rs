@@ -1,4 +1,4 @@
-use super::{Substituted, Trouble, Values, substitute};
+use super::{Substituted, Values, VariableError, substitute};
 
 const VALUES: &[(&str, &str)] = &[
     ("V", "abcABC123ABCabc"),
@@ -19,8 +19,8 @@ fn values() -> Values {
 fn text(written: &str) -> String {
     match substitute(written, &values()) {
         Ok(out) => out.text,
-        Err(Trouble::Missing(names)) => format!("! missing {}", names.join(", ")),
-        Err(Trouble::Refused(refusal)) => format!("! {refusal}"),
+        Err(VariableError::Missing(names)) => format!("! missing {}", names.join(", ")),
+        Err(VariableError::Refused(refusal)) => format!("! {refusal}"),
     }
 }
 
@@ -95,7 +95,7 @@ fn what_is_none_is_refused_with_its_line() {
     assert!(text(&deep).contains("nested too deeply"), "{}", text(&deep));
 }
 
-/// Required is what has no value, and no default where it stands first.
+/// A variable is required if it has no value, and no default at its first use.
 #[test]
 fn missing_variables_are_told_in_one() {
     for (written, said) in [
@@ -150,7 +150,7 @@ fn what_grows_beyond_all_bounds_is_refused() {
     let mut values = Values::default();
     values.insert("A", "a".repeat(1 << 20));
     let refused = |written: &str| match substitute(written, &values) {
-        Err(Trouble::Refused(refusal)) => refusal.to_string(),
+        Err(VariableError::Refused(refusal)) => refusal.to_string(),
         _ => panic!("{written} is not refused"),
     };
     assert!(refused(&"${A}".repeat(40)).contains("more than 33554432 bytes"));

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_hosts::cluster::{Metadata, Named, SipCluster};
+use capstan_hosts::cluster::{Metadata, NamespacedName, SipCluster};
 use capstan_hosts::host::Host;
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
 use capstan_hosts::services::dex::Connectors;
@@ -18,7 +18,7 @@ use super::kinds::{hosts, policies, sip_clusters, templates};
 
 /// What is known; what is `None`, or not in a map, is to be read.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct HostMemory {
     /// The SIPClusters, by namespace and name.
     pub clusters: Option<Vec<SipCluster>>,
     /// All hosts.
@@ -32,13 +32,13 @@ pub struct Memory {
     /// Labels of namespaces, where policies ask for them.
     pub namespaces: BTreeMap<String, Labels>,
     /// Network data, by its Secret.
-    pub network_data: BTreeMap<Named, String>,
+    pub network_data: BTreeMap<NamespacedName, String>,
     /// The tenants' certificate authorities, by SIPCluster.
-    pub authorities: BTreeMap<Named, String>,
+    pub authorities: BTreeMap<NamespacedName, String>,
     /// The certificate authorities of issuers, by their Secrets, or why there is none. No private key.
-    pub signers: BTreeMap<Named, Result<Authority, String>>,
+    pub signers: BTreeMap<NamespacedName, Result<Authority, String>>,
     /// The connectors of issuers, by their Secrets.
-    pub connectors: BTreeMap<Named, Result<Connectors, NoLogin>>,
+    pub connectors: BTreeMap<NamespacedName, Result<Connectors, NoLogin>>,
     /// Machines, of all namespaces.
     pub machines: Option<Vec<Value>>,
     /// Whether they were listed in this turn.
@@ -46,14 +46,14 @@ pub struct Memory {
     /// Whether a host has no address yet that its Machine would tell.
     pub waits_for_machines: bool,
     /// Secrets that were asked for in vain: nobody tells when they come, so they are asked for again after a while.
-    pub in_vain: BTreeSet<Named>,
+    pub in_vain: BTreeSet<NamespacedName>,
     /// Since when.
     pub in_vain_since: Option<Timestamp>,
     /// What cannot be read, as it was logged last.
     pub unreadable: BTreeSet<String>,
 }
 
-impl Memory {
+impl HostMemory {
     /// Everything is out of date.
     pub fn forget(&mut self) {
         let unreadable = std::mem::take(&mut self.unreadable);
@@ -118,7 +118,7 @@ impl Memory {
     }
 
     /// A SIPCluster, where it is known.
-    pub fn cluster(&self, named: &Named) -> Option<&SipCluster> {
+    pub fn cluster(&self, named: &NamespacedName) -> Option<&SipCluster> {
         self.clusters.iter().flatten().find(|cluster| cluster.named() == *named)
     }
 

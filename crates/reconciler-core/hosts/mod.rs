@@ -12,4 +12,4 @@ pub mod kinds;
 mod memory;
 pub mod preflight;
 
-pub use memory::Memory;
+pub use memory::HostMemory;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use capstan_hosts::choice::{Choice, Fleet, choose};
-use capstan_hosts::cluster::{self, CONTROL_PLANE, Named, SipCluster, WORKER};
+use capstan_hosts::choice::{Choice, HostFleet, choose};
+use capstan_hosts::cluster::{self, CONTROL_PLANE, NamespacedName, SipCluster, WORKER};
 use capstan_hosts::findings::{
-    Owner, endpoint_differs, oidc_not_wired, selector_missing, too_few_for_rollout,
+    MachineMaker, endpoint_differs, oidc_not_wired, selector_missing, too_few_for_rollout,
 };
 use capstan_hosts::host::{CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use capstan_hosts::selector::{HostDeployPolicy, LabelSelector, Labels};
@@ -39,14 +39,14 @@ pub fn is_wish(object: &RenderedObject) -> bool {
 
 /// Who would get too few hosts, in turns over all of them, as they are made live: what one takes, the next cannot have, and
 /// what one gives back, the next turn gives to another.
-pub fn too_few(wishes: &mut [Wish<'_>], mut seen: Seen) -> Vec<(usize, Reason)> {
+pub fn too_few(wishes: &mut [Wish<'_>], mut seen: LiveAndWished) -> Vec<(usize, Reason)> {
     let mut open: Vec<usize> = (0..wishes.len()).collect();
     loop {
         let mut is_any_released = false;
         let mut lacking: Vec<(usize, Choice)> = Vec::new();
         for number in open {
             let Wish { wished, .. } = &mut wishes[number];
-            let fleet = Fleet {
+            let fleet = HostFleet {
                 hosts: &seen.hosts,
                 clusters: &seen.clusters,
                 policies: &seen.policies,
@@ -73,7 +73,7 @@ pub fn too_few(wishes: &mut [Wish<'_>], mut seen: Seen) -> Vec<(usize, Reason)> 
 }
 
 /// What is live, and what the wishes so far would make of it.
-pub struct Seen {
+pub struct LiveAndWished {
     /// The SIPClusters.
     pub clusters: Vec<SipCluster>,
     /// The hosts.
@@ -84,7 +84,7 @@ pub struct Seen {
     pub labels: BTreeMap<String, Labels>,
 }
 
-impl Seen {
+impl LiveAndWished {
     /// After a choice: it is noted, and what it gives back has no labels any more. Whether anything is given back.
     fn note(&mut self, wished: &SipCluster, choice: &Choice) -> bool {
         self.clusters.retain(|live| live.named() != wished.named());
@@ -103,7 +103,7 @@ impl Seen {
 /// What the folder brings beside a SIPCluster.
 pub fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedObject]) -> Vec<Reason> {
     let mut found =
-        Beside { wished, objects, owners: BTreeMap::new(), told: Vec::new(), reasons: Vec::new() };
+        OtherClusters { wished, objects, owners: BTreeMap::new(), told: Vec::new(), reasons: Vec::new() };
     let namespace = wished.metadata.namespace.as_str();
     for owner in objects.iter().filter(|other| other.id.namespace.as_deref() == Some(namespace)) {
         found.owner(owner);
@@ -115,17 +115,17 @@ pub fn beside(object: &RenderedObject, wished: &SipCluster, objects: &[RenderedO
 }
 
 /// What is found beside a SIPCluster.
-struct Beside<'f> {
+struct OtherClusters<'f> {
     wished: &'f SipCluster,
     objects: &'f [RenderedObject],
     /// Who makes machines of its hosts, by role.
-    owners: BTreeMap<String, Vec<Owner>>,
+    owners: BTreeMap<String, Vec<MachineMaker>>,
     /// Templates that were told.
     told: Vec<String>,
     reasons: Vec<Reason>,
 }
 
-impl<'f> Beside<'f> {
+impl<'f> OtherClusters<'f> {
     fn of_kind(&self, kind: &'static str) -> impl Iterator<Item = &'f RenderedObject> + use<'f> {
         let (objects, namespace) = (self.objects, self.wished.metadata.namespace.clone());
         let is_it = move |other: &&RenderedObject| {
@@ -164,9 +164,9 @@ impl<'f> Beside<'f> {
             self.reasons.push(warning(Reason::of_object("SelectorMissing", message, template, &at)));
         }
         let count = replicas(&owner.value);
-        let one = Owner {
+        let one = MachineMaker {
             kind: owner.id.kind.clone(),
-            named: Named::new(&me.namespace, &owner.id.name),
+            named: NamespacedName::new(&me.namespace, &owner.id.name),
             replicas: count.unwrap_or(1).into(),
             max_surge: most_surge(&owner.value, count).into(),
         };
@@ -203,7 +203,7 @@ impl<'f> Beside<'f> {
             }
             role = role_of_template(template).unwrap_or(role);
         }
-        self.owners.entry(role).or_default().push(Owner {
+        self.owners.entry(role).or_default().push(MachineMaker {
             kind: format!("{} of {}", group.name, names::CLUSTER),
             named: me,
             replicas: group.replicas.unwrap_or(1).into(),

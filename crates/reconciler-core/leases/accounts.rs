@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::key::{GroupKey, Key, kind};
+use super::key::{GroupKey, VaultSecretKey, kind};
 use crate::records::{ClusterRecord, FleetKey, FleetRecord};
 use crate::resources::ServiceAccountSpec;
 use capstan_ports::{As, ServiceAccount};
@@ -43,7 +43,7 @@ pub struct Appliers {
     /// What Fleets say, by name.
     pub said: Vec<(FleetKey, ServiceAccountSpec)>,
     /// Of the Fleet whose folder brought a VaultSecret.
-    pub brought: BTreeMap<Key, ServiceAccountSpec>,
+    pub brought: BTreeMap<VaultSecretKey, ServiceAccountSpec>,
     /// Of the Fleet that applies in a namespace.
     pub in_namespaces: BTreeMap<String, ServiceAccountSpec>,
     /// Of which VaultSecrets it was looked, by UID.
@@ -77,7 +77,7 @@ impl Appliers {
 
     /// Who acts for a VaultSecret; `None` where there is no Fleet, or it was not there when it was looked. One that goes does so as the account that Fleets have
     /// where they say none.
-    pub fn of(&self, (key, uid): (&Key, &str), is_deleting: bool) -> Option<Accounts> {
+    pub fn of(&self, (key, uid): (&VaultSecretKey, &str), is_deleting: bool) -> Option<Accounts> {
         if !self.is_one() && !self.known.contains(uid) {
             return None;
         }
@@ -117,7 +117,7 @@ mod tests {
     fn the_fleet_that_brought_a_secret_acts_for_it_then_the_one_of_its_namespace_then_the_first() {
         let one = || appliers(&[("a", "first")]);
         let two = || appliers(&[("a", "first"), ("b", "second")]);
-        let key: Key = ("shop".to_owned(), "db".to_owned());
+        let key: VaultSecretKey = ("shop".to_owned(), "db".to_owned());
         let brought = || BTreeMap::from([(key.clone(), says("bringer"))]);
         let in_namespaces = || BTreeMap::from([("shop".to_owned(), says("neighbour"))]);
         for (appliers, uid, is_deleting, expected) in [

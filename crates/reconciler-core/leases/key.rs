@@ -13,7 +13,7 @@ pub fn kind() -> ApiKind {
 }
 
 /// A VaultSecret's namespace and name.
-pub type Key = (String, String);
+pub type VaultSecretKey = (String, String);
 
 /// Whose login it is: a namespace's service account, at a store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub struct GroupKey {
 
 /// A VaultSecret as it stood when it was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenVaultSecret {
     /// `metadata.uid`.
     pub uid: String,
     /// `metadata.generation`.

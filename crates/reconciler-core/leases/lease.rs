@@ -7,7 +7,7 @@ use crate::term::two_thirds;
 
 /// A lease as it is remembered: no value of what it gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
+pub struct RememberedLease {
     /// Vault's id.
     pub id: String,
     /// The accessor of the login that it hangs on.
@@ -24,7 +24,7 @@ pub struct Lease {
     pub request: String,
 }
 
-impl Lease {
+impl RememberedLease {
     /// When two thirds of its time are over.
     pub fn due(&self) -> Timestamp {
         two_thirds(self.since, self.expires)
@@ -33,7 +33,7 @@ impl Lease {
 
 /// Everything that is decided on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct LeaseDecisionFacts {
     /// Now.
     pub now: Timestamp,
     /// The VaultStore that is asked.
@@ -41,21 +41,21 @@ pub struct Facts {
     /// Of what is asked with now.
     pub request: String,
     /// What is there.
-    pub look: Look,
+    pub look: LeaseLook,
 }
 
 /// What is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum LeaseLook {
     /// One was about to be asked for, and may have been given: nobody knows it. Nothing else was looked at.
-    Asked(Asked),
+    Asked(PendingLease),
     /// There is nothing that nobody knows.
-    Standing(Standing),
+    Standing(LeaseFacts),
 }
 
 /// A lease that was about to be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct PendingLease {
     /// The accessor of the login that it was to be asked for with, where that was written down.
     pub login: Option<String>,
     /// The VaultStore that was to be asked, where that was written down.
@@ -64,20 +64,20 @@ pub struct Asked {
 
 /// What is known of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct LeaseFacts {
     /// The lease; `None` where there is none.
-    pub lease: Option<Lease>,
+    pub lease: Option<RememberedLease>,
     /// The accessor of the login with which one would be asked for.
     pub login: String,
     /// What the Secret holds.
-    pub content: Content,
+    pub content: LeaseSecret,
     /// Whether Vault was asked, in this look, that it knows the lease, or gave it.
     pub is_looked_up: bool,
 }
 
 /// What the Secret of a lease holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub enum LeaseSecret {
     /// What the lease gave.
     AsWritten,
     /// Something else, or it is gone: nobody is told a second time what a lease gave.
@@ -86,24 +86,24 @@ pub enum Content {
 
 /// What is done next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum LeaseStep {
     /// What was about to be asked for is another store's matter: it is ended there.
     SetAsideAsked,
     /// What was about to be asked for ends with this login: that serves no more.
     Retire(String),
     /// Vault is asked whether it knows the lease still.
-    LookUp(Lease),
+    LookUp(RememberedLease),
     /// It is renewed.
-    Renew(Lease),
+    Renew(RememberedLease),
     /// It is ended: nobody can work with it, because what it gave is lost.
-    Revoke(Lease),
+    Revoke(RememberedLease),
     /// Another one is taken.
     Take(Superseded),
 }
 
 /// Nothing is to be done before then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest {
+pub struct LeaseRest {
     /// When the lease is due.
     pub until: Timestamp,
 }
@@ -119,47 +119,49 @@ pub enum Superseded {
     Replaced,
 }
 
-impl Basis for Facts {
-    type Step = Step;
-    type Rest = Rest;
+impl Basis for LeaseDecisionFacts {
+    type Step = LeaseStep;
+    type Rest = LeaseRest;
 
-    fn next(&self) -> Next<Step, Rest> {
+    fn next(&self) -> Next<LeaseStep, LeaseRest> {
         match &self.look {
-            Look::Asked(Asked { store: Some(of), .. }) if *of != self.store => {
-                Next::Step(Step::SetAsideAsked)
+            LeaseLook::Asked(PendingLease { store: Some(of), .. }) if *of != self.store => {
+                Next::Step(LeaseStep::SetAsideAsked)
             }
-            Look::Asked(Asked { login: Some(login), .. }) => Next::Step(Step::Retire(login.clone())),
+            LeaseLook::Asked(PendingLease { login: Some(login), .. }) => {
+                Next::Step(LeaseStep::Retire(login.clone()))
+            }
             // It was never said with which login: so it was never asked for.
-            Look::Asked(Asked { login: None, .. }) => Next::Step(Step::SetAsideAsked),
-            Look::Standing(standing) => self.of_lease(standing),
+            LeaseLook::Asked(PendingLease { login: None, .. }) => Next::Step(LeaseStep::SetAsideAsked),
+            LeaseLook::Standing(standing) => self.of_lease(standing),
         }
     }
 }
 
-impl Facts {
-    fn of_lease(&self, standing: &Standing) -> Next<Step, Rest> {
+impl LeaseDecisionFacts {
+    fn of_lease(&self, standing: &LeaseFacts) -> Next<LeaseStep, LeaseRest> {
         let now = self.now;
         let Some(lease) = standing.lease.as_ref().filter(|lease| now < lease.expires) else {
-            return Next::Step(Step::Take(Superseded::None));
+            return Next::Step(LeaseStep::Take(Superseded::None));
         };
         if lease.request != self.request {
-            return Next::Step(Step::Take(Superseded::Replaced));
+            return Next::Step(LeaseStep::Take(Superseded::Replaced));
         }
         // Its login ends; it goes along as soon as nobody hangs on that any more.
         if standing.login != lease.login {
-            return Next::Step(Step::Take(Superseded::RunsOut));
+            return Next::Step(LeaseStep::Take(Superseded::RunsOut));
         }
-        if standing.content == Content::Lost {
-            return Next::Step(Step::Revoke(lease.clone()));
+        if standing.content == LeaseSecret::Lost {
+            return Next::Step(LeaseStep::Revoke(lease.clone()));
         }
         let left = lease.expires.duration_since(lease.since).as_secs();
         // What is renewed for less than a third of its first time has come to the longest that it may live.
         let is_worn = left * 3 < lease.first_seconds;
         match (now < lease.due(), lease.is_renewable) {
-            (true, _) if !is_worn && !standing.is_looked_up => Next::Step(Step::LookUp(lease.clone())),
-            (true, _) if !is_worn => Next::Rest(Rest { until: lease.due() }),
-            (false, true) if !is_worn => Next::Step(Step::Renew(lease.clone())),
-            _ => Next::Step(Step::Take(Superseded::RunsOut)),
+            (true, _) if !is_worn && !standing.is_looked_up => Next::Step(LeaseStep::LookUp(lease.clone())),
+            (true, _) if !is_worn => Next::Rest(LeaseRest { until: lease.due() }),
+            (false, true) if !is_worn => Next::Step(LeaseStep::Renew(lease.clone())),
+            _ => Next::Step(LeaseStep::Take(Superseded::RunsOut)),
         }
     }
 }
@@ -173,8 +175,8 @@ mod tests {
     }
 
     /// Given at 0 for 120 s, and renewed last at `since` to end at `expires`.
-    fn lease(since: i64, expires: i64, is_renewable: bool) -> Lease {
-        Lease {
+    fn lease(since: i64, expires: i64, is_renewable: bool) -> RememberedLease {
+        RememberedLease {
             id: "database/creds/capi/1".to_owned(),
             login: "accessor".to_owned(),
             since: at(since),
@@ -186,29 +188,29 @@ mod tests {
     }
 
     /// Looked up, and whole.
-    fn standing(lease: Lease) -> Standing {
-        Standing {
+    fn standing(lease: RememberedLease) -> LeaseFacts {
+        LeaseFacts {
             lease: Some(lease),
             login: "accessor".to_owned(),
-            content: Content::AsWritten,
+            content: LeaseSecret::AsWritten,
             is_looked_up: true,
         }
     }
 
-    fn facts(now: i64, look: Look) -> Facts {
-        Facts { now: at(now), store: "corp".to_owned(), request: "r".to_owned(), look }
+    fn facts(now: i64, look: LeaseLook) -> LeaseDecisionFacts {
+        LeaseDecisionFacts { now: at(now), store: "corp".to_owned(), request: "r".to_owned(), look }
     }
 
-    fn next(now: i64, standing: Standing) -> Next<Step, Rest> {
-        facts(now, Look::Standing(standing)).next()
+    fn next(now: i64, standing: LeaseFacts) -> Next<LeaseStep, LeaseRest> {
+        facts(now, LeaseLook::Standing(standing)).next()
     }
 
-    fn rests(until: i64) -> Next<Step, Rest> {
-        Next::Rest(Rest { until: at(until) })
+    fn rests(until: i64) -> Next<LeaseStep, LeaseRest> {
+        Next::Rest(LeaseRest { until: at(until) })
     }
 
-    fn takes(superseded: Superseded) -> Next<Step, Rest> {
-        Next::Step(Step::Take(superseded))
+    fn takes(superseded: Superseded) -> Next<LeaseStep, LeaseRest> {
+        Next::Step(LeaseStep::Take(superseded))
     }
 
     #[test]
@@ -217,16 +219,19 @@ mod tests {
             (0, true, rests(80)),
             (79, true, rests(80)),
             (79, false, rests(80)),
-            (80, true, Next::Step(Step::Renew(lease(0, 120, true)))),
+            (80, true, Next::Step(LeaseStep::Renew(lease(0, 120, true)))),
             (80, false, takes(Superseded::RunsOut)),
-            (119, true, Next::Step(Step::Renew(lease(0, 120, true)))),
+            (119, true, Next::Step(LeaseStep::Renew(lease(0, 120, true)))),
             (119, false, takes(Superseded::RunsOut)),
             (120, true, takes(Superseded::None)),
             (121, false, takes(Superseded::None)),
         ] {
             assert_eq!(next(now, standing(lease(0, 120, renewable))), expected, "{now} {renewable}");
         }
-        assert_eq!(next(0, Standing { lease: None, ..standing(lease(0, 1, true)) }), takes(Superseded::None));
+        assert_eq!(
+            next(0, LeaseFacts { lease: None, ..standing(lease(0, 1, true)) }),
+            takes(Superseded::None)
+        );
     }
 
     #[test]
@@ -244,26 +249,30 @@ mod tests {
     #[test]
     fn what_was_asked_for_and_what_is_there_make_it_another_lease() {
         let known = || standing(lease(0, 120, true));
-        let other = Facts { request: "other".to_owned(), ..facts(10, Look::Standing(known())) };
+        let other =
+            LeaseDecisionFacts { request: "other".to_owned(), ..facts(10, LeaseLook::Standing(known())) };
         assert_eq!(other.next(), takes(Superseded::Replaced));
-        let theirs = Standing { login: "theirs".to_owned(), ..known() };
-        let other = Facts { request: "other".to_owned(), ..facts(10, Look::Standing(theirs.clone())) };
+        let theirs = LeaseFacts { login: "theirs".to_owned(), ..known() };
+        let other = LeaseDecisionFacts {
+            request: "other".to_owned(),
+            ..facts(10, LeaseLook::Standing(theirs.clone()))
+        };
         assert_eq!(other.next(), takes(Superseded::Replaced), "of another store");
         assert_eq!(next(10, theirs), takes(Superseded::RunsOut), "its login retires");
-        let lost = Standing { content: Content::Lost, ..known() };
-        assert_eq!(next(10, lost.clone()), Next::Step(Step::Revoke(lease(0, 120, true))));
-        let lost = Standing { login: "theirs".to_owned(), ..lost };
+        let lost = LeaseFacts { content: LeaseSecret::Lost, ..known() };
+        assert_eq!(next(10, lost.clone()), Next::Step(LeaseStep::Revoke(lease(0, 120, true))));
+        let lost = LeaseFacts { login: "theirs".to_owned(), ..lost };
         assert_eq!(next(10, lost), takes(Superseded::RunsOut), "its login retires, and takes it along");
     }
 
     #[test]
     fn vault_is_asked_once_whether_it_knows_a_lease_that_is_kept() {
-        let unknown = |lease: Lease| Standing { is_looked_up: false, ..standing(lease) };
+        let unknown = |lease: RememberedLease| LeaseFacts { is_looked_up: false, ..standing(lease) };
         for (now, known, expected) in [
-            (10, unknown(lease(0, 120, true)), Next::Step(Step::LookUp(lease(0, 120, true)))),
+            (10, unknown(lease(0, 120, true)), Next::Step(LeaseStep::LookUp(lease(0, 120, true)))),
             (10, standing(lease(0, 120, true)), rests(80)),
             // What is renewed, or taken anew, is answered for by that.
-            (80, unknown(lease(0, 120, true)), Next::Step(Step::Renew(lease(0, 120, true)))),
+            (80, unknown(lease(0, 120, true)), Next::Step(LeaseStep::Renew(lease(0, 120, true)))),
             (80, unknown(lease(0, 120, false)), takes(Superseded::RunsOut)),
             (120, unknown(lease(0, 120, true)), takes(Superseded::None)),
         ] {
@@ -274,15 +283,15 @@ mod tests {
     #[test]
     fn what_may_have_been_given_ends_before_anything_else() {
         let asked = |login: Option<&str>, store: Option<&str>| {
-            let asked = Asked { login: login.map(str::to_owned), store: store.map(str::to_owned) };
-            facts(10, Look::Asked(asked)).next()
+            let asked = PendingLease { login: login.map(str::to_owned), store: store.map(str::to_owned) };
+            facts(10, LeaseLook::Asked(asked)).next()
         };
         for (login, store, expected, why) in [
-            (Some("a1"), Some("corp"), Step::Retire("a1".to_owned()), "of this store"),
-            (Some("a1"), None, Step::Retire("a1".to_owned()), "an earlier version named no store"),
-            (Some("a1"), Some("other"), Step::SetAsideAsked, "it ends there"),
-            (None, Some("other"), Step::SetAsideAsked, "nothing was asked for"),
-            (None, Some("corp"), Step::SetAsideAsked, "nothing was asked for"),
+            (Some("a1"), Some("corp"), LeaseStep::Retire("a1".to_owned()), "of this store"),
+            (Some("a1"), None, LeaseStep::Retire("a1".to_owned()), "an earlier version named no store"),
+            (Some("a1"), Some("other"), LeaseStep::SetAsideAsked, "it ends there"),
+            (None, Some("other"), LeaseStep::SetAsideAsked, "nothing was asked for"),
+            (None, Some("corp"), LeaseStep::SetAsideAsked, "nothing was asked for"),
         ] {
             assert_eq!(asked(login, store), Next::Step(expected), "{why}");
         }

@@ -22,6 +22,9 @@ mod lease;
 mod login;
 
 pub use accounts::{Accounts, Appliers};
-pub use key::{API_VERSION, GroupKey, KIND, Key, Seen, kind};
-pub use lease::{Asked, Content, Facts, Lease, Look, Rest, Standing, Step, Superseded};
+pub use key::{API_VERSION, GroupKey, KIND, SeenVaultSecret, VaultSecretKey, kind};
+pub use lease::{
+    LeaseDecisionFacts, LeaseFacts, LeaseLook, LeaseRest, LeaseSecret, LeaseStep, PendingLease,
+    RememberedLease, Superseded,
+};
 pub use login::{LoginFacts, LoginStep, LoginTimes};

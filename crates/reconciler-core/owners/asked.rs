@@ -1,11 +1,11 @@
 //! Who the owners of a cluster are, and what they are to have.
 
-use capstan_live::owners::{Endpoint, Form};
+use capstan_live::owners::{Endpoint, OwnersForm};
 use capstan_model::digest::digest;
 use capstan_plan::settings::{Access, OwnersCredentials, PublicKey, Recipient};
 use serde_json::json;
 
-use super::step::Wanted;
+use super::step::WantedAccess;
 use crate::resources::{KeyFile, KeyRecipient, OwnersKeyStatus};
 
 /// Raised where files have to be made anew although nothing in Git or in the cluster changes.
@@ -13,7 +13,7 @@ const EDITION: &str = "1";
 
 /// What a cluster's `capstan.yaml` says of its owners.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct OwnersRequest {
     /// Those whom something can be encrypted to, by their names.
     pub owners: Vec<(KeyRecipient, Recipient)>,
     /// Why nothing can be encrypted to the others: a sentence each.
@@ -22,7 +22,7 @@ pub struct Asked {
     pub access: Access,
 }
 
-impl Asked {
+impl OwnersRequest {
     /// What goes on of what was given where nothing new is given: those who have a key and whom Git names still, and the
     /// form that it has. `None` where nothing goes on: of a login nobody can take anything back.
     pub fn narrowed(mut self, before: &OwnersKeyStatus) -> Option<Self> {
@@ -57,31 +57,31 @@ impl Asked {
     }
 
     /// What they are given; `None` without owners.
-    pub fn form(&self) -> Option<Form> {
+    pub fn form(&self) -> Option<OwnersForm> {
         if self.access.oidc.is_some() {
-            return Some(Form::Login);
+            return Some(OwnersForm::Login);
         }
         (!self.owners.is_empty()).then_some(match self.access.credentials {
-            OwnersCredentials::Certificate => Form::Certificate,
-            OwnersCredentials::Admin => Form::Admin,
+            OwnersCredentials::Certificate => OwnersForm::Certificate,
+            OwnersCredentials::Admin => OwnersForm::Admin,
         })
     }
 
     /// What they are to have, of the cluster that a kubeconfig of Cluster API is for.
-    pub fn wanted(&self, cluster: &str, endpoint: &Endpoint, kubeconfig: &str) -> Option<Wanted> {
+    pub fn wanted(&self, cluster: &str, endpoint: &Endpoint, kubeconfig: &str) -> Option<WantedAccess> {
         let form = self.form()?;
         let mut keys: Vec<&str> = self.recipients().map(Recipient::key).collect();
         keys.sort_unstable();
         let of_form = match form {
-            Form::Certificate => json!(self.access.lifetime_days),
+            OwnersForm::Certificate => json!(self.access.lifetime_days),
             // It is made anew by Cluster API, and then given anew.
-            Form::Admin => json!(digest(&[kubeconfig])),
-            Form::Login => json!(self.access.oidc),
+            OwnersForm::Admin => json!(digest(&[kubeconfig])),
+            OwnersForm::Login => json!(self.access.oidc),
         };
         let place = json!([endpoint.server, endpoint.authority, endpoint.tls_server_name]);
         let input = json!([EDITION, form, cluster, place, keys, of_form]).to_string();
         let fingerprints = self.recipients().map(|recipient| recipient.fingerprint().to_owned());
-        Some(Wanted { form, recipients: fingerprints.collect(), input: digest(&[&input]) })
+        Some(WantedAccess { form, recipients: fingerprints.collect(), input: digest(&[&input]) })
     }
 
     /// Whom it is encrypted to; nobody where it needs no encryption.
@@ -100,9 +100,9 @@ impl Asked {
 /// Gives `access` the form of the file that is there; `None` of a login.
 fn keep_form(access: &mut Access, before: &OwnersKeyStatus) -> Option<()> {
     access.credentials = match before.file.as_ref().map(|file| file.form) {
-        Some(Form::Login) => return None,
-        Some(Form::Admin) => OwnersCredentials::Admin,
-        Some(Form::Certificate) | None => OwnersCredentials::Certificate,
+        Some(OwnersForm::Login) => return None,
+        Some(OwnersForm::Admin) => OwnersCredentials::Admin,
+        Some(OwnersForm::Certificate) | None => OwnersCredentials::Certificate,
     };
     access.oidc = None;
     Some(())

@@ -1,6 +1,6 @@
 //! The key of a cluster that its owners alone can open: whom it is for, what comes next of it, and what is said of it.
 //!
-//! *Guarantees*, however often whoever performs the steps dies: once a step other than [`Step::Count`] was taken after
+//! *Guarantees*, however often whoever performs the steps dies: once a step other than [`OwnersStep::Count`] was taken after
 //! somebody left, the binding names no group of which they ever had a certificate; a file that serves is neither made anew
 //! nor written.
 //!
@@ -22,7 +22,7 @@ mod tests;
 pub mod told;
 mod trouble;
 
-pub use asked::Asked;
-pub use secret::Kept;
-pub use step::{Facts, File, Handed, Rest, Step, Wanted, renewal};
-pub use trouble::{Trouble, TroubleKind};
+pub use asked::OwnersRequest;
+pub use secret::StoredKubeconfig;
+pub use step::{Handed, LastOwnersFile, OwnersFacts, OwnersRest, OwnersStep, WantedAccess, renewal};
+pub use trouble::{OwnersError, TroubleKind};

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::owners::{AGE_FILE, FURTHEST, Form, LOGIN_FILE};
+use capstan_live::owners::{AGE_FILE, FURTHEST, LOGIN_FILE, OwnersForm};
 use capstan_model::digest::sha256;
 use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::step::{File, Handed};
+use super::step::{Handed, LastOwnersFile};
 use crate::reason::Reason;
 use crate::resources::KeyRecipient;
 
@@ -20,9 +20,9 @@ const FILE: &str = "capstan.dev/owners-key";
 
 /// A file, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredKubeconfig {
     /// What is decided on.
-    pub file: File,
+    pub file: LastOwnersFile,
     /// Whom it was encrypted to.
     pub recipients: Vec<KeyRecipient>,
     /// Lowercase hex digits.
@@ -34,9 +34,9 @@ pub struct Kept {
 /// The same without the file, as it stands in the annotation.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct OwnersAnnotation {
     generation: u64,
-    form: Form,
+    form: OwnersForm,
     input: String,
     recipients: Vec<KeyRecipient>,
     issued_at: Timestamp,
@@ -55,10 +55,10 @@ pub fn id(cluster: &ObjectId) -> ObjectId {
 }
 
 /// The name of the file.
-pub const fn file_name(form: Form) -> &'static str {
+pub const fn file_name(form: OwnersForm) -> &'static str {
     match form {
-        Form::Certificate | Form::Admin => AGE_FILE,
-        Form::Login => LOGIN_FILE,
+        OwnersForm::Certificate | OwnersForm::Admin => AGE_FILE,
+        OwnersForm::Login => LOGIN_FILE,
     }
 }
 
@@ -77,15 +77,15 @@ pub fn bears_mark(object: &RenderedObject, live: &Value) -> Option<Reason> {
 }
 
 /// What lies in a Secret of Capstan's; `None` where that is not what Capstan put there.
-pub fn read(secret: &Value) -> Option<Kept> {
+pub fn read(secret: &Value) -> Option<StoredKubeconfig> {
     let said = secret.pointer("/metadata/annotations")?.get(FILE)?.as_str()?;
-    let said: Said = serde_json::from_str(said).ok()?;
+    let said: OwnersAnnotation = serde_json::from_str(said).ok()?;
     let content = secret.get("data")?.get(file_name(said.form))?.as_str()?;
     let content = STANDARD.decode(content).ok().filter(|content| sha256(content) == said.sha256)?;
-    let Said { generation, form, input, recipients, issued_at, expires_at, sha256 } = said;
-    let file = File { generation, form, input, issued_at, expires_at };
+    let OwnersAnnotation { generation, form, input, recipients, issued_at, expires_at, sha256 } = said;
+    let file = LastOwnersFile { generation, form, input, issued_at, expires_at };
     let recipients = recipients.iter().map(without_key).collect();
-    Some(Kept { file, recipients, sha256, content })
+    Some(StoredKubeconfig { file, recipients, sha256, content })
 }
 
 /// Whoever writes the Secret can write there whom they like: no key is taken from it.
@@ -95,9 +95,9 @@ fn without_key(one: &KeyRecipient) -> KeyRecipient {
 
 /// The Secret that holds a file. It goes with its `Cluster`, which is given as it is live. The label by which
 /// `clusterctl move` takes a Secret along is not set: a file stays with who renews it.
-pub fn manifest(cluster: &ObjectId, live: &Value, kept: &Kept) -> Value {
-    let File { generation, form, input, issued_at, expires_at } = kept.file.clone();
-    let said = Said {
+pub fn manifest(cluster: &ObjectId, live: &Value, kept: &StoredKubeconfig) -> Value {
+    let LastOwnersFile { generation, form, input, issued_at, expires_at } = kept.file.clone();
+    let said = OwnersAnnotation {
         generation,
         form,
         input,
@@ -129,7 +129,7 @@ pub fn manifest(cluster: &ObjectId, live: &Value, kept: &Kept) -> Value {
 
 impl Handed {
     /// What lies in the Secret was handed out, whether or not anybody wrote that down elsewhere.
-    pub fn remember(&mut self, kept: &Kept) {
+    pub fn remember(&mut self, kept: &StoredKubeconfig) {
         let generation = kept.file.generation;
         if (self.generation + 1..FURTHEST).contains(&generation) {
             *self = Self { generation, ..Self::default() };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::owners::{Bound, Form};
+use capstan_live::owners::{BindingWord, OwnersForm};
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
@@ -18,129 +18,157 @@ fn people(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn wanted(names: &[&str]) -> Option<Wanted> {
-    Some(Wanted { form: Form::Certificate, recipients: people(names), input: names.join(" ") })
+fn wanted(names: &[&str]) -> Option<WantedAccess> {
+    Some(WantedAccess { form: OwnersForm::Certificate, recipients: people(names), input: names.join(" ") })
 }
 
-fn file(generation: u64, names: &[&str]) -> Option<File> {
+fn file(generation: u64, names: &[&str]) -> Option<LastOwnersFile> {
     let input = names.join(" ");
-    Some(File { generation, form: Form::Certificate, input, issued_at: at(0), expires_at: Some(at(30)) })
+    Some(LastOwnersFile {
+        generation,
+        form: OwnersForm::Certificate,
+        input,
+        issued_at: at(0),
+        expires_at: Some(at(30)),
+    })
 }
 
 /// Ada and Bob have a file of the third generation.
-fn facts() -> Facts {
-    Facts {
+fn facts() -> OwnersFacts {
+    OwnersFacts {
         now: at(1),
         wanted: wanted(&["ada", "bob"]),
         handed: Handed { generation: 3, recipients: people(&["ada", "bob"]) },
         file: file(3, &["ada", "bob"]),
-        bound: Bound::To(3),
+        bound: BindingWord::To(3),
     }
 }
 
 #[test]
 fn what_comes_next_follows_from_what_is_there() {
-    let rows: Vec<(&str, Facts, Next<Step, Rest>)> = vec![
-        ("all is well", facts(), Next::Rest(Rest::Serves(Some(at(20))))),
+    let rows: Vec<(&str, OwnersFacts, Next<OwnersStep, OwnersRest>)> = vec![
+        ("all is well", facts(), Next::Rest(OwnersRest::Serves(Some(at(20))))),
         (
             "two thirds of its life are not over",
-            Facts { now: at(19), ..facts() },
-            Next::Rest(Rest::Serves(Some(at(20)))),
+            OwnersFacts { now: at(19), ..facts() },
+            Next::Rest(OwnersRest::Serves(Some(at(20)))),
         ),
-        ("two thirds of its life are over", Facts { now: at(20), ..facts() }, Next::Step(Step::Issue(3))),
+        (
+            "two thirds of its life are over",
+            OwnersFacts { now: at(20), ..facts() },
+            Next::Step(OwnersStep::Issue(3)),
+        ),
         (
             "somebody came",
-            Facts { wanted: wanted(&["ada", "bob", "eve"]), ..facts() },
-            Next::Step(Step::Issue(3)),
+            OwnersFacts { wanted: wanted(&["ada", "bob", "eve"]), ..facts() },
+            Next::Step(OwnersStep::Issue(3)),
         ),
-        ("somebody left", Facts { wanted: wanted(&["ada"]), ..facts() }, Next::Step(Step::Count(4))),
+        (
+            "somebody left",
+            OwnersFacts { wanted: wanted(&["ada"]), ..facts() },
+            Next::Step(OwnersStep::Count(4)),
+        ),
         (
             "the old group goes before anything else",
-            Facts {
+            OwnersFacts {
                 wanted: wanted(&["ada"]),
                 handed: Handed { generation: 4, recipients: people(&[]) },
                 ..facts()
             },
-            Next::Step(Step::Bind(4)),
+            Next::Step(OwnersStep::Bind(4)),
         ),
         (
             "then those who stay get a new file",
-            Facts {
+            OwnersFacts {
                 wanted: wanted(&["ada"]),
                 handed: Handed { generation: 4, recipients: people(&[]) },
-                bound: Bound::To(4),
+                bound: BindingWord::To(4),
                 ..facts()
             },
-            Next::Step(Step::Issue(4)),
+            Next::Step(OwnersStep::Issue(4)),
         ),
         (
             "the first time",
-            Facts { handed: Handed::default(), file: None, bound: Bound::Nobody, ..facts() },
-            Next::Step(Step::Count(1)),
+            OwnersFacts { handed: Handed::default(), file: None, bound: BindingWord::Nobody, ..facts() },
+            Next::Step(OwnersStep::Count(1)),
         ),
         (
             "somebody changed the binding",
-            Facts { bound: Bound::Others, ..facts() },
-            Next::Step(Step::Bind(3)),
+            OwnersFacts { bound: BindingWord::Others, ..facts() },
+            Next::Step(OwnersStep::Bind(3)),
         ),
         (
             "somebody took the binding away",
-            Facts { bound: Bound::Nobody, ..facts() },
-            Next::Step(Step::Bind(3)),
+            OwnersFacts { bound: BindingWord::Nobody, ..facts() },
+            Next::Step(OwnersStep::Bind(3)),
         ),
         (
             "somebody counted in the cluster itself",
-            Facts { bound: Bound::To(9), ..facts() },
-            Next::Step(Step::Count(10)),
+            OwnersFacts { bound: BindingWord::To(9), ..facts() },
+            Next::Step(OwnersStep::Count(10)),
         ),
         (
             "nobody counts so far, and Capstan does not count on from there",
-            Facts { bound: Bound::To(u64::MAX - 1), ..facts() },
-            Next::Step(Step::Bind(3)),
+            OwnersFacts { bound: BindingWord::To(u64::MAX - 1), ..facts() },
+            Next::Step(OwnersStep::Bind(3)),
         ),
-        ("the file is gone", Facts { file: None, ..facts() }, Next::Step(Step::Issue(3))),
+        ("the file is gone", OwnersFacts { file: None, ..facts() }, Next::Step(OwnersStep::Issue(3))),
         (
             "nobody remembers who has what",
-            Facts { handed: Handed::default(), file: None, ..facts() },
-            Next::Step(Step::Count(4)),
+            OwnersFacts { handed: Handed::default(), file: None, ..facts() },
+            Next::Step(OwnersStep::Count(4)),
         ),
-        ("nobody is an owner any more", Facts { wanted: None, ..facts() }, Next::Step(Step::Count(4))),
+        (
+            "nobody is an owner any more",
+            OwnersFacts { wanted: None, ..facts() },
+            Next::Step(OwnersStep::Count(4)),
+        ),
         (
             "of nobody no binding is left",
-            Facts { wanted: None, handed: Handed { generation: 4, recipients: people(&[]) }, ..facts() },
-            Next::Step(Step::Unbind),
+            OwnersFacts {
+                wanted: None,
+                handed: Handed { generation: 4, recipients: people(&[]) },
+                ..facts()
+            },
+            Next::Step(OwnersStep::Unbind),
         ),
         (
             "and no file",
-            Facts {
+            OwnersFacts {
                 wanted: None,
                 handed: Handed { generation: 4, recipients: people(&[]) },
-                bound: Bound::Nobody,
+                bound: BindingWord::Nobody,
                 ..facts()
             },
-            Next::Step(Step::RemoveFile),
+            Next::Step(OwnersStep::RemoveFile),
         ),
         (
             "there never was anybody",
-            Facts { wanted: None, handed: Handed::default(), file: None, bound: Bound::Nobody, ..facts() },
-            Next::Rest(Rest::Nobody),
+            OwnersFacts {
+                wanted: None,
+                handed: Handed::default(),
+                file: None,
+                bound: BindingWord::Nobody,
+                ..facts()
+            },
+            Next::Rest(OwnersRest::Nobody),
         ),
         (
             "Cluster API's own key needs no binding",
-            Facts {
-                wanted: wanted(&["ada", "bob"]).map(|one| Wanted { form: Form::Admin, ..one }),
+            OwnersFacts {
+                wanted: wanted(&["ada", "bob"]).map(|one| WantedAccess { form: OwnersForm::Admin, ..one }),
                 ..facts()
             },
-            Next::Step(Step::Unbind),
+            Next::Step(OwnersStep::Unbind),
         ),
         (
             "and is made of what is there",
-            Facts {
-                wanted: wanted(&["ada", "bob"]).map(|one| Wanted { form: Form::Admin, ..one }),
-                bound: Bound::Nobody,
+            OwnersFacts {
+                wanted: wanted(&["ada", "bob"]).map(|one| WantedAccess { form: OwnersForm::Admin, ..one }),
+                bound: BindingWord::Nobody,
                 ..facts()
             },
-            Next::Step(Step::Make(Form::Admin, 3)),
+            Next::Step(OwnersStep::Make(OwnersForm::Admin, 3)),
         ),
     ];
     for (when, facts, next) in rows {
@@ -154,7 +182,7 @@ struct Town {
     day: i64,
     owners: Vec<&'static str>,
     handed: Handed,
-    file: Option<(File, BTreeSet<String>)>,
+    file: Option<(LastOwnersFile, BTreeSet<String>)>,
     bound: Option<u64>,
     /// Who has ever had a certificate of which generation.
     had: BTreeSet<(String, u64)>,
@@ -162,13 +190,13 @@ struct Town {
 }
 
 impl Town {
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> OwnersFacts {
+        OwnersFacts {
             now: at(self.day),
             wanted: wanted(&self.owners).filter(|_| !self.owners.is_empty()),
             handed: self.handed.clone(),
             file: self.file.as_ref().map(|(file, _)| file.clone()),
-            bound: self.bound.map_or(Bound::Nobody, Bound::To),
+            bound: self.bound.map_or(BindingWord::Nobody, BindingWord::To),
         }
     }
 
@@ -181,21 +209,23 @@ impl Town {
             }
             writes -= 1;
             self.perform(&step);
-            if !matches!(step, Step::Count(_)) {
+            if !matches!(step, OwnersStep::Count(_)) {
                 self.hold();
             }
         }
         panic!("no end: {self:#?}");
     }
 
-    fn perform(&mut self, step: &Step) {
+    fn perform(&mut self, step: &OwnersStep) {
         match step {
-            Step::Count(generation) => self.handed = Handed { generation: *generation, ..Handed::default() },
-            Step::Bind(generation) => self.bound = Some(*generation),
-            Step::Unbind => self.bound = None,
-            Step::Issue(generation) => {
+            OwnersStep::Count(generation) => {
+                self.handed = Handed { generation: *generation, ..Handed::default() }
+            }
+            OwnersStep::Bind(generation) => self.bound = Some(*generation),
+            OwnersStep::Unbind => self.bound = None,
+            OwnersStep::Issue(generation) => {
                 let recipients = people(&self.owners);
-                let new = File {
+                let new = LastOwnersFile {
                     issued_at: at(self.day),
                     expires_at: Some(at(self.day + 30)),
                     ..file(*generation, &self.owners).unwrap()
@@ -205,8 +235,8 @@ impl Town {
                 self.handed.recipients.extend(recipients);
                 self.issued += 1;
             }
-            Step::Make(..) => panic!("{step:?}"),
-            Step::RemoveFile => self.file = None,
+            OwnersStep::Make(..) => panic!("{step:?}"),
+            OwnersStep::RemoveFile => self.file = None,
         }
     }
 

@@ -1,23 +1,23 @@
 //! What is said of the key of a cluster's owners: the condition, and what is remembered.
 
-use capstan_live::owners::Form;
+use capstan_live::owners::OwnersForm;
 use capstan_model::object::ObjectId;
 use jiff::Timestamp;
 
-use super::asked::Asked;
-use super::secret::{self, Kept};
+use super::asked::OwnersRequest;
+use super::secret::{self, StoredKubeconfig};
 use super::step::{Handed, renewal};
-use super::trouble::{Trouble, TroubleKind};
+use super::trouble::{OwnersError, TroubleKind};
 use crate::resources::{ConditionStatus, KeyFile, KeyRecipient, OwnersKeyStatus};
 
 /// So many owners are named in a condition.
 const MOST_NAMED: usize = 10;
 
 /// What is said: status, reason, message.
-pub type Said = (ConditionStatus, &'static str, String);
+pub type OwnersCondition = (ConditionStatus, &'static str, String);
 
 /// Without owners.
-pub fn nobody() -> Said {
+pub fn nobody() -> OwnersCondition {
     let message = "`owners` in the cluster's capstan.yaml has no key to encrypt to: Capstan publishes no key of the cluster";
     (ConditionStatus::False, "NoOwners", message.to_owned())
 }
@@ -25,12 +25,12 @@ pub fn nobody() -> Said {
 /// What is said at the end of a look.
 pub fn condition(
     cluster: &ObjectId,
-    asked: &Asked,
-    kept: Option<&Kept>,
-    trouble: Option<&Trouble>,
+    asked: &OwnersRequest,
+    kept: Option<&StoredKubeconfig>,
+    trouble: Option<&OwnersError>,
     now: Timestamp,
-) -> Said {
-    let is_valid = |kept: &&Kept| kept.file.expires_at.is_none_or(|ends| now < ends);
+) -> OwnersCondition {
+    let is_valid = |kept: &&StoredKubeconfig| kept.file.expires_at.is_none_or(|ends| now < ends);
     match (kept.filter(is_valid), trouble) {
         (Some(kept), Some(trouble)) if trouble.kind == TroubleKind::BotNotReached => {
             let message = format!("{}. {}", trouble.message, published(cluster, kept));
@@ -54,13 +54,13 @@ pub fn condition(
     }
 }
 
-fn published(cluster: &ObjectId, kept: &Kept) -> String {
+fn published(cluster: &ObjectId, kept: &StoredKubeconfig) -> String {
     let id = secret::id(cluster);
     let until = kept.file.expires_at.map(|ends| format!(", valid until {ends}")).unwrap_or_default();
     let renewed = renewal(&kept.file).map(|at| format!(", renewed at {at}")).unwrap_or_default();
     let whom = match kept.file.form {
-        Form::Login => "every user who logs in".to_owned(),
-        Form::Certificate | Form::Admin => {
+        OwnersForm::Login => "every user who logs in".to_owned(),
+        OwnersForm::Certificate | OwnersForm::Admin => {
             let mut names: Vec<String> =
                 kept.recipients.iter().take(MOST_NAMED).map(|one| one.name.clone()).collect();
             let more = kept.recipients.len().saturating_sub(MOST_NAMED);
@@ -84,10 +84,10 @@ impl Handed {
 /// What is remembered; `None` of a cluster that never had owners.
 pub fn status(
     handed: &Handed,
-    asked: &Asked,
+    asked: &OwnersRequest,
     before: Option<&OwnersKeyStatus>,
     cluster: &ObjectId,
-    kept: Option<&Kept>,
+    kept: Option<&StoredKubeconfig>,
 ) -> Option<OwnersKeyStatus> {
     if handed.generation == 0 && kept.is_none() {
         return None;

@@ -1,7 +1,7 @@
 //! Why owners have no key, or not the newest.
 
-use capstan_live::applying::{Refusal, RefusalKind};
-use capstan_live::services::{Cause, Problem};
+use capstan_live::applying::{ApiRefusal, RefusalKind};
+use capstan_live::services::{Problem, ServiceCause};
 use capstan_ports::LiveError;
 
 use crate::reports::BotError;
@@ -27,7 +27,7 @@ pub enum TroubleKind {
     /// The bot has not taken the file.
     BotNotReached,
     /// What an API server refuses, or a cluster lacks.
-    Said(Cause),
+    Said(ServiceCause),
 }
 
 impl TroubleKind {
@@ -52,7 +52,7 @@ impl TroubleKind {
             Self::CertificateRefused
             | Self::SecretNotCapstans
             | Self::SignerNotServed
-            | Self::Said(Cause::KubeconfigRefused | Cause::WorkloadShared) => true,
+            | Self::Said(ServiceCause::KubeconfigRefused | ServiceCause::WorkloadShared) => true,
             Self::KeyNotMade
             | Self::Changed
             | Self::NotAnswered
@@ -79,7 +79,7 @@ impl TroubleKind {
 
 /// Why, in a word and a sentence.
 #[derive(Debug, Clone)]
-pub struct Trouble {
+pub struct OwnersError {
     /// What it is.
     pub kind: TroubleKind,
     /// What was found and what to do; no byte of a key.
@@ -88,7 +88,7 @@ pub struct Trouble {
     pub of_cluster: Option<Box<Problem>>,
 }
 
-impl Trouble {
+impl OwnersError {
     /// Of that kind, in these words.
     pub fn new(kind: TroubleKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), of_cluster: None }
@@ -101,7 +101,7 @@ impl Trouble {
 
     /// The same of what it takes to have a certificate signed: a cluster that does not serve it says so at once.
     pub fn unserved(error: LiveError) -> Self {
-        let is_for_good = |refusal: &Refusal| {
+        let is_for_good = |refusal: &ApiRefusal| {
             refusal.kind == RefusalKind::MissingKind || !error.worth_retrying() && !error.is_conflict()
         };
         match error.refusal() {
@@ -114,21 +114,21 @@ impl Trouble {
     }
 }
 
-impl From<Problem> for Trouble {
+impl From<Problem> for OwnersError {
     fn from(problem: Problem) -> Self {
         let told = Self::new(TroubleKind::Said(problem.cause), problem.line());
         Self { of_cluster: Some(problem).filter(is_of_cluster).map(Box::new), ..told }
     }
 }
 
-impl From<LiveError> for Trouble {
+impl From<LiveError> for OwnersError {
     fn from(error: LiveError) -> Self {
-        let refused = error.refusal().map(|refusal| TroubleKind::Said(Cause::Refused(refusal.kind)));
+        let refused = error.refusal().map(|refusal| TroubleKind::Said(ServiceCause::Refused(refusal.kind)));
         Self::new(refused.unwrap_or(TroubleKind::NotAnswered), error.to_string())
     }
 }
 
-impl From<BotError> for Trouble {
+impl From<BotError> for OwnersError {
     fn from(error: BotError) -> Self {
         let message = format!("the file is ready, but the bot has not accepted it: {error}");
         Self::new(TroubleKind::BotNotReached, message)
@@ -151,9 +151,9 @@ mod tests {
             (TroubleKind::SecretNotCapstans, "SecretNotCapstans", true, false),
             (TroubleKind::SignerNotServed, "SignerNotServed", true, true),
             (TroubleKind::BotNotReached, "BotNotReached", false, false),
-            (TroubleKind::Said(Cause::KubeconfigRefused), "KubeconfigRefused", true, false),
-            (TroubleKind::Said(Cause::WorkloadShared), "WorkloadShared", true, false),
-            (TroubleKind::Said(Cause::WorkloadUnreachable), "WorkloadUnreachable", false, false),
+            (TroubleKind::Said(ServiceCause::KubeconfigRefused), "KubeconfigRefused", true, false),
+            (TroubleKind::Said(ServiceCause::WorkloadShared), "WorkloadShared", true, false),
+            (TroubleKind::Said(ServiceCause::WorkloadUnreachable), "WorkloadUnreachable", false, false),
         ] {
             assert_eq!((kind.as_str(), kind.lasts(), kind.is_of_signer()), (word, lasts, is_of_signer));
         }

@@ -1,7 +1,7 @@
 //! Why a provider is not gone on with.
 
 use capstan_live::applying::RefusalKind;
-use capstan_live::installing::{Check, Failure};
+use capstan_live::installing::{InstallCheck, InstallFailure};
 
 use capstan_ports::LiveError;
 
@@ -9,9 +9,9 @@ use capstan_ports::LiveError;
 #[derive(Debug, Clone)]
 pub enum Halted {
     /// One of the operator's checks.
-    Check(Check),
+    Check(InstallCheck),
     /// It cannot be rendered.
-    Failed(Failure, String),
+    Failed(InstallFailure, String),
 }
 
 impl Halted {

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_live::installing::pass::{Components, GivenUp, Phase, ProviderFacts, Record, Revision, Wanted};
-use capstan_live::installing::{Deletion, Failure};
+use capstan_live::installing::pass::{
+    DesiredProvider, GivenUp, InstallPhase, ProviderFacts, ProviderRecord, RenderedProvider, Revision,
+};
+use capstan_live::installing::{Deletion, InstallFailure};
 use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 use serde_json::Value;
 
 use super::halted::Halted;
-use super::prepared::{Manifest, Prepared};
+use super::prepared::{AppliedObject, Prepared};
 use super::record::Remembered;
 
 /// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
@@ -25,7 +27,7 @@ pub fn mark(object: &Value) -> Option<&str> {
 }
 
 /// A provider, as a pass found it.
-pub struct Member {
+pub struct PassMember {
     /// Its identity.
     pub id: ObjectId,
     /// Its kind.
@@ -39,7 +41,7 @@ pub struct Member {
     /// The version that was chosen, where one could be.
     pub version: Option<String>,
     /// What is asked for.
-    pub wanted: Wanted,
+    pub wanted: DesiredProvider,
     /// Why it is not gone on with.
     pub halted: Option<Halted>,
     /// Why a step of it could not be performed in this pass.
@@ -60,7 +62,7 @@ pub struct Member {
     pub manifests_map: Option<String>,
 }
 
-impl Member {
+impl PassMember {
     /// The value of the label `cluster.x-k8s.io/provider`.
     pub fn label(&self) -> String {
         self.kind.label(&self.name)
@@ -85,7 +87,7 @@ impl Member {
     }
 
     /// What is remembered of it. Of one that somebody else installed: the version that its status names.
-    pub fn record(&self) -> Option<Record> {
+    pub fn record(&self) -> Option<ProviderRecord> {
         if let Some(remembered) = &self.remembered {
             return Some(remembered.record.clone());
         }
@@ -94,12 +96,14 @@ impl Member {
         let version = match of_object.or_else(|| self.installed_before.clone()) {
             Some(version) => version,
             // An object that was never installed may go, where it is this program that holds it, or the operator did.
-            None if self.deletion == Some(Deletion::May) && self.is_held() => return Some(Record::default()),
+            None if self.deletion == Some(Deletion::May) && self.is_held() => {
+                return Some(ProviderRecord::default());
+            }
             None => return None,
         };
         let contract = text("contract").unwrap_or_default();
         let installed = Some(Revision { version, contract, digest: String::new() });
-        Some(Record { installed, ..Record::default() })
+        Some(ProviderRecord { installed, ..ProviderRecord::default() })
     }
 
     /// Whether its object and its sources alone say what becomes of it: nothing is in its way, or was left by others.
@@ -110,16 +114,21 @@ impl Member {
     }
 
     /// What was given up of it, where that is what it asks for still.
-    pub fn given_up(&self) -> Option<(GivenUp, Record)> {
+    pub fn given_up(&self) -> Option<(GivenUp, ProviderRecord)> {
         let record = &self.remembered.as_ref()?.record;
         let given_up = record.given_up.as_ref()?;
-        let Wanted::Components(components) = &self.wanted else { return None };
+        let DesiredProvider::Components(components) = &self.wanted else { return None };
         (components.revision == given_up.revision).then(|| (given_up.clone(), record.clone()))
     }
 
     /// What it asks for was given up: what is installed comes back, or stays.
-    pub fn goes_back(&mut self, given_up: &GivenUp, record: &Record, installed: Option<Arc<Prepared>>) {
-        if installed.is_none() && matches!(record.phase, Phase::Applying | Phase::Pruning) {
+    pub fn goes_back(
+        &mut self,
+        given_up: &GivenUp,
+        record: &ProviderRecord,
+        installed: Option<Arc<Prepared>>,
+    ) {
+        if installed.is_none() && matches!(record.phase, InstallPhase::Applying | InstallPhase::Pruning) {
             // Its objects are there in part, and the others are not at hand: it goes on, and says what it waits for.
             return;
         }
@@ -128,29 +137,29 @@ impl Member {
             "{} was rolled back: {}. {before} runs again, or will soon: request another version, or this one with other settings",
             given_up.revision.version, given_up.why
         );
-        self.halted = Some(Halted::Failed(Failure::Timeout, why.clone()));
+        self.halted = Some(Halted::Failed(InstallFailure::Timeout, why.clone()));
         self.wanted = match installed {
-            Some(prepared) => Wanted::Back { components: self.prepare(prepared), why },
-            None => Wanted::Halted(why),
+            Some(prepared) => DesiredProvider::Back { components: self.prepare(prepared), why },
+            None => DesiredProvider::Halted(why),
         };
     }
 
     /// It comes to that.
     pub fn renders(&mut self, prepared: Arc<Prepared>) {
         self.version = Some(prepared.components.revision.version.clone());
-        self.wanted = Wanted::Components(self.prepare(prepared));
+        self.wanted = DesiredProvider::Components(self.prepare(prepared));
     }
 
     /// What this comes to; its objects are those that are applied.
-    fn prepare(&mut self, prepared: Arc<Prepared>) -> Components {
+    fn prepare(&mut self, prepared: Arc<Prepared>) -> RenderedProvider {
         let components = prepared.components.clone();
         self.prepared = Some(prepared);
         components
     }
 
     /// The objects that are applied.
-    pub fn manifests(&self) -> &BTreeMap<ObjectId, Manifest> {
-        static NONE: BTreeMap<ObjectId, Manifest> = BTreeMap::new();
+    pub fn manifests(&self) -> &BTreeMap<ObjectId, AppliedObject> {
+        static NONE: BTreeMap<ObjectId, AppliedObject> = BTreeMap::new();
         self.prepared.as_ref().map_or(&NONE, |prepared| &prepared.manifests)
     }
 }

@@ -6,13 +6,13 @@ use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, ProviderKind, VERSION};
 use serde_json::Value;
 
-use super::member::Member;
+use super::member::PassMember;
 use capstan_ports::{ApiKind, Post};
 
 /// All providers, in clusterctl's order of kinds and by name.
 pub struct Members {
     /// Each of them.
-    pub all: Vec<Member>,
+    pub all: Vec<PassMember>,
     /// ConfigMaps with components, downloads among them: their metadata alone.
     pub config_maps: Vec<Value>,
     /// After how long components that are lacking are asked for again; `None` where none are.
@@ -21,12 +21,12 @@ pub struct Members {
 
 impl Members {
     /// One of them.
-    pub fn member(&self, id: &ObjectId) -> Option<&Member> {
+    pub fn member(&self, id: &ObjectId) -> Option<&PassMember> {
         self.all.iter().find(|member| member.id == *id)
     }
 
     /// The same, to be changed.
-    pub fn member_mut(&mut self, id: &ObjectId) -> Option<&mut Member> {
+    pub fn member_mut(&mut self, id: &ObjectId) -> Option<&mut PassMember> {
         self.all.iter_mut().find(|member| member.id == *id)
     }
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use capstan_live::installing::pass::{Component, Components, Revision, applied, is_definition};
+use capstan_live::installing::pass::{ProviderObject, RenderedProvider, Revision, applied, is_definition};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::SpecDigest;
-use capstan_providers::Rendered;
+use capstan_providers::RenderedObjects;
 use serde_json::Value;
 
 use super::record::text;
@@ -16,16 +16,16 @@ use capstan_ports::ApiObject;
 #[derive(Debug)]
 pub struct Prepared {
     /// Which objects, in the order of the components.
-    pub components: Components,
+    pub components: RenderedProvider,
     /// SHA-256 of what it was rendered from.
     pub components_sha256: String,
     /// As they are sent.
-    pub manifests: BTreeMap<ObjectId, Manifest>,
+    pub manifests: BTreeMap<ObjectId, AppliedObject>,
 }
 
 /// One object as it is applied.
 #[derive(Debug)]
-pub struct Manifest {
+pub struct AppliedObject {
     /// Which it is.
     pub object: ApiObject,
     /// Of its content.
@@ -35,7 +35,7 @@ pub struct Manifest {
     text: Box<str>,
 }
 
-impl Manifest {
+impl AppliedObject {
     fn of(object: ApiObject, rendered: &Value) -> Self {
         let manifest = applied(rendered);
         let word = |pointer: &str| text(&manifest, pointer).to_owned();
@@ -51,8 +51,8 @@ impl Manifest {
     }
 }
 
-impl From<Rendered> for Prepared {
-    fn from(rendered: Rendered) -> Self {
+impl From<RenderedObjects> for Prepared {
+    fn from(rendered: RenderedObjects) -> Self {
         let revision = Revision {
             version: rendered.version.clone(),
             contract: rendered.contract.clone(),
@@ -63,9 +63,12 @@ impl From<Rendered> for Prepared {
         for object in rendered.objects {
             let Some(api) = ApiObject::of(&object) else { continue };
             let id = api.id();
-            objects.push(Component { id: id.clone(), api_version: text(&object, "/apiVersion").to_owned() });
-            manifests.insert(id, Manifest::of(api, &object));
+            objects.push(ProviderObject {
+                id: id.clone(),
+                api_version: text(&object, "/apiVersion").to_owned(),
+            });
+            manifests.insert(id, AppliedObject::of(api, &object));
         }
-        Self { components: Components { revision, objects }, components_sha256, manifests }
+        Self { components: RenderedProvider { revision, objects }, components_sha256, manifests }
     }
 }

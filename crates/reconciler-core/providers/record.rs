@@ -1,6 +1,6 @@
 //! What is remembered of each provider: the `ManagedProvider` beside its object.
 
-use capstan_live::installing::pass::Record;
+use capstan_live::installing::pass::ProviderRecord;
 use capstan_ports::{ApiKind, ApiObject, LiveError};
 use capstan_providers::ProviderKind;
 use serde::Deserialize as _;
@@ -25,7 +25,7 @@ pub struct Remembered {
     /// `metadata.resourceVersion`.
     pub resource_version: String,
     /// What is remembered.
-    pub record: Record,
+    pub record: ProviderRecord,
 }
 
 /// Reads one.
@@ -43,8 +43,8 @@ pub fn read(object: &Value) -> Result<Remembered, LiveError> {
         malformed(format!("`spec.kind` is not a kind of provider: `{}`", text("/spec/kind")))
     })?;
     let record = match object.get("status") {
-        None => Record::default(),
-        Some(status) => Record::deserialize(status)
+        None => ProviderRecord::default(),
+        Some(status) => ProviderRecord::deserialize(status)
             .map_err(|error| malformed(format!("its status cannot be read ({error})")))?,
     };
     Ok(Remembered {

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use capstan_live::applying::RefusalKind;
-use capstan_live::installing::Health;
-use capstan_live::installing::pass::{Fit, Phase, Seen, installers, is_definition};
+use capstan_live::installing::WorkloadHealth;
+use capstan_live::installing::pass::{InstallPhase, ObjectFit, SeenObject, installers, is_definition};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::SpecDigest;
 use jiff::{SignedDuration, Timestamp};
@@ -22,31 +22,31 @@ const COUNTS: SignedDuration = SignedDuration::from_mins(9);
 
 /// What an object was held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
+pub struct SightQuestion {
     /// What is rendered; `None` of what is in the inventory alone.
     pub manifest: Option<SpecDigest>,
     /// How far its provider was.
-    pub phase: Phase,
+    pub phase: InstallPhase,
 }
 
-impl Question {
+impl SightQuestion {
     /// Whether what is rendered is tried. While it is applied, what is not known to be as rendered is applied untried.
     pub const fn tries(&self) -> bool {
-        !matches!(self.phase, Phase::Applying | Phase::Pruning | Phase::Removing)
+        !matches!(self.phase, InstallPhase::Applying | InstallPhase::Pruning | InstallPhase::Removing)
     }
 }
 
 /// What was seen of one object.
 #[derive(Debug, Clone)]
-pub struct Sight {
+pub struct SeenProviderObject {
     /// What is decided on.
-    pub seen: Seen,
+    pub seen: SeenObject,
     /// What a write takes of it, where it is there.
     pub live: Option<Live>,
     /// What sort of answer a refusal was.
     pub refusal: Option<RefusalKind>,
     /// What it was held against.
-    pub question: Question,
+    pub question: SightQuestion,
     /// When.
     pub at: Timestamp,
 }
@@ -81,16 +81,16 @@ impl Live {
     }
 }
 
-impl Sight {
+impl SeenProviderObject {
     /// Whether it answers a question still.
-    fn answers(&self, id: &ObjectId, question: Question, now: Timestamp) -> bool {
+    fn answers(&self, id: &ObjectId, question: SightQuestion, now: Timestamp) -> bool {
         if self.question.manifest != question.manifest || now.duration_since(self.at) >= COUNTS {
             return false;
         }
-        let is_prepared = |phase: Phase| phase == Phase::Preparing;
+        let is_prepared = |phase: InstallPhase| phase == InstallPhase::Preparing;
         let seen = &self.seen;
         let is_on_its_way = match &seen.health {
-            Some(Health::Available { .. } | Health::Absent) | None => false,
+            Some(WorkloadHealth::Available { .. } | WorkloadHealth::Absent) | None => false,
             Some(_) => true,
         };
         if is_on_its_way || is_definition(id) && self.live.is_some() && !seen.is_established {
@@ -107,10 +107,10 @@ impl Sight {
             return false;
         }
         match seen.fit {
-            Fit::Same => true,
-            Fit::Absent | Fit::Differs => self.question.tries() || !question.tries(),
+            ObjectFit::Same => true,
+            ObjectFit::Absent | ObjectFit::Differs => self.question.tries() || !question.tries(),
             // Nobody tells when it would be otherwise.
-            Fit::Later | Fit::Refused(_) | Fit::Terminating => false,
+            ObjectFit::Later | ObjectFit::Refused(_) | ObjectFit::Terminating => false,
         }
     }
 }
@@ -118,7 +118,7 @@ impl Sight {
 /// What was seen, by object and by provider.
 #[derive(Debug, Default)]
 pub struct Sights {
-    known: BTreeMap<ObjectId, BTreeMap<ObjectId, Sight>>,
+    known: BTreeMap<ObjectId, BTreeMap<ObjectId, SeenProviderObject>>,
 }
 
 impl Sights {
@@ -127,14 +127,14 @@ impl Sights {
         &self,
         provider: &ObjectId,
         id: &ObjectId,
-        question: Question,
+        question: SightQuestion,
         now: Timestamp,
-    ) -> Option<&Sight> {
+    ) -> Option<&SeenProviderObject> {
         self.known.get(id)?.get(provider).filter(|sight| sight.answers(id, question, now))
     }
 
     /// It was seen so.
-    pub fn note(&mut self, provider: &ObjectId, id: &ObjectId, sight: Sight) {
+    pub fn note(&mut self, provider: &ObjectId, id: &ObjectId, sight: SeenProviderObject) {
         self.known.entry(id.clone()).or_default().insert(provider.clone(), sight);
     }
 

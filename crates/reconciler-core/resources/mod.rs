@@ -20,7 +20,7 @@ pub use spec::{
     Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,
 };
 pub use status::{
-    FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutMachine, RolloutState,
+    ClusterPhase, FleetStatus, KeptTemplate, ManagedClusterStatus, PlaceStatus, RolloutMachine, RolloutState,
     RolloutStatus,
 };
 pub use vault_secret::{EarlierLease, LeaseStatus, VaultSecretStatus};

@@ -1,6 +1,6 @@
 //! The key of a cluster's owners, as it stands in a ManagedCluster's status. Nothing in here is secret.
 
-use capstan_live::owners::Form;
+use capstan_live::owners::OwnersForm;
 use capstan_plan::settings::{LifetimeDays, PublishedAt};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -40,7 +40,7 @@ pub struct KeyRecipient {
 #[serde(rename_all = "camelCase")]
 pub struct KeyFile {
     /// What it is.
-    pub form: Form,
+    pub form: OwnersForm,
     /// The number of its group.
     #[serde(default)]
     #[schemars(with = "i64", range(min = 0))]

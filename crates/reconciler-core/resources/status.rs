@@ -1,7 +1,7 @@
 //! What stands in the status of a Fleet and of a ManagedCluster.
 
-use capstan_live::applying::{self, Inventory};
-use capstan_live::rollout::observed::{MachineAge, MachineState, State, Verdict};
+use capstan_live::applying::{self, AppliedInventory};
+use capstan_live::rollout::observed::{MachineAge, MachineState, RolloutProgress, RolloutVerdict};
 use capstan_live::services::{CleanupStatus, ServiceStatus};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::{LiveTemplate, SpecDigest, TemplateNames};
@@ -37,7 +37,7 @@ pub struct ManagedClusterStatus {
     pub attempted_folder: Option<String>,
     /// How far it is applied.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase: Option<Phase>,
+    pub phase: Option<ClusterPhase>,
     /// Conditions, by the conventions of Kubernetes.
     pub conditions: Conditions,
     /// Why nothing of it is applied; absent if it is applied.
@@ -50,7 +50,7 @@ pub struct ManagedClusterStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<PlaceStatus>,
     /// What was applied and may be deleted again; written before anything is applied.
-    pub inventory: Inventory,
+    pub inventory: AppliedInventory,
     /// The names under which templates live: Git keeps the logical ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -95,7 +95,7 @@ impl ManagedClusterStatus {
 
 /// The progress of applying a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Phase {
+pub enum ClusterPhase {
     /// The control plane is applied and rolls; workers that change wait for it.
     ControlPlane,
     /// Everything is applied; workers roll.
@@ -104,22 +104,22 @@ pub enum Phase {
     Done,
 }
 
-impl From<Phase> for applying::Phase {
-    fn from(phase: Phase) -> Self {
+impl From<ClusterPhase> for applying::ApplyPhase {
+    fn from(phase: ClusterPhase) -> Self {
         match phase {
-            Phase::ControlPlane => Self::ControlPlane,
-            Phase::Workers => Self::Workers,
-            Phase::Done => Self::Done,
+            ClusterPhase::ControlPlane => Self::ControlPlane,
+            ClusterPhase::Workers => Self::Workers,
+            ClusterPhase::Done => Self::Done,
         }
     }
 }
 
-impl From<applying::Phase> for Phase {
-    fn from(phase: applying::Phase) -> Self {
+impl From<applying::ApplyPhase> for ClusterPhase {
+    fn from(phase: applying::ApplyPhase) -> Self {
         match phase {
-            applying::Phase::ControlPlane => Self::ControlPlane,
-            applying::Phase::Workers => Self::Workers,
-            applying::Phase::Done => Self::Done,
+            applying::ApplyPhase::ControlPlane => Self::ControlPlane,
+            applying::ApplyPhase::Workers => Self::Workers,
+            applying::ApplyPhase::Done => Self::Done,
         }
     }
 }
@@ -226,7 +226,7 @@ pub struct RolloutStatus {
 
 impl RolloutStatus {
     /// Of a verdict; `None` where nothing owns machines.
-    pub fn of(verdict: &Verdict) -> Option<Self> {
+    pub fn of(verdict: &RolloutVerdict) -> Option<Self> {
         if verdict.owners.is_empty() {
             return None;
         }
@@ -262,14 +262,14 @@ pub enum RolloutState {
     Unknown,
 }
 
-impl From<State> for RolloutState {
-    fn from(state: State) -> Self {
+impl From<RolloutProgress> for RolloutState {
+    fn from(state: RolloutProgress) -> Self {
         match state {
-            State::Done => Self::Done,
-            State::Unknown => Self::Unknown,
-            State::Waiting => Self::Waiting,
-            State::Rolling => Self::Rolling,
-            State::Stuck => Self::Stuck,
+            RolloutProgress::Done => Self::Done,
+            RolloutProgress::Unknown => Self::Unknown,
+            RolloutProgress::Waiting => Self::Waiting,
+            RolloutProgress::Rolling => Self::Rolling,
+            RolloutProgress::Stuck => Self::Stuck,
         }
     }
 }

@@ -13,5 +13,5 @@ mod telling;
 mod tests;
 
 pub use problem::{is_of_cluster, problem_of};
-pub use step::{Facts, Look, Step};
+pub use step::{ServiceLook, ServiceStep, ServiceStepFacts};
 pub use telling::{CLOUD_NOT_READY, Hindrance, ServicesFound, conditions, failures, hindrance, notes};

@@ -1,6 +1,6 @@
 //! What an answer of a workload cluster means for a service.
 
-use capstan_live::services::{Cause, Problem};
+use capstan_live::services::{Problem, ServiceCause};
 use capstan_model::object::ObjectId;
 use capstan_ports::LiveError;
 
@@ -12,24 +12,26 @@ pub fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option<Proble
         LiveError::Unreachable { reason, .. } => {
             let (cause, words) = if reason.contains("certificate") {
                 (
-                    Cause::WorkloadCertificate,
+                    ServiceCause::WorkloadCertificate,
                     "the API of the cluster shows a certificate that is not of the authority in its kubeconfig",
                 )
             } else {
-                (Cause::WorkloadUnreachable, "the API of the cluster does not answer")
+                (ServiceCause::WorkloadUnreachable, "the API of the cluster does not answer")
             };
             return Some(Problem::plain(cause, format!("{words}: {reason}")));
         }
         LiveError::Refused { refusal, .. } => {
-            Problem::plain(Cause::Refused(refusal.kind), refusal.message.clone())
+            Problem::plain(ServiceCause::Refused(refusal.kind), refusal.message.clone())
         }
-        LiveError::Malformed { reason, .. } => Problem::plain(Cause::ServiceNotRendered, reason.clone()),
-        LiveError::TooMuch { .. } => Problem::plain(Cause::TooManyObjects, error.to_string()),
+        LiveError::Malformed { reason, .. } => {
+            Problem::plain(ServiceCause::ServiceNotRendered, reason.clone())
+        }
+        LiveError::TooMuch { .. } => Problem::plain(ServiceCause::TooManyObjects, error.to_string()),
     };
     Some(Problem { object: object.cloned(), ..problem })
 }
 
 /// Whether a problem is one of the cluster, and so all its services'.
 pub const fn is_of_cluster(problem: &Problem) -> bool {
-    matches!(problem.cause, Cause::WorkloadUnreachable | Cause::WorkloadCertificate)
+    matches!(problem.cause, ServiceCause::WorkloadUnreachable | ServiceCause::WorkloadCertificate)
 }

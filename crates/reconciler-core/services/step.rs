@@ -6,7 +6,7 @@ use crate::next::{Basis, Next};
 
 /// Everything that is decided on. What is `None` is not known yet, and asked for where it matters.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct ServiceStepFacts {
     /// Whether a folder brings it; else objects of base do.
     pub is_of_folder: bool,
     /// Why the cluster's API cannot be asked.
@@ -24,7 +24,7 @@ pub struct Facts {
     /// Whether its settings have checks.
     pub has_checks: bool,
     /// What is rendered, and what is there of it; or why that is not known.
-    pub look: Option<Result<Look, Problem>>,
+    pub look: Option<Result<ServiceLook, Problem>>,
     /// What could not be applied of what differs.
     pub applied: Option<Vec<Problem>>,
     /// What it brings no more, and could not be taken away.
@@ -39,7 +39,7 @@ pub struct Facts {
 
 /// What is rendered of a service, beside what is there.
 #[derive(Debug, Clone, Default)]
-pub struct Look {
+pub struct ServiceLook {
     /// Objects that another service brings, too; or that base does not bring.
     pub wrong: Vec<Problem>,
     /// Whether anything is there that Capstan has applied and that is not remembered.
@@ -56,7 +56,7 @@ pub struct Look {
 
 /// What is done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ServiceStep {
     /// It is rendered, and its objects are looked at.
     Look,
     /// What is there, and was applied, is remembered.
@@ -76,11 +76,11 @@ pub enum Step {
 /// Why it is not ready; empty where it is.
 type Problems = Vec<Problem>;
 
-impl Basis for Facts {
-    type Step = Step;
+impl Basis for ServiceStepFacts {
+    type Step = ServiceStep;
     type Rest = Problems;
 
-    fn next(&self) -> Next<Step, Problems> {
+    fn next(&self) -> Next<ServiceStep, Problems> {
         let brought = if self.is_of_folder { self.of_folder() } else { self.of_base() };
         match brought {
             Next::Rest(problems) if problems.is_empty() => self.promised(),
@@ -89,18 +89,18 @@ impl Basis for Facts {
     }
 }
 
-impl Facts {
+impl ServiceStepFacts {
     /// Whether its objects are there and well, which a folder brings.
-    fn of_folder(&self) -> Next<Step, Problems> {
+    fn of_folder(&self) -> Next<ServiceStep, Problems> {
         let look = match (&self.look, &self.unreached, &self.held) {
             (None, Some(problem), _) => return only(problem),
             (None, None, Some(problem)) if !self.was_there => return only(problem),
-            (None, None, _) => return Next::Step(Step::Look),
+            (None, None, _) => return Next::Step(ServiceStep::Look),
             (Some(Err(problem)), ..) => return only(problem),
             (Some(Ok(look)), ..) => look,
         };
         if look.wrong.is_empty() && look.is_unremembered {
-            return Next::Step(Step::Remember);
+            return Next::Step(ServiceStep::Remember);
         }
         let mut problems: Problems = look.wrong.iter().chain(&look.hindrances).cloned().collect();
         if problems.is_empty() {
@@ -113,21 +113,21 @@ impl Facts {
             (Some(failed), _) => problems.extend(failed.iter().cloned()),
             (None, _) if !look.differs => {}
             (None, Some(waits)) => return only(waits),
-            (None, None) => return Next::Step(Step::Apply),
+            (None, None) => return Next::Step(ServiceStep::Apply),
         }
         if problems.is_empty() {
             match &self.pruned {
                 Some(left) => problems.extend(left.iter().cloned()),
-                None => return Next::Step(Step::Prune),
+                None => return Next::Step(ServiceStep::Prune),
             }
         }
         self.with_objects(problems)
     }
 
     /// Whether its objects are there and well, which base brings.
-    fn of_base(&self) -> Next<Step, Problems> {
+    fn of_base(&self) -> Next<ServiceStep, Problems> {
         let look = match &self.look {
-            None => return Next::Step(Step::Look),
+            None => return Next::Step(ServiceStep::Look),
             Some(Err(problem)) => return only(problem),
             Some(Ok(look)) => look,
         };
@@ -146,11 +146,11 @@ impl Facts {
     }
 
     /// With what its objects say. What was refused is not told a second time for not being there.
-    fn with_objects(&self, mut problems: Problems) -> Next<Step, Problems> {
+    fn with_objects(&self, mut problems: Problems) -> Next<ServiceStep, Problems> {
         match &self.objects {
             // A cluster that does not answer is not asked again in the same look.
             None if self.is_of_folder && self.unreached.is_some() => {}
-            None => return Next::Step(Step::JudgeObjects),
+            None => return Next::Step(ServiceStep::JudgeObjects),
             Some(found) => {
                 let is_told = |found: &&Problem| {
                     found.object.is_some() && problems.iter().any(|problem| problem.object == found.object)
@@ -164,25 +164,25 @@ impl Facts {
     }
 
     /// Whether the cluster has what it promises, once its objects are well.
-    fn promised(&self) -> Next<Step, Problems> {
+    fn promised(&self) -> Next<ServiceStep, Problems> {
         let mut problems = Problems::new();
         if self.promises && !self.was_ready {
             match &self.role {
                 Some(unmet) => problems.extend(unmet.iter().cloned()),
-                None => return Next::Step(Step::JudgeRole),
+                None => return Next::Step(ServiceStep::JudgeRole),
             }
         }
         if problems.is_empty() && self.has_checks {
             match (&self.unreached, &self.checks) {
                 (Some(problem), _) => return only(problem),
                 (None, Some(failed)) => problems.extend(failed.iter().cloned()),
-                (None, None) => return Next::Step(Step::JudgeChecks),
+                (None, None) => return Next::Step(ServiceStep::JudgeChecks),
             }
         }
         Next::Rest(problems)
     }
 }
 
-fn only(problem: &Problem) -> Next<Step, Problems> {
+fn only(problem: &Problem) -> Next<ServiceStep, Problems> {
     Next::Rest(vec![problem.clone()])
 }

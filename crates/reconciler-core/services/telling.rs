@@ -1,7 +1,7 @@
 //! What is said of services and of the cloud: reasons in the check, conditions, events, failures that are counted.
 
 use capstan_live::services::{
-    Cause, CloudState, Problem, ServiceState, ServiceStatus, SummaryState, summary,
+    CloudState, Problem, ServiceCause, ServiceState, ServiceStatus, SummaryState, summary,
 };
 use capstan_model::finding::{Place, Severity};
 
@@ -85,15 +85,15 @@ impl ServicesFound {
 }
 
 /// Whether a cause is the cluster's, so that it is the same for all services.
-const fn is_of_all(cause: Cause) -> bool {
+const fn is_of_all(cause: ServiceCause) -> bool {
     matches!(
         cause,
-        Cause::ControlPlaneNotInitialized
-            | Cause::WaitsForKubeconfig
-            | Cause::KubeconfigRefused
-            | Cause::WorkloadShared
-            | Cause::WorkloadUnreachable
-            | Cause::WorkloadCertificate
+        ServiceCause::ControlPlaneNotInitialized
+            | ServiceCause::WaitsForKubeconfig
+            | ServiceCause::KubeconfigRefused
+            | ServiceCause::WorkloadShared
+            | ServiceCause::WorkloadUnreachable
+            | ServiceCause::WorkloadCertificate
     )
 }
 

@@ -1,7 +1,7 @@
 //! Tables of facts of one service, and what follows.
 
 use capstan_live::applying::RefusalKind;
-use capstan_live::services::{Cause, Problem, ServiceState, ServiceStatus};
+use capstan_live::services::{Problem, ServiceCause, ServiceState, ServiceStatus};
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::ServiceRole;
@@ -11,7 +11,7 @@ use super::*;
 use crate::next::{Basis as _, Next};
 use crate::resources::ManagedClusterStatus;
 
-fn problem(cause: Cause) -> Problem {
+fn problem(cause: ServiceCause) -> Problem {
     Problem::plain(cause, "")
 }
 
@@ -24,30 +24,35 @@ fn object(name: &str) -> ObjectId {
     }
 }
 
-fn of(cause: Cause, name: &str) -> Problem {
+fn of(cause: ServiceCause, name: &str) -> Problem {
     Problem::of(cause, &object(name), "")
 }
 
 /// What differs, and nothing is in the way of.
-fn differs() -> Look {
-    Look { differs: true, ..Look::default() }
+fn differs() -> ServiceLook {
+    ServiceLook { differs: true, ..ServiceLook::default() }
 }
 
 /// A service of a folder that was looked at.
-fn looked(look: Look) -> Facts {
-    Facts { is_of_folder: true, was_there: true, look: Some(Ok(look)), ..Facts::default() }
+fn looked(look: ServiceLook) -> ServiceStepFacts {
+    ServiceStepFacts {
+        is_of_folder: true,
+        was_there: true,
+        look: Some(Ok(look)),
+        ..ServiceStepFacts::default()
+    }
 }
 
 /// One that is as rendered, and well.
-fn well() -> Facts {
-    Facts { pruned: Some(Vec::new()), objects: Some(Vec::new()), ..looked(Look::default()) }
+fn well() -> ServiceStepFacts {
+    ServiceStepFacts { pruned: Some(Vec::new()), objects: Some(Vec::new()), ..looked(ServiceLook::default()) }
 }
 
-fn rests(causes: &[Cause]) -> Next<Step, Vec<Problem>> {
+fn rests(causes: &[ServiceCause]) -> Next<ServiceStep, Vec<Problem>> {
     Next::Rest(causes.iter().copied().map(problem).collect())
 }
 
-fn hold(rows: impl IntoIterator<Item = (&'static str, Facts, Next<Step, Vec<Problem>>)>) {
+fn hold(rows: impl IntoIterator<Item = (&'static str, ServiceStepFacts, Next<ServiceStep, Vec<Problem>>)>) {
     for (when, facts, expected) in rows {
         assert_eq!(facts.next(), expected, "{when}");
     }
@@ -55,83 +60,86 @@ fn hold(rows: impl IntoIterator<Item = (&'static str, Facts, Next<Step, Vec<Prob
 
 #[test]
 fn a_service_is_looked_at_where_its_cluster_answers_and_its_turn_has_come() {
-    let unknown = Facts { is_of_folder: true, ..Facts::default() };
-    let unreached = Some(problem(Cause::WorkloadUnreachable));
-    let held = Some(problem(Cause::WaitsForService));
+    let unknown = ServiceStepFacts { is_of_folder: true, ..ServiceStepFacts::default() };
+    let unreached = Some(problem(ServiceCause::WorkloadUnreachable));
+    let held = Some(problem(ServiceCause::WaitsForService));
     hold([
-        ("nothing is known", unknown.clone(), Next::Step(Step::Look)),
+        ("nothing is known", unknown.clone(), Next::Step(ServiceStep::Look)),
         (
             "its cluster does not answer",
-            Facts { unreached: unreached.clone(), ..unknown.clone() },
-            rests(&[Cause::WorkloadUnreachable]),
+            ServiceStepFacts { unreached: unreached.clone(), ..unknown.clone() },
+            rests(&[ServiceCause::WorkloadUnreachable]),
         ),
         (
             "its cluster does not answer, and it waits",
-            Facts { unreached: unreached.clone(), held: held.clone(), ..unknown.clone() },
-            rests(&[Cause::WorkloadUnreachable]),
+            ServiceStepFacts { unreached: unreached.clone(), held: held.clone(), ..unknown.clone() },
+            rests(&[ServiceCause::WorkloadUnreachable]),
         ),
         (
             "it waits, and was never there",
-            Facts { held: held.clone(), ..unknown.clone() },
-            rests(&[Cause::WaitsForService]),
+            ServiceStepFacts { held: held.clone(), ..unknown.clone() },
+            rests(&[ServiceCause::WaitsForService]),
         ),
         (
             "it waits, and is there",
-            Facts { held: held.clone(), was_there: true, ..unknown.clone() },
-            Next::Step(Step::Look),
+            ServiceStepFacts { held: held.clone(), was_there: true, ..unknown.clone() },
+            Next::Step(ServiceStep::Look),
         ),
         (
             "it cannot be rendered",
-            Facts { look: Some(Err(problem(Cause::ServiceNotRendered))), ..unknown.clone() },
-            rests(&[Cause::ServiceNotRendered]),
+            ServiceStepFacts {
+                look: Some(Err(problem(ServiceCause::ServiceNotRendered))),
+                ..unknown.clone()
+            },
+            rests(&[ServiceCause::ServiceNotRendered]),
         ),
         (
             "one of base is looked at, whether or not its cluster answers",
-            Facts { unreached, ..Facts::default() },
-            Next::Step(Step::Look),
+            ServiceStepFacts { unreached, ..ServiceStepFacts::default() },
+            Next::Step(ServiceStep::Look),
         ),
         (
             "one of base is looked at, whatever it waits for",
-            Facts { held, ..Facts::default() },
-            Next::Step(Step::Look),
+            ServiceStepFacts { held, ..ServiceStepFacts::default() },
+            Next::Step(ServiceStep::Look),
         ),
     ]);
 }
 
 #[test]
 fn what_is_wrong_with_a_folder_is_said_before_anything_is_applied() {
-    let hindrances = vec![of(Cause::AdoptionNeeded, "cilium")];
-    let network = Some(problem(Cause::CniSwitchRefused));
-    let wrong = vec![of(Cause::TwoServices, "cilium")];
+    let hindrances = vec![of(ServiceCause::AdoptionNeeded, "cilium")];
+    let network = Some(problem(ServiceCause::CniSwitchRefused));
+    let wrong = vec![of(ServiceCause::TwoServices, "cilium")];
     hold([
         (
             "something is not remembered",
-            looked(Look { is_unremembered: true, ..differs() }),
-            Next::Step(Step::Remember),
+            looked(ServiceLook { is_unremembered: true, ..differs() }),
+            Next::Step(ServiceStep::Remember),
         ),
         (
             "something is not remembered, and another service has it",
-            looked(Look { is_unremembered: true, wrong: wrong.clone(), ..differs() }),
+            looked(ServiceLook { is_unremembered: true, wrong: wrong.clone(), ..differs() }),
             Next::Rest(wrong.clone()),
         ),
         (
             "others applied it",
-            looked(Look { hindrances: hindrances.clone(), ..differs() }),
+            looked(ServiceLook { hindrances: hindrances.clone(), ..differs() }),
             Next::Rest(hindrances.clone()),
         ),
         (
             "others applied it, and another service has it",
-            looked(Look { wrong: wrong.clone(), hindrances: hindrances.clone(), ..differs() }),
+            looked(ServiceLook { wrong: wrong.clone(), hindrances: hindrances.clone(), ..differs() }),
             Next::Rest([wrong, hindrances.clone()].concat()),
         ),
         (
             "another network is there",
-            looked(Look { network: network.clone(), ..differs() }),
-            rests(&[Cause::CniSwitchRefused]),
+            looked(ServiceLook { network: network.clone(), ..differs() }),
+            rests(&[ServiceCause::CniSwitchRefused]),
         ),
         (
             "another network is there, and others applied it",
-            looked(Look { network, hindrances: hindrances.clone(), ..differs() }),
+            looked(ServiceLook { network, hindrances: hindrances.clone(), ..differs() }),
             Next::Rest(hindrances),
         ),
     ]);
@@ -139,172 +147,196 @@ fn what_is_wrong_with_a_folder_is_said_before_anything_is_applied() {
 
 #[test]
 fn what_differs_is_applied_once_its_turn_has_come_and_then_pruned_and_judged() {
-    let held = Some(problem(Cause::WaitsForService));
-    let unchanged = Some(problem(Cause::WaitsForRollout));
-    let failed = vec![of(Cause::Refused(RefusalKind::Invalid), "cilium")];
-    let absent = of(Cause::ObjectMissing, "cilium");
-    let other = of(Cause::ObjectNotReady, "hubble");
-    let applied = || Facts { applied: Some(Vec::new()), ..looked(differs()) };
-    let refused = || Facts { applied: Some(failed.clone()), ..looked(differs()) };
+    let held = Some(problem(ServiceCause::WaitsForService));
+    let unchanged = Some(problem(ServiceCause::WaitsForRollout));
+    let failed = vec![of(ServiceCause::Refused(RefusalKind::Invalid), "cilium")];
+    let absent = of(ServiceCause::ObjectMissing, "cilium");
+    let other = of(ServiceCause::ObjectNotReady, "hubble");
+    let applied = || ServiceStepFacts { applied: Some(Vec::new()), ..looked(differs()) };
+    let refused = || ServiceStepFacts { applied: Some(failed.clone()), ..looked(differs()) };
     hold([
-        ("something differs", looked(differs()), Next::Step(Step::Apply)),
+        ("something differs", looked(differs()), Next::Step(ServiceStep::Apply)),
         (
             "it waits for another",
-            Facts { held: held.clone(), ..looked(differs()) },
-            rests(&[Cause::WaitsForService]),
+            ServiceStepFacts { held: held.clone(), ..looked(differs()) },
+            rests(&[ServiceCause::WaitsForService]),
         ),
         (
             "machines roll",
-            Facts { unchanged: unchanged.clone(), ..looked(differs()) },
-            rests(&[Cause::WaitsForRollout]),
+            ServiceStepFacts { unchanged: unchanged.clone(), ..looked(differs()) },
+            rests(&[ServiceCause::WaitsForRollout]),
         ),
         (
             "it waits for another, and machines roll",
-            Facts { held: held.clone(), unchanged: unchanged.clone(), ..looked(differs()) },
-            rests(&[Cause::WaitsForService]),
+            ServiceStepFacts { held: held.clone(), unchanged: unchanged.clone(), ..looked(differs()) },
+            rests(&[ServiceCause::WaitsForService]),
         ),
-        ("nothing differs", looked(Look::default()), Next::Step(Step::Prune)),
+        ("nothing differs", looked(ServiceLook::default()), Next::Step(ServiceStep::Prune)),
         (
             "nothing differs, and machines roll",
-            Facts { held, unchanged, ..looked(Look::default()) },
-            Next::Step(Step::Prune),
+            ServiceStepFacts { held, unchanged, ..looked(ServiceLook::default()) },
+            Next::Step(ServiceStep::Prune),
         ),
-        ("it was applied", applied(), Next::Step(Step::Prune)),
-        ("something was refused: nothing is taken away", refused(), Next::Step(Step::JudgeObjects)),
-        ("it was pruned", Facts { pruned: Some(Vec::new()), ..applied() }, Next::Step(Step::JudgeObjects)),
+        ("it was applied", applied(), Next::Step(ServiceStep::Prune)),
+        ("something was refused: nothing is taken away", refused(), Next::Step(ServiceStep::JudgeObjects)),
+        (
+            "it was pruned",
+            ServiceStepFacts { pruned: Some(Vec::new()), ..applied() },
+            Next::Step(ServiceStep::JudgeObjects),
+        ),
         (
             "what was refused is not told a second time for not being there",
-            Facts { objects: Some(vec![absent.clone(), other.clone()]), ..refused() },
+            ServiceStepFacts { objects: Some(vec![absent.clone(), other.clone()]), ..refused() },
             Next::Rest([failed.clone(), vec![other.clone()]].concat()),
         ),
         (
             "what goes is told, and what is not well",
-            Facts {
-                pruned: Some(vec![of(Cause::ServiceGoes, "old")]),
+            ServiceStepFacts {
+                pruned: Some(vec![of(ServiceCause::ServiceGoes, "old")]),
                 objects: Some(vec![other.clone()]),
                 ..applied()
             },
-            Next::Rest(vec![of(Cause::ServiceGoes, "old"), other]),
+            Next::Rest(vec![of(ServiceCause::ServiceGoes, "old"), other]),
         ),
         (
             "its cluster stopped to answer while it was applied: nobody asks it again",
-            Facts {
-                applied: Some(vec![problem(Cause::WorkloadUnreachable)]),
-                unreached: Some(problem(Cause::WorkloadUnreachable)),
+            ServiceStepFacts {
+                applied: Some(vec![problem(ServiceCause::WorkloadUnreachable)]),
+                unreached: Some(problem(ServiceCause::WorkloadUnreachable)),
                 ..looked(differs())
             },
-            rests(&[Cause::WorkloadUnreachable]),
+            rests(&[ServiceCause::WorkloadUnreachable]),
         ),
         (
             "its cluster stopped to answer while it was pruned",
-            Facts {
-                pruned: Some(vec![problem(Cause::WorkloadUnreachable)]),
-                unreached: Some(problem(Cause::WorkloadUnreachable)),
+            ServiceStepFacts {
+                pruned: Some(vec![problem(ServiceCause::WorkloadUnreachable)]),
+                unreached: Some(problem(ServiceCause::WorkloadUnreachable)),
                 ..applied()
             },
-            rests(&[Cause::WorkloadUnreachable]),
+            rests(&[ServiceCause::WorkloadUnreachable]),
         ),
         ("all is well", well(), rests(&[])),
-        ("it was applied, and all is well", Facts { applied: Some(Vec::new()), ..well() }, rests(&[])),
+        (
+            "it was applied, and all is well",
+            ServiceStepFacts { applied: Some(Vec::new()), ..well() },
+            rests(&[]),
+        ),
     ]);
 }
 
 #[test]
 fn a_service_of_base_is_judged_by_what_base_brought() {
-    let held = Some(problem(Cause::WaitsForService));
-    let seen = |look: Look| Facts { look: Some(Ok(look)), ..Facts::default() };
-    let base = || Facts { objects: Some(Vec::new()), ..seen(Look::default()) };
-    let network = Some(problem(Cause::CniSwitchRefused));
-    let wrong = vec![problem(Cause::ServiceNotRendered)];
-    let missing = || vec![of(Cause::ObjectMissing, "cilium")];
+    let held = Some(problem(ServiceCause::WaitsForService));
+    let seen = |look: ServiceLook| ServiceStepFacts { look: Some(Ok(look)), ..ServiceStepFacts::default() };
+    let base = || ServiceStepFacts { objects: Some(Vec::new()), ..seen(ServiceLook::default()) };
+    let network = Some(problem(ServiceCause::CniSwitchRefused));
+    let wrong = vec![problem(ServiceCause::ServiceNotRendered)];
+    let missing = || vec![of(ServiceCause::ObjectMissing, "cilium")];
     hold([
-        ("it is there", seen(Look::default()), Next::Step(Step::JudgeObjects)),
+        ("it is there", seen(ServiceLook::default()), Next::Step(ServiceStep::JudgeObjects)),
         ("it is there and well", base(), rests(&[])),
         (
             "it is not there, since it waits",
-            Facts { held: held.clone(), ..seen(Look { is_absent: true, ..Look::default() }) },
-            rests(&[Cause::WaitsForService]),
+            ServiceStepFacts {
+                held: held.clone(),
+                ..seen(ServiceLook { is_absent: true, ..ServiceLook::default() })
+            },
+            rests(&[ServiceCause::WaitsForService]),
         ),
         (
             "it is not there, and waits for nothing",
-            Facts { objects: Some(missing()), ..seen(Look { is_absent: true, ..Look::default() }) },
+            ServiceStepFacts {
+                objects: Some(missing()),
+                ..seen(ServiceLook { is_absent: true, ..ServiceLook::default() })
+            },
             Next::Rest(missing()),
         ),
         (
             "another network is there",
-            seen(Look { network: network.clone(), ..Look::default() }),
-            rests(&[Cause::CniSwitchRefused]),
+            seen(ServiceLook { network: network.clone(), ..ServiceLook::default() }),
+            rests(&[ServiceCause::CniSwitchRefused]),
         ),
         (
             "base does not bring it, whatever network is there",
-            Facts {
+            ServiceStepFacts {
                 objects: Some(Vec::new()),
-                ..seen(Look { network, wrong: wrong.clone(), ..Look::default() })
+                ..seen(ServiceLook { network, wrong: wrong.clone(), ..ServiceLook::default() })
             },
-            rests(&[Cause::ServiceNotRendered]),
+            rests(&[ServiceCause::ServiceNotRendered]),
         ),
         (
             "base brings a part, and that is not well",
-            Facts { objects: Some(missing()), ..seen(Look { wrong: wrong.clone(), ..Look::default() }) },
+            ServiceStepFacts {
+                objects: Some(missing()),
+                ..seen(ServiceLook { wrong: wrong.clone(), ..ServiceLook::default() })
+            },
             Next::Rest([wrong, missing()].concat()),
         ),
         (
             "it is there, waits, and was never ready",
-            Facts { held: held.clone(), ..base() },
-            rests(&[Cause::WaitsForService]),
+            ServiceStepFacts { held: held.clone(), ..base() },
+            rests(&[ServiceCause::WaitsForService]),
         ),
-        ("it is there, waits, and was ready", Facts { held, was_ready: true, ..base() }, rests(&[])),
+        (
+            "it is there, waits, and was ready",
+            ServiceStepFacts { held, was_ready: true, ..base() },
+            rests(&[]),
+        ),
         (
             "it is of the management cluster: that its own does not answer is no matter",
-            Facts { unreached: Some(problem(Cause::WorkloadUnreachable)), ..seen(Look::default()) },
-            Next::Step(Step::JudgeObjects),
+            ServiceStepFacts {
+                unreached: Some(problem(ServiceCause::WorkloadUnreachable)),
+                ..seen(ServiceLook::default())
+            },
+            Next::Step(ServiceStep::JudgeObjects),
         ),
     ]);
 }
 
 #[test]
 fn what_a_service_promises_and_its_checks_are_looked_at_once_its_objects_are_well() {
-    let unreached = Some(problem(Cause::WorkloadUnreachable));
-    let promises = || Facts { promises: true, ..well() };
-    let checked = || Facts { has_checks: true, ..well() };
-    let unmet = Some(vec![problem(Cause::RoleNotMet)]);
-    let sick = Some(vec![of(Cause::ObjectNotReady, "cilium")]);
+    let unreached = Some(problem(ServiceCause::WorkloadUnreachable));
+    let promises = || ServiceStepFacts { promises: true, ..well() };
+    let checked = || ServiceStepFacts { has_checks: true, ..well() };
+    let unmet = Some(vec![problem(ServiceCause::RoleNotMet)]);
+    let sick = Some(vec![of(ServiceCause::ObjectNotReady, "cilium")]);
     hold([
-        ("its role promises something", promises(), Next::Step(Step::JudgeRole)),
-        ("it was ready before", Facts { was_ready: true, ..promises() }, rests(&[])),
-        ("what it promises is so", Facts { role: Some(Vec::new()), ..promises() }, rests(&[])),
+        ("its role promises something", promises(), Next::Step(ServiceStep::JudgeRole)),
+        ("it was ready before", ServiceStepFacts { was_ready: true, ..promises() }, rests(&[])),
+        ("what it promises is so", ServiceStepFacts { role: Some(Vec::new()), ..promises() }, rests(&[])),
         (
             "what it promises is not so",
-            Facts { role: unmet.clone(), ..promises() },
-            rests(&[Cause::RoleNotMet]),
+            ServiceStepFacts { role: unmet.clone(), ..promises() },
+            rests(&[ServiceCause::RoleNotMet]),
         ),
         (
             "its objects are not well",
-            Facts { objects: sick, ..promises() },
-            Next::Rest(vec![of(Cause::ObjectNotReady, "cilium")]),
+            ServiceStepFacts { objects: sick, ..promises() },
+            Next::Rest(vec![of(ServiceCause::ObjectNotReady, "cilium")]),
         ),
-        ("it has checks", checked(), Next::Step(Step::JudgeChecks)),
-        ("its checks are true", Facts { checks: Some(Vec::new()), ..checked() }, rests(&[])),
+        ("it has checks", checked(), Next::Step(ServiceStep::JudgeChecks)),
+        ("its checks are true", ServiceStepFacts { checks: Some(Vec::new()), ..checked() }, rests(&[])),
         (
             "a check is false",
-            Facts { checks: Some(vec![problem(Cause::CheckFalse)]), ..checked() },
-            rests(&[Cause::CheckFalse]),
+            ServiceStepFacts { checks: Some(vec![problem(ServiceCause::CheckFalse)]), ..checked() },
+            rests(&[ServiceCause::CheckFalse]),
         ),
         (
             "a check needs the cluster",
-            Facts { unreached: unreached.clone(), ..checked() },
-            rests(&[Cause::WorkloadUnreachable]),
+            ServiceStepFacts { unreached: unreached.clone(), ..checked() },
+            rests(&[ServiceCause::WorkloadUnreachable]),
         ),
-        ("without checks nobody needs it", Facts { unreached, ..well() }, rests(&[])),
+        ("without checks nobody needs it", ServiceStepFacts { unreached, ..well() }, rests(&[])),
         (
             "what is promised comes before checks",
-            Facts { role: unmet, has_checks: true, ..promises() },
-            rests(&[Cause::RoleNotMet]),
+            ServiceStepFacts { role: unmet, has_checks: true, ..promises() },
+            rests(&[ServiceCause::RoleNotMet]),
         ),
         (
             "what is promised is so, and then its checks",
-            Facts { role: Some(Vec::new()), has_checks: true, ..promises() },
-            Next::Step(Step::JudgeChecks),
+            ServiceStepFacts { role: Some(Vec::new()), has_checks: true, ..promises() },
+            Next::Step(ServiceStep::JudgeChecks),
         ),
     ]);
 }
@@ -315,15 +347,19 @@ fn an_answer_of_a_workload_cluster_is_a_problem_of_its_services_or_nobodys() {
         |reason: &str| LiveError::Unreachable { doing: String::new(), reason: reason.to_owned() };
     let (doing, what) = (String::new(), "more than is read".to_owned());
     for (error, expected, is_clusters) in [
-        (unreachable("timed out"), Some(Cause::WorkloadUnreachable), true),
-        (unreachable("invalid peer certificate: UnknownIssuer"), Some(Cause::WorkloadCertificate), true),
+        (unreachable("timed out"), Some(ServiceCause::WorkloadUnreachable), true),
+        (
+            unreachable("invalid peer certificate: UnknownIssuer"),
+            Some(ServiceCause::WorkloadCertificate),
+            true,
+        ),
         (LiveError::NotLeading { doing: String::new() }, None, false),
         (
             LiveError::Malformed { doing: String::new(), reason: "no name".to_owned() },
-            Some(Cause::ServiceNotRendered),
+            Some(ServiceCause::ServiceNotRendered),
             false,
         ),
-        (LiveError::TooMuch { doing, what }, Some(Cause::TooManyObjects), false),
+        (LiveError::TooMuch { doing, what }, Some(ServiceCause::TooManyObjects), false),
     ] {
         let found = problem_of(&error, Some(&object("cilium")));
         assert_eq!(found.as_ref().map(|problem| problem.cause), expected, "{error}");
@@ -394,10 +430,10 @@ fn people_are_told_of_each_change_of_a_service_once_and_failures_are_counted() {
 fn what_all_services_wait_for_is_told_once_with_their_names() {
     let mut found = ServicesFound::default();
     let nowhere = |_: &Problem| None;
-    let shared = || vec![problem(Cause::WorkloadUnreachable)];
+    let shared = || vec![problem(ServiceCause::WorkloadUnreachable)];
     found.tell_problems(("cni", ServiceState::Unknown), shared(), nowhere);
     found.tell_problems(("ccm", ServiceState::Unknown), shared(), nowhere);
-    found.tell_problems(("metrics", ServiceState::Stuck), vec![problem(Cause::CheckFalse)], nowhere);
+    found.tell_problems(("metrics", ServiceState::Stuck), vec![problem(ServiceCause::CheckFalse)], nowhere);
     let told = |found: &ServicesFound| -> Vec<(Severity, String)> {
         found.reasons().into_iter().map(|reason| (reason.severity, reason.message)).collect()
     };

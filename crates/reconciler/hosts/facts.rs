@@ -5,46 +5,46 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_hosts::choice::Fleet;
-use capstan_hosts::cluster::{Named, ReadError, SipCluster};
+use capstan_hosts::choice::HostFleet;
+use capstan_hosts::cluster::{NamespacedName, ReadError, SipCluster};
 use capstan_hosts::findings;
 use capstan_hosts::host::Host;
-use capstan_hosts::pass::{Facts, Trouble, is_of_controllers};
+use capstan_hosts::pass::{HostFacts, RefusedWrites, is_of_controllers};
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
 use capstan_hosts::services::address::of_machine;
-use capstan_hosts::services::issuer::Needs;
+use capstan_hosts::services::issuer::IssuerNeeds;
 use capstan_model::kinds::names::{CLUSTER, CLUSTER_NAME_LABEL};
 use serde_json::{Value, json};
 
 use super::certificates::certificates_of;
 use super::issuers;
 use super::unreadable;
-use super::{MANAGED_BY, Ports, SERVICE_KINDS, tenant};
+use super::{HostPorts, MANAGED_BY, SERVICE_KINDS, tenant};
 use crate::gate::Gate;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
-use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::HostMemory;
 use capstan_reconciler_core::hosts::kinds::{hosts, machines, policies, sip_clusters, templates};
 
 /// What one SIPCluster alone needs, beside what is remembered for all.
-pub(super) struct Own {
+pub(super) struct OwnHostFacts {
     services: Vec<Value>,
-    network_data: BTreeMap<Named, String>,
-    machines: BTreeMap<Named, Value>,
-    issuers: BTreeMap<String, Needs>,
+    network_data: BTreeMap<NamespacedName, String>,
+    machines: BTreeMap<NamespacedName, Value>,
+    issuers: BTreeMap<String, IssuerNeeds>,
     selector_missing: Option<String>,
     ca: Option<String>,
     now: String,
 }
 
-impl Own {
+impl OwnHostFacts {
     pub(super) fn facts<'f>(
         &'f self,
-        ports: &'f Ports,
-        memory: &'f Memory,
-        trouble: Option<(Trouble, &'f str)>,
-    ) -> Facts<'f> {
-        Facts {
-            fleet: Fleet {
+        ports: &'f HostPorts,
+        memory: &'f HostMemory,
+        trouble: Option<(RefusedWrites, &'f str)>,
+    ) -> HostFacts<'f> {
+        HostFacts {
+            fleet: HostFleet {
                 hosts: memory.hosts.as_deref().unwrap_or_default(),
                 clusters: memory.clusters.as_deref().unwrap_or_default(),
                 policies: memory.policies.as_deref().unwrap_or_default(),
@@ -74,7 +74,7 @@ impl Own {
 }
 
 /// Reads what is not known of SIPClusters, hosts, policies and templates.
-pub(super) async fn of_all(ports: &Ports, memory: &mut Memory) -> Result<(), LiveError> {
+pub(super) async fn of_all(ports: &HostPorts, memory: &mut HostMemory) -> Result<(), LiveError> {
     if memory.clusters.is_none() {
         let found = list(ports, &sip_clusters()).await?;
         for object in &found {
@@ -136,12 +136,12 @@ pub(crate) async fn labels_of_others(live: &Gate, namespace: &str) -> Result<Lab
     }
 }
 
-async fn list(ports: &Ports, kind: &ApiKind) -> Result<Vec<Value>, LiveError> {
+async fn list(ports: &HostPorts, kind: &ApiKind) -> Result<Vec<Value>, LiveError> {
     ports.live.list(&As::Reconciler, kind, None, &[]).await
 }
 
 /// Those that can be read. Of the others each is logged once.
-fn readable<T>(memory: &mut Memory, all: impl Iterator<Item = Result<T, ReadError>>) -> Vec<T> {
+fn readable<T>(memory: &mut HostMemory, all: impl Iterator<Item = Result<T, ReadError>>) -> Vec<T> {
     let read = |one: Result<T, ReadError>| match one {
         Ok(read) => Some(read),
         Err(error) => {
@@ -157,10 +157,10 @@ fn readable<T>(memory: &mut Memory, all: impl Iterator<Item = Result<T, ReadErro
 
 /// Reads what one SIPCluster needs besides.
 pub(super) async fn of_one(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
-) -> Result<Own, LiveError> {
+) -> Result<OwnHostFacts, LiveError> {
     let namespace = &cluster.metadata.namespace;
     let by = tenant(namespace);
     if !memory.services.contains_key(namespace) {
@@ -180,7 +180,7 @@ pub(super) async fn of_one(
     let machines = machines_of(ports, memory, cluster, &network_data).await?;
     let services = memory.services_of(cluster);
     let issuers = issuers::needs(ports, memory, cluster, &services).await?;
-    Ok(Own {
+    Ok(OwnHostFacts {
         issuers,
         services,
         network_data,
@@ -211,27 +211,27 @@ pub(crate) async fn labels_of(live: &Gate, by: &As, namespace: &str) -> Result<L
 }
 
 /// The hosts that a SIPCluster noted.
-fn noted<'m>(memory: &'m Memory, cluster: &'m SipCluster) -> impl Iterator<Item = &'m Host> {
+fn noted<'m>(memory: &'m HostMemory, cluster: &'m SipCluster) -> impl Iterator<Item = &'m Host> {
     let is_noted = |host: &&Host| cluster.status.hosts.iter().any(|note| note.uid == host.metadata.uid);
     memory.hosts.iter().flatten().filter(is_noted)
 }
 
 /// The network data of its hosts, where a service wants to know their addresses there.
 async fn network_data(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
-) -> Result<BTreeMap<Named, String>, LiveError> {
+) -> Result<BTreeMap<NamespacedName, String>, LiveError> {
     if interfaces(cluster).all(str::is_empty) {
         return Ok(BTreeMap::new());
     }
     let all = memory.hosts.as_deref().unwrap_or_default();
-    let secrets: Vec<(Named, Named)> = noted(memory, cluster)
+    let secrets: Vec<(NamespacedName, NamespacedName)> = noted(memory, cluster)
         .filter_map(|host| {
             let namespace = &host.metadata.namespace;
             let name = host.network_data.as_deref()?;
             let is_other = is_of_controllers(all, namespace, Some(name));
-            (!is_other).then(|| (host.named(), Named::new(namespace, name)))
+            (!is_other).then(|| (host.named(), NamespacedName::new(namespace, name)))
         })
         .collect();
     let mut data = BTreeMap::new();
@@ -248,10 +248,10 @@ async fn network_data(
 
 /// What a key of a Secret holds; `None` where there is none, or it may not be read.
 async fn key_of(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
-    secret: &Named,
+    secret: &NamespacedName,
     key: &str,
 ) -> Result<Option<String>, LiveError> {
     if !memory.in_vain.insert(secret.clone()) {
@@ -277,11 +277,11 @@ async fn key_of(
 /// The Machines that have its hosts, by host: Metal3 says which of its machines has a host, and Cluster API whose that is.
 /// Of hosts alone whose network data tells no address that a service wants.
 async fn machines_of(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
-    network_data: &BTreeMap<Named, String>,
-) -> Result<BTreeMap<Named, Value>, LiveError> {
+    network_data: &BTreeMap<NamespacedName, String>,
+) -> Result<BTreeMap<NamespacedName, Value>, LiveError> {
     let namespace = &cluster.metadata.namespace;
     let (is_any, is_any_of_machine) =
         (interfaces(cluster).next().is_some(), interfaces(cluster).any(str::is_empty));
@@ -291,7 +291,7 @@ async fn machines_of(
             && (is_any_of_machine || !has_data)
             && host.consumer.as_ref().is_some_and(|(_, named)| named.namespace == *namespace)
     };
-    let used: Vec<(Named, String)> = noted(memory, cluster)
+    let used: Vec<(NamespacedName, String)> = noted(memory, cluster)
         .filter(is_wanted)
         .filter_map(|host| Some((host.named(), host.consumer.as_ref()?.1.name.clone())))
         .collect();
@@ -311,9 +311,13 @@ async fn machines_of(
 }
 
 /// Of the Machines that were listed, those of these machines of Metal3, by host.
-fn found_in(memory: &Memory, namespace: &str, used: &[(Named, String)]) -> BTreeMap<Named, Value> {
+fn found_in(
+    memory: &HostMemory,
+    namespace: &str,
+    used: &[(NamespacedName, String)],
+) -> BTreeMap<NamespacedName, Value> {
     let all = memory.machines.as_deref().unwrap_or_default();
-    let machine = |(host, name): &(Named, String)| {
+    let machine = |(host, name): &(NamespacedName, String)| {
         let is_it = |machine: &&Value| {
             machine["metadata"]["namespace"] == namespace
                 && machine["spec"]["infrastructureRef"]["name"] == name.as_str()
@@ -342,7 +346,7 @@ fn interfaces(cluster: &SipCluster) -> impl Iterator<Item = &str> {
 }
 
 /// Why Metal3 would not keep to its hosts: by the first template of the Cluster of its name that has no such selector.
-fn selector_missing(memory: &Memory, cluster: &SipCluster) -> Option<String> {
+fn selector_missing(memory: &HostMemory, cluster: &SipCluster) -> Option<String> {
     let me = cluster.named();
     let of_cluster = |template: &&Value| {
         let metadata = &template["metadata"];
@@ -357,8 +361,8 @@ fn selector_missing(memory: &Memory, cluster: &SipCluster) -> Option<String> {
 
 /// The tenant's CA: of the Secret that Cluster API makes before the first machine.
 async fn authority(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
 ) -> Result<Option<String>, LiveError> {
     if cluster.spec.services.load_balancer_control_plane.is_empty() {
@@ -366,7 +370,7 @@ async fn authority(
     }
     let me = cluster.named();
     if !memory.authorities.contains_key(&me) {
-        let secret = Named::new(&me.namespace, format!("{}-ca", me.name));
+        let secret = NamespacedName::new(&me.namespace, format!("{}-ca", me.name));
         let all = memory.hosts.as_deref().unwrap_or_default();
         if is_of_controllers(all, &secret.namespace, Some(&secret.name)) {
             return Ok(None);

@@ -3,7 +3,7 @@
 use aws_lc_rs::encoding::AsBigEndian as _;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use capstan_hosts::cluster::SipCluster;
-use capstan_hosts::services::host_key::Pair;
+use capstan_hosts::services::host_key::KeyPairHalves;
 use capstan_hosts::services::jump_host::host_keys;
 use serde_json::Value;
 
@@ -12,6 +12,6 @@ pub(super) fn make(cluster: &SipCluster, name: &str) -> Option<Value> {
     let pair = Ed25519KeyPair::generate().ok()?;
     let seed = pair.seed().ok()?.as_be_bytes().ok()?;
     let (seed, public) = (seed.as_ref().try_into().ok()?, pair.public_key().as_ref().try_into().ok()?);
-    let pair = Pair { seed, public };
+    let pair = KeyPairHalves { seed, public };
     Some(host_keys(cluster, name, &pair.private_file(), &pair.public_key()?))
 }

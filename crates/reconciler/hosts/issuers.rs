@@ -10,28 +10,28 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_hosts::cluster::{Auth, Named, SipCluster};
+use capstan_hosts::cluster::{IssuerSpec, NamespacedName, SipCluster};
 use capstan_hosts::pass::is_of_controllers;
 use capstan_hosts::services::dex::{Connectors, Host, NoConnectors};
 use capstan_hosts::services::issuer::{
-    Authority, Needs, NoLogin, Serving, certificate, certificate_name, name_of,
+    Authority, IssuerNeeds, NoLogin, Serving, certificate, certificate_name, name_of,
 };
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
 use super::certificates::{Signer, serving};
-use super::{Ports, tenant};
+use super::{HostPorts, tenant};
 use capstan_ports::{LiveError, ManagementCluster as _};
-use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::HostMemory;
 
 /// Of a SIPCluster, by the names of its issuers' objects. `services` are the live objects of its services.
 pub(super) async fn needs(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
     services: &[Value],
-) -> Result<BTreeMap<String, Needs>, LiveError> {
+) -> Result<BTreeMap<String, IssuerNeeds>, LiveError> {
     let mut needs = BTreeMap::new();
     let now = ports.clock.now();
     for (number, wish) in cluster.spec.services.auth.iter().enumerate() {
@@ -39,16 +39,16 @@ pub(super) async fn needs(
         let authority = authority(ports, memory, cluster, wish, now).await?;
         let connectors = connectors(ports, memory, cluster, wish).await?;
         let serving = authority.as_ref().ok().and_then(|authority| served(services, &name, authority, now));
-        needs.insert(name, Needs { authority, connectors, serving });
+        needs.insert(name, IssuerNeeds { authority, connectors, serving });
     }
     Ok(needs)
 }
 
 async fn authority(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
-    wish: &Auth,
+    wish: &IssuerSpec,
     now: Timestamp,
 ) -> Result<Result<Authority, String>, LiveError> {
     let secret = match readable(memory, cluster, "caSecret", &wish.ca_secret) {
@@ -74,10 +74,10 @@ async fn authority(
 }
 
 async fn connectors(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     cluster: &SipCluster,
-    wish: &Auth,
+    wish: &IssuerSpec,
 ) -> Result<Result<Connectors, NoLogin>, LiveError> {
     if wish.connectors_secret.is_empty() {
         let told = "connectorsSecret names no Secret: nobody could log in";
@@ -106,7 +106,12 @@ async fn connectors(
 
 /// The name of the Secret that a field of a wish names, or why that is not read: also one that was read before, since a host
 /// may have come that has its credentials there.
-fn readable(memory: &Memory, cluster: &SipCluster, field: &str, name: &str) -> Result<Named, String> {
+fn readable(
+    memory: &HostMemory,
+    cluster: &SipCluster,
+    field: &str,
+    name: &str,
+) -> Result<NamespacedName, String> {
     let namespace = &cluster.metadata.namespace;
     if name.is_empty() {
         return Err(format!("{field} names no Secret"));
@@ -117,10 +122,14 @@ fn readable(memory: &Memory, cluster: &SipCluster, field: &str, name: &str) -> R
             "{field} names the Secret of a management controller, which is not read: name another"
         ));
     }
-    Ok(Named::new(namespace, name))
+    Ok(NamespacedName::new(namespace, name))
 }
 
-async fn secret_of(ports: &Ports, field: &str, secret: &Named) -> Result<Result<Value, String>, LiveError> {
+async fn secret_of(
+    ports: &HostPorts,
+    field: &str,
+    secret: &NamespacedName,
+) -> Result<Result<Value, String>, LiveError> {
     match ports.live.read(&tenant(&secret.namespace), &super::secret(secret)).await {
         // Whatever a stranger calls a Secret: one that cannot be there is not.
         Err(error) if error.is_forbidden() || matches!(error, LiveError::Malformed { .. }) => {
@@ -138,7 +147,7 @@ fn text(secret: &Value, key: &str) -> SecretString {
     STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default().into()
 }
 
-fn signer(object: &Value, secret: &Named, now: Timestamp) -> Result<Signer, String> {
+fn signer(object: &Value, secret: &NamespacedName, now: Timestamp) -> Result<Signer, String> {
     let chain = text(object, "tls.crt");
     Signer::read(chain.expose_secret(), &text(object, "tls.key"), now)
         .map_err(|why| format!("caSecret: of Secret {secret}, {why}"))
@@ -158,11 +167,11 @@ fn served(services: &[Value], name: &str, authority: &Authority, now: Timestamp)
 /// # Errors
 /// Why there is none, in the words of a condition.
 pub(super) async fn make(
-    ports: &Ports,
+    ports: &HostPorts,
     cluster: &SipCluster,
     secret: &str,
     host: &Host,
-    authority: &Named,
+    authority: &NamespacedName,
 ) -> Result<Option<Result<(Value, Authority), String>>, LiveError> {
     let found = ports.live.read(&tenant(&authority.namespace), &super::secret(authority)).await?;
     let Some(found) = found else { return Ok(None) };

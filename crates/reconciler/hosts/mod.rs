@@ -2,7 +2,7 @@
 //!
 //! *Expected flow*: [`turn`] lists SIPClusters, hosts and policies ([`facts`]); for each SIPCluster it reads what only that
 //! one needs, asks the heart for the next writes ([`capstan_hosts::pass`]), performs them side by side ([`perform`]) and
-//! remembers what came of them ([`Memory`]), until there is none. What was remembered and has changed since is read again.
+//! remembers what came of them ([`HostMemory`]), until there is none. What was remembered and has changed since is read again.
 //!
 //! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. What stands in a tenant's
 //! namespace is read and written as that namespace's service account, hosts are written as it too; the reconciler itself
@@ -33,12 +33,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_hosts::{cluster, host};
-pub use capstan_reconciler_core::hosts::Memory;
+pub use capstan_reconciler_core::hosts::HostMemory;
 use capstan_reconciler_core::hosts::kinds::{hosts, policies, sip_clusters, templates};
 use tokio::sync::watch;
 
 pub(crate) use self::facts::{labels_of, labels_of_others, noting_namespaces};
-pub use self::turn::{Outcome, turn};
+pub use self::turn::{HostTurnOutcome, turn};
 use crate::gate::Gate;
 use capstan_ports::{ApiKind, ApiObject, As, Clock, Post, ServiceAccount};
 
@@ -53,7 +53,7 @@ const SERVICE_KINDS: [(&str, &str); 4] =
 pub(crate) const RUNNING_KINDS: [(&str, &str); 2] = [SERVICE_KINDS[0], SERVICE_KINDS[1]];
 /// What a turn needs.
 #[derive(Clone)]
-pub struct Ports {
+pub struct HostPorts {
     /// The management cluster, behind the fence of the leader.
     pub live: Arc<Gate>,
     /// What time it is.
@@ -84,7 +84,7 @@ pub fn service_posts(namespace: &str) -> BTreeSet<Post> {
     SERVICE_KINDS.into_iter().map(post).collect()
 }
 
-fn secret(named: &cluster::Named) -> ApiObject {
+fn secret(named: &cluster::NamespacedName) -> ApiObject {
     ApiObject {
         kind: ApiKind::of_version("v1", "Secret"),
         namespace: Some(named.namespace.clone()),
@@ -92,7 +92,7 @@ fn secret(named: &cluster::Named) -> ApiObject {
     }
 }
 
-impl Ports {
+impl HostPorts {
     fn watch(&self, posts: BTreeSet<Post>, tenants: BTreeSet<String>) {
         replace(&self.watched, posts);
         replace(&self.tenants, tenants);

@@ -1,22 +1,22 @@
 //! A write, and what came of it.
 
-use capstan_hosts::cluster::{self, Named, SipCluster};
+use capstan_hosts::cluster::{self, NamespacedName, SipCluster};
 use capstan_hosts::host::{self, Host};
-use capstan_hosts::pass::{Request, Step};
+use capstan_hosts::pass::{HostStep, StepRequest};
 use capstan_hosts::services::issuer::Authority;
 use capstan_live::applying::RefusalKind;
 use capstan_live::live_objects::MANAGER;
 use serde_json::Value;
 
-use super::facts::Own;
-use super::{MANAGED_BY, Ports, host_keys, issuers, tenant};
+use super::facts::OwnHostFacts;
+use super::{HostPorts, MANAGED_BY, host_keys, issuers, tenant};
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
-use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::HostMemory;
 
 /// What came of a write.
-pub(super) enum Done {
+pub(super) enum HostWrite {
     /// The SIPCluster is like that now.
     Cluster(Value),
     /// A host is.
@@ -24,13 +24,13 @@ pub(super) enum Done {
     /// An object of a service is.
     Service(Value),
     /// A Secret with a certificate is, and so is the CA that signed it, in this Secret.
-    Certificate(Value, Named, Authority),
+    Certificate(Value, NamespacedName, Authority),
     /// An object of a service with this UID is gone.
     Gone(String),
 }
 
 /// Why nothing came of it.
-pub(super) enum Failed {
+pub(super) enum HostWriteFailure {
     /// Others wrote meanwhile: it is looked at again.
     Stale(String),
     /// It is not to be done, for a reason that people see.
@@ -39,7 +39,7 @@ pub(super) enum Failed {
     Away(LiveError),
 }
 
-impl Failed {
+impl HostWriteFailure {
     fn of(error: LiveError, is_patch: bool) -> Self {
         let Some(refusal) = error.refusal() else {
             return match error {
@@ -61,31 +61,33 @@ impl Failed {
 /// Performs a step. What is applied and was not there yet is looked for first: what somebody else made under its name stays
 /// theirs.
 pub(super) async fn perform(
-    ports: &Ports,
+    ports: &HostPorts,
     cluster: &SipCluster,
-    own: &Own,
-    step: &Step,
-) -> Result<Done, Failed> {
+    own: &OwnHostFacts,
+    step: &HostStep,
+) -> Result<HostWrite, HostWriteFailure> {
     let by = tenant(&cluster.metadata.namespace);
     let live = ports.live.as_ref();
-    let of_patch = |error| Failed::of(error, true);
-    let of_apply = |error| Failed::of(error, false);
+    let of_patch = |error| HostWriteFailure::of(error, true);
+    let of_apply = |error| HostWriteFailure::of(error, false);
     match step {
-        Step::MakeHostKeys(name) => {
+        HostStep::MakeHostKeys(name) => {
             let secret = host_keys::make(cluster, name).ok_or_else(|| {
-                Failed::Refused(format!("cannot make a key for {name}: the system gives no random bytes"))
+                HostWriteFailure::Refused(format!(
+                    "cannot make a key for {name}: the system gives no random bytes"
+                ))
             })?;
-            apply_object(ports, cluster, own, &secret, Kept::Data).await.map(Done::Service)
+            apply_object(ports, cluster, own, &secret, UnlabelledObject::Data).await.map(HostWrite::Service)
         }
-        Step::MakeCertificate { secret, host, authority } => {
-            let by = Named::new(&cluster.metadata.namespace, authority);
+        HostStep::MakeCertificate { secret, host, authority } => {
+            let by = NamespacedName::new(&cluster.metadata.namespace, authority);
             let made = issuers::make(ports, cluster, secret, host, &by).await.map_err(of_apply)?;
-            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {by} is gone")))?;
-            let (object, authority) = made.map_err(Failed::Refused)?;
-            let applied = apply_object(ports, cluster, own, &object, Kept::Nothing).await?;
-            Ok(Done::Certificate(applied, by, authority))
+            let made = made.ok_or_else(|| HostWriteFailure::Stale(format!("Secret {by} is gone")))?;
+            let (object, authority) = made.map_err(HostWriteFailure::Refused)?;
+            let applied = apply_object(ports, cluster, own, &object, UnlabelledObject::Nothing).await?;
+            Ok(HostWrite::Certificate(applied, by, authority))
         }
-        Step::Delete { kind: (version, kind), object, uid } => {
+        HostStep::Delete { kind: (version, kind), object, uid } => {
             let object = ApiObject {
                 kind: ApiKind::of_version(version, kind),
                 namespace: Some(object.namespace.clone()),
@@ -93,35 +95,37 @@ pub(super) async fn perform(
             };
             let only = Preconditions { uid, resource_version: None };
             live.delete(&by, &object, only, Run::Real).await.map_err(of_apply)?;
-            Ok(Done::Gone(uid.clone()))
+            Ok(HostWrite::Gone(uid.clone()))
         }
-        Step::Apply(_)
-        | Step::SetFinalizers(_)
-        | Step::WriteStatus(_)
-        | Step::Label { .. }
-        | Step::Unlabel { .. } => {
+        HostStep::Apply(_)
+        | HostStep::SetFinalizers(_)
+        | HostStep::WriteStatus(_)
+        | HostStep::Label { .. }
+        | HostStep::Unlabel { .. } => {
             let me = ApiObject {
                 kind: super::sip_clusters(),
                 namespace: Some(cluster.metadata.namespace.clone()),
                 name: cluster.metadata.name.clone(),
             };
             match step.request(cluster) {
-                Some(Request::Apply(object)) => {
-                    apply_object(ports, cluster, own, &object, Kept::Nothing).await.map(Done::Service)
+                Some(StepRequest::Apply(object)) => {
+                    apply_object(ports, cluster, own, &object, UnlabelledObject::Nothing)
+                        .await
+                        .map(HostWrite::Service)
                 }
-                Some(Request::ApplyUnforced(manifest)) => {
+                Some(StepRequest::ApplyUnforced(manifest)) => {
                     let applied = live.label(&by, &manifest).await;
-                    applied.map(Done::Host).map_err(of_apply)
+                    applied.map(HostWrite::Host).map_err(of_apply)
                 }
-                Some(Request::PatchStatus(patch)) => {
+                Some(StepRequest::PatchStatus(patch)) => {
                     // A tenant's account has no right on a status: what stands there is Capstan's word.
                     let patched =
                         live.patch(&As::Reconciler, &me, ObjectPart::Status, &patch, Run::Real).await;
-                    patched.map(Done::Cluster).map_err(of_patch)
+                    patched.map(HostWrite::Cluster).map_err(of_patch)
                 }
-                Some(Request::Patch(patch)) => {
+                Some(StepRequest::Patch(patch)) => {
                     let (object, is_host) = match step {
-                        Step::Unlabel { host, .. } => (
+                        HostStep::Unlabel { host, .. } => (
                             ApiObject {
                                 kind: super::hosts(),
                                 namespace: Some(host.namespace.clone()),
@@ -132,10 +136,10 @@ pub(super) async fn perform(
                         _ => (me, false),
                     };
                     let patched = live.patch(&by, &object, ObjectPart::Whole, &patch, Run::Real).await;
-                    patched.map(if is_host { Done::Host } else { Done::Cluster }).map_err(of_patch)
+                    patched.map(if is_host { HostWrite::Host } else { HostWrite::Cluster }).map_err(of_patch)
                 }
-                Some(Request::Delete(uid)) => Ok(Done::Gone(uid)),
-                None => Err(Failed::Stale("there is nothing to send".to_owned())),
+                Some(StepRequest::Delete(uid)) => Ok(HostWrite::Gone(uid)),
+                None => Err(HostWriteFailure::Stale("there is nothing to send".to_owned())),
             }
         }
     }
@@ -143,7 +147,7 @@ pub(super) async fn perform(
 
 /// What stays of an object of ours that was not found by its labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum UnlabelledObject {
     /// Nothing: the whole of it can be made again.
     Nothing,
     /// What it holds, which people know: a host key.
@@ -151,36 +155,38 @@ enum Kept {
 }
 
 async fn apply_object(
-    ports: &Ports,
+    ports: &HostPorts,
     cluster: &SipCluster,
-    own: &Own,
+    own: &OwnHostFacts,
     object: &Value,
-    kept: Kept,
-) -> Result<Value, Failed> {
+    kept: UnlabelledObject,
+) -> Result<Value, HostWriteFailure> {
     let by = tenant(&cluster.metadata.namespace);
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let mut object = object.clone();
     if !own.has(text("/kind"), text("/metadata/name"))
         && let Some(named) = ApiObject::of(&object)
     {
-        let found = ports.live.read(&by, &named).await.map_err(|error| Failed::of(error, false))?;
+        let found = ports.live.read(&by, &named).await.map_err(|error| HostWriteFailure::of(error, false))?;
         match found.map(|found| (whose(&found, &object, cluster), found)) {
-            Some((Whose::Listed, _)) => return Err(Failed::Stale(format!("{named} was created meanwhile"))),
+            Some((Whose::Listed, _)) => {
+                return Err(HostWriteFailure::Stale(format!("{named} was created meanwhile")));
+            }
             // Its labels come back.
-            Some((Whose::Ours, found)) if kept == Kept::Data => {
+            Some((Whose::Ours, found)) if kept == UnlabelledObject::Data => {
                 object["data"] = found["data"].clone();
                 object["metadata"]["annotations"] = found["metadata"]["annotations"].clone();
             }
             None | Some((Whose::Ours, _)) => {}
             Some((Whose::Others, _)) => {
-                return Err(Failed::Refused(format!(
+                return Err(HostWriteFailure::Refused(format!(
                     "{named} already exists and does not belong to this SIPCluster: delete it, or choose another port, which changes the name"
                 )));
             }
         }
     }
     let applied = ports.live.apply(&by, &object, Run::Real, Contested::Take).await;
-    applied.map_err(|error| Failed::of(error, false))
+    applied.map_err(|error| HostWriteFailure::of(error, false))
 }
 
 /// Whose an object is that bears the name of a service's.
@@ -207,29 +213,29 @@ fn whose(found: &Value, wished: &Value, cluster: &SipCluster) -> Whose {
 }
 
 /// What came of it is known from here on. Whether the answers could be read.
-pub(super) fn note(memory: &mut Memory, cluster: &SipCluster, done: Done) {
+pub(super) fn note(memory: &mut HostMemory, cluster: &SipCluster, done: HostWrite) {
     let namespace = &cluster.metadata.namespace;
     match done {
-        Done::Cluster(object) => match SipCluster::read(&object) {
+        HostWrite::Cluster(object) => match SipCluster::read(&object) {
             Ok(cluster) => memory.note_cluster(cluster),
             Err(error) => {
                 tracing::warn!(kind = cluster::KIND, "{error}");
                 memory.doubt(namespace);
             }
         },
-        Done::Host(object) => match Host::read(&object) {
+        HostWrite::Host(object) => match Host::read(&object) {
             Ok(host) => memory.note_host(host),
             Err(error) => {
                 tracing::warn!(kind = host::KIND, "{error}");
                 memory.doubt(namespace);
             }
         },
-        Done::Service(object) => memory.note_service(object),
-        Done::Certificate(object, by, authority) => {
+        HostWrite::Service(object) => memory.note_service(object),
+        HostWrite::Certificate(object, by, authority) => {
             memory.note_service(object);
             // It may be another than was known: the certificate would be none of that one, and be made again and again.
             memory.signers.insert(by, Ok(authority));
         }
-        Done::Gone(uid) => memory.note_gone(namespace, &uid),
+        HostWrite::Gone(uid) => memory.note_gone(namespace, &uid),
     }
 }

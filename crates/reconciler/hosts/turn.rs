@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use capstan_hosts::cluster::{Named, SipCluster};
-use capstan_hosts::pass::{Step, Trouble, next, standing};
+use capstan_hosts::cluster::{NamespacedName, SipCluster};
+use capstan_hosts::pass::{HostStep, RefusedWrites, next, standing};
 use futures_util::{StreamExt as _, stream};
 use jiff::SignedDuration;
 
-use super::facts::{self, Own};
-use super::perform::{Done, Failed, note, perform};
-use super::{Ports, posts};
+use super::facts::{self, OwnHostFacts};
+use super::perform::{HostWrite, HostWriteFailure, note, perform};
+use super::{HostPorts, posts};
 use capstan_ports::{LiveError, ManagementCluster as _};
-use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::HostMemory;
 use capstan_reconciler_core::hosts::kinds::{hosts, sip_clusters};
 
 /// Writes for one SIPCluster that are under way at a time.
@@ -25,7 +25,7 @@ const MOST_ROUNDS: usize = 30;
 
 /// What came of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct HostTurnOutcome {
     /// Whether the kinds are served.
     pub is_served: bool,
     /// How many writes were performed.
@@ -39,11 +39,11 @@ pub struct Outcome {
 /// # Errors
 /// The API server does not answer, or this process leads no more. What was done is done.
 pub async fn turn(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &HostPorts,
+    memory: &mut HostMemory,
     is_over: &(dyn Fn() -> bool + Sync),
-) -> Result<Outcome, LiveError> {
-    let mut outcome = Outcome { is_served: is_served(ports).await?, ..Outcome::default() };
+) -> Result<HostTurnOutcome, LiveError> {
+    let mut outcome = HostTurnOutcome { is_served: is_served(ports).await?, ..HostTurnOutcome::default() };
     if outcome.is_served {
         memory.has_listed_machines = false;
         let now = ports.clock.now();
@@ -62,7 +62,7 @@ pub async fn turn(
         ports.watch(BTreeSet::new(), BTreeSet::new());
         return Ok(outcome);
     }
-    let all: Vec<Named> = memory.clusters.iter().flatten().map(SipCluster::named).collect();
+    let all: Vec<NamespacedName> = memory.clusters.iter().flatten().map(SipCluster::named).collect();
     ports.watch(posts(), all.iter().map(|named| named.namespace.clone()).collect());
     for named in all {
         if is_over() {
@@ -80,7 +80,7 @@ fn is_empty<T>(known: &Option<Vec<T>>) -> bool {
     known.as_ref().is_none_or(Vec::is_empty)
 }
 
-async fn is_served(ports: &Ports) -> Result<bool, LiveError> {
+async fn is_served(ports: &HostPorts) -> Result<bool, LiveError> {
     for kind in [sip_clusters(), hosts()] {
         if ports.live.scope(&kind).await?.is_none() {
             return Ok(false);
@@ -91,9 +91,9 @@ async fn is_served(ports: &Ports) -> Result<bool, LiveError> {
 
 /// A SIPCluster and its turn.
 struct One<'t> {
-    ports: &'t Ports,
-    memory: &'t mut Memory,
-    named: &'t Named,
+    ports: &'t HostPorts,
+    memory: &'t mut HostMemory,
+    named: &'t NamespacedName,
     writes: usize,
 }
 
@@ -102,9 +102,9 @@ enum Round {
     /// All were performed.
     Done,
     /// Others wrote meanwhile.
-    Stale(String, Option<Trouble>),
+    Stale(String, Option<RefusedWrites>),
     /// One is not to be done.
-    Refused(String, Option<Trouble>),
+    Refused(String, Option<RefusedWrites>),
 }
 
 impl One<'_> {
@@ -149,13 +149,18 @@ impl One<'_> {
     }
 
     /// Performs writes side by side.
-    async fn round(&mut self, cluster: &SipCluster, own: &Own, steps: Vec<Step>) -> Result<Round, LiveError> {
+    async fn round(
+        &mut self,
+        cluster: &SipCluster,
+        own: &OwnHostFacts,
+        steps: Vec<HostStep>,
+    ) -> Result<Round, LiveError> {
         let ports = self.ports;
         let writes = steps.into_iter().map(|step| async move {
             let done = perform(ports, cluster, own, &step).await;
             (step, done)
         });
-        let performed: Vec<(Step, Result<Done, Failed>)> =
+        let performed: Vec<(HostStep, Result<HostWrite, HostWriteFailure>)> =
             stream::iter(writes).buffer_unordered(AT_A_TIME).collect().await;
         let mut round = Round::Done;
         let mut away = None;
@@ -165,19 +170,19 @@ impl One<'_> {
                     self.writes += 1;
                     note(self.memory, cluster, done);
                 }
-                Err(Failed::Stale(told)) if matches!(round, Round::Done) => {
+                Err(HostWriteFailure::Stale(told)) if matches!(round, Round::Done) => {
                     round = Round::Stale(told, step.trouble())
                 }
-                Err(Failed::Stale(_)) => {}
-                Err(Failed::Refused(told)) => round = Round::Refused(told, step.trouble()),
-                Err(Failed::Away(error)) => away = Some(error),
+                Err(HostWriteFailure::Stale(_)) => {}
+                Err(HostWriteFailure::Refused(told)) => round = Round::Refused(told, step.trouble()),
+                Err(HostWriteFailure::Away(error)) => away = Some(error),
             }
         }
         away.map_or(Ok(round), Err)
     }
 
     /// Says in its status what was refused.
-    async fn say(&mut self, told: &str, trouble: Option<Trouble>) -> Result<(), LiveError> {
+    async fn say(&mut self, told: &str, trouble: Option<RefusedWrites>) -> Result<(), LiveError> {
         tracing::warn!(sip_cluster = %self.named, "{told}");
         let Some(trouble) = trouble else { return Ok(()) };
         facts::of_all(self.ports, self.memory).await?;

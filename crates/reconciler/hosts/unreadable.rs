@@ -3,7 +3,7 @@
 use capstan_live::applying::RefusalKind;
 use serde_json::{Value, json};
 
-use super::Ports;
+use super::HostPorts;
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 const READY: &str = "Ready";
@@ -12,7 +12,7 @@ const READY: &str = "Ready";
 ///
 /// # Errors
 /// The API server does not answer, or this process leads no more.
-pub(super) async fn say(ports: &Ports, object: &Value, why: &str) -> Result<(), LiveError> {
+pub(super) async fn say(ports: &HostPorts, object: &Value, why: &str) -> Result<(), LiveError> {
     let Some(named) = ApiObject::of(object) else { return Ok(()) };
     let held = object.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     let before = held.iter().find(|one| one["type"] == READY && one["status"] == "False").cloned();

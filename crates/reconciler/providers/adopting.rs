@@ -9,20 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_live::applying::{
     RefusalKind, TakeOver, is_applied_by_capstan, speaks_another_version, take_over,
 };
-use capstan_live::installing::pass::{Wanted, installers};
-use capstan_live::installing::{ADOPT, Check};
+use capstan_live::installing::pass::{DesiredProvider, installers};
+use capstan_live::installing::{ADOPT, InstallCheck};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::wording::count;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::perform::as_seen;
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Run,
 };
 use capstan_reconciler_core::providers::halted::Halted;
-use capstan_reconciler_core::providers::member::{APPLIED_SPEC_HASH, Member, mark};
+use capstan_reconciler_core::providers::member::{APPLIED_SPEC_HASH, PassMember, mark};
 use capstan_reconciler_core::providers::members::Members;
 
 /// How many requests are under way at a time.
@@ -31,7 +31,7 @@ const AT_A_TIME: usize = 4;
 const NAMED: usize = 5;
 
 /// Holds back the providers that somebody else installed and nobody allowed to be taken over.
-pub(super) async fn hold(ports: &Ports, by: &As, members: &mut Members) -> Result<(), LiveError> {
+pub(super) async fn hold(ports: &ProviderPorts, by: &As, members: &mut Members) -> Result<(), LiveError> {
     for member in &mut members.all {
         hold_one(ports, by, member).await?;
     }
@@ -39,20 +39,24 @@ pub(super) async fn hold(ports: &Ports, by: &As, members: &mut Members) -> Resul
 }
 
 /// The same of one of them.
-pub(super) async fn hold_one(ports: &Ports, by: &As, member: &mut Member) -> Result<(), LiveError> {
+pub(super) async fn hold_one(
+    ports: &ProviderPorts,
+    by: &As,
+    member: &mut PassMember,
+) -> Result<(), LiveError> {
     let theirs = found(ports, by, member).await?;
     if theirs.is_empty() || member.object.as_ref().is_some_and(is_allowed) {
         return Ok(());
     }
-    let check = Check::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
-    member.wanted = Wanted::Halted(check.message());
+    let check = InstallCheck::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
+    member.wanted = DesiredProvider::Halted(check.message());
     member.halted = Some(Halted::Check(check));
     Ok(())
 }
 
 /// What taking over would change of each provider that somebody else installed, in words; nothing is written.
 pub(super) async fn previews(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &mut Members,
 ) -> Result<BTreeMap<ObjectId, String>, LiveError> {
@@ -67,9 +71,13 @@ pub(super) async fn previews(
 }
 
 /// The objects of a provider that Capstan never had, where somebody else applied some; and the version that they have.
-async fn found(ports: &Ports, by: &As, member: &mut Member) -> Result<Vec<(ObjectId, Value)>, LiveError> {
+async fn found(
+    ports: &ProviderPorts,
+    by: &As,
+    member: &mut PassMember,
+) -> Result<Vec<(ObjectId, Value)>, LiveError> {
     let is_new = member.remembered.is_none() && member.deletion.is_none();
-    if !is_new || !matches!(member.wanted, Wanted::Components(_)) {
+    if !is_new || !matches!(member.wanted, DesiredProvider::Components(_)) {
         return Ok(Vec::new());
     }
     let theirs = theirs(ports, by, member).await?;
@@ -81,7 +89,7 @@ async fn found(ports: &Ports, by: &As, member: &mut Member) -> Result<Vec<(Objec
 
 /// Deletes what the operator keeps of a provider that is Capstan's: its caches, which hold credentials. Its ConfigMaps stay, so
 /// that it fetches nothing when it gets the provider back. Its mark goes last: as long as it is there, this is done again.
-pub(super) async fn clear(ports: &Ports, by: &As, members: &Members) -> Result<(), LiveError> {
+pub(super) async fn clear(ports: &ProviderPorts, by: &As, members: &Members) -> Result<(), LiveError> {
     for member in members.all.iter().filter(|member| member.remembered.is_some()) {
         let Some(object) = member.object.as_ref().filter(|object| mark(object).is_some()) else { continue };
         let mut is_done = true;
@@ -122,7 +130,7 @@ pub(super) async fn clear(ports: &Ports, by: &As, members: &Members) -> Result<(
 }
 
 /// Deletes one of the operator's caches, as it was when it was looked at.
-async fn remove(ports: &Ports, by: &As, secret: &ApiObject) -> Result<Deleted, LiveError> {
+async fn remove(ports: &ProviderPorts, by: &As, secret: &ApiObject) -> Result<Deleted, LiveError> {
     let Some(found) = ports.live.read(by, secret).await? else { return Ok(Deleted::Absent) };
     if found.pointer("/data/cache").is_none() {
         return Ok(Deleted::Absent);
@@ -140,7 +148,7 @@ fn is_allowed(object: &Value) -> bool {
 }
 
 /// The names that the operator's caches of a provider may have: of every version that something here speaks of.
-fn caches(member: &Member, config_maps: &[Value]) -> BTreeSet<String> {
+fn caches(member: &PassMember, config_maps: &[Value]) -> BTreeSet<String> {
     let label = |map: &Value, key: &str| {
         let label = map.pointer("/metadata/labels")?.get(format!("provider.cluster.x-k8s.io/{key}"))?;
         label.as_str().map(str::to_owned)
@@ -157,7 +165,11 @@ fn caches(member: &Member, config_maps: &[Value]) -> BTreeSet<String> {
 }
 
 /// What is there of a provider's objects that Capstan never applied.
-async fn theirs(ports: &Ports, by: &As, member: &Member) -> Result<Vec<(ObjectId, Value)>, LiveError> {
+async fn theirs(
+    ports: &ProviderPorts,
+    by: &As,
+    member: &PassMember,
+) -> Result<Vec<(ObjectId, Value)>, LiveError> {
     let reads = member.manifests().iter().map(|(id, manifest)| async move {
         ports.live.read(by, &manifest.object).await.map(|live| (id.clone(), live))
     });
@@ -174,7 +186,11 @@ async fn theirs(ports: &Ports, by: &As, member: &Member) -> Result<Vec<(ObjectId
 }
 
 /// The version that clusterctl's inventory has of a provider.
-async fn of_clusterctl(ports: &Ports, by: &As, member: &Member) -> Result<Option<String>, LiveError> {
+async fn of_clusterctl(
+    ports: &ProviderPorts,
+    by: &As,
+    member: &PassMember,
+) -> Result<Option<String>, LiveError> {
     let provider = ApiObject {
         kind: ApiKind::preferred("clusterctl.cluster.x-k8s.io", "Provider"),
         namespace: Some(member.namespace.clone()),
@@ -190,9 +206,9 @@ async fn of_clusterctl(ports: &Ports, by: &As, member: &Member) -> Result<Option
 
 /// What taking over would change, in words.
 async fn preview(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
-    member: &Member,
+    member: &PassMember,
     theirs: &[(ObjectId, Value)],
 ) -> Result<String, LiveError> {
     let from: BTreeSet<String> = theirs.iter().flat_map(|(_, live)| installers(live)).collect();

@@ -1,21 +1,21 @@
 //! Whether a provider whose object is being deleted may go.
 
-use capstan_live::installing::pass::{Wanted, is_definition};
-use capstan_live::installing::{Check, Deletion, DeletionFacts, InUse, deletion};
+use capstan_live::installing::pass::{DesiredProvider, is_definition};
+use capstan_live::installing::{Deletion, DeletionFacts, InUse, InstallCheck, deletion};
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
 use capstan_reconciler_core::providers::halted::{Halted, may_not};
-use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::record::text;
 
 /// Whether a provider that is being deleted may go.
 pub(super) async fn settle(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
-    member: &mut Member,
+    member: &mut PassMember,
     all: &[ObjectId],
 ) -> Result<(), LiveError> {
     let is_deleted = |object: &Value| !text(object, "/metadata/deletionTimestamp").is_empty();
@@ -25,8 +25,8 @@ pub(super) async fn settle(
     let objects = match objects_of(ports, by, member).await {
         Ok(objects) => objects,
         Err(error) => {
-            let check = Check::MissingRights(may_not(error)?);
-            member.wanted = Wanted::Halted(check.message());
+            let check = InstallCheck::MissingRights(may_not(error)?);
+            member.wanted = DesiredProvider::Halted(check.message());
             member.halted = Some(Halted::Check(check));
             return Ok(());
         }
@@ -34,7 +34,7 @@ pub(super) async fn settle(
     let others: Vec<ObjectId> = all.iter().filter(|id| **id != member.id).cloned().collect();
     let verdict = deletion(&DeletionFacts { kind: member.kind, objects: &objects, others: &others });
     if verdict == Deletion::May {
-        member.wanted = Wanted::Nothing;
+        member.wanted = DesiredProvider::Nothing;
         member.halted = None;
     }
     member.deletion = Some(verdict);
@@ -42,7 +42,7 @@ pub(super) async fn settle(
 }
 
 /// The objects of the kinds that a provider's definitions bring.
-async fn objects_of(ports: &Ports, by: &As, member: &Member) -> Result<Vec<InUse>, LiveError> {
+async fn objects_of(ports: &ProviderPorts, by: &As, member: &PassMember) -> Result<Vec<InUse>, LiveError> {
     let mut found = Vec::new();
     let inventory = member.remembered.iter().flat_map(|one| one.record.inventory.objects());
     for definition in inventory.filter(|object| is_definition(&object.id())) {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_live::installing::{Check, Failure};
+use capstan_live::installing::{InstallCheck, InstallFailure};
 use capstan_model::finding::rules;
 use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, RecordedComponents, VERSION};
 use serde_json::{Value, json};
 
-use super::ports::Ports;
-use super::sources::Sources;
+use super::ports::ProviderPorts;
+use super::sources::ProviderSources;
 use capstan_fleet::components::{Download, NotHere, Sort, config_map};
 use capstan_ports::{
     As, Contested, LiveError, ManagementCluster as _, Run, SourceCredentials, WantedComponents,
@@ -30,12 +30,12 @@ pub(super) struct Lacking {
 /// Fetches what the providers lack and puts it among `sources`, as ConfigMaps that are written. What is recorded of components
 /// (`recorded`) is what is taken of them.
 pub(super) async fn fill(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     objects: &[Value],
     named: &LiveSet,
     recorded: &BTreeMap<ObjectId, RecordedComponents>,
-    sources: &mut Sources,
+    sources: &mut ProviderSources,
 ) -> Result<Lacking, LiveError> {
     let mut lacking = Lacking::default();
     let mut asked = Vec::new();
@@ -131,7 +131,7 @@ pub(super) fn differs(record: Option<&RecordedComponents>, version: &str, found:
 
 fn halted(not: NotHere) -> Halted {
     match not.sort {
-        Sort::TokenRefused => Halted::Check(Check::InvalidGithubToken),
+        Sort::TokenRefused => Halted::Check(InstallCheck::InvalidGithubToken),
         Sort::DigestDiffers => digest_differs(&not.why),
         Sort::UnderWay | Sort::Failed => failed(format!("its components are unknown: {}", not.why)),
     }
@@ -142,7 +142,7 @@ fn digest_differs(why: &str) -> Halted {
 }
 
 fn failed(message: String) -> Halted {
-    Halted::Failed(Failure::ComponentsFetch, message)
+    Halted::Failed(InstallFailure::ComponentsFetch, message)
 }
 
 fn is(object: &Value, provider: &Provider) -> bool {

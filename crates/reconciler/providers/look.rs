@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use capstan_live::applying::{RefusalKind, differs};
 use capstan_live::installing::pass::{
-    Fit, Look, Phase, ProviderFacts, Seen, gone_versions, is_definition, is_established, is_own, next,
-    tried_definition,
+    InstallPhase, ObjectFit, ObjectsLook, ProviderFacts, SeenObject, gone_versions, is_definition,
+    is_established, is_own, next, tried_definition,
 };
 use capstan_live::installing::workload;
 use capstan_model::object::ObjectId;
@@ -14,12 +14,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::migrate;
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
-use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::members::Members;
-use capstan_reconciler_core::providers::prepared::Manifest;
-use capstan_reconciler_core::providers::sights::{Live, Question, Sight, Sights};
+use capstan_reconciler_core::providers::prepared::AppliedObject;
+use capstan_reconciler_core::providers::sights::{Live, SeenProviderObject, SightQuestion, Sights};
 
 /// How many requests are under way at a time for these objects: one of a definition takes some megabytes here, and keeps the
 /// API server busy by itself.
@@ -29,25 +29,25 @@ pub(super) fn at_a_time<'i>(objects: impl IntoIterator<Item = &'i ObjectId>) -> 
 
 /// Looks at the objects of a provider: at those that what was seen before does not answer for.
 async fn look_at(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &Members,
-    member: &Member,
+    member: &PassMember,
     sights: &mut Sights,
-) -> Result<Look, LiveError> {
+) -> Result<ObjectsLook, LiveError> {
     let record = member.record().unwrap_or_default();
     let mut ids: BTreeSet<ObjectId> = member.manifests().keys().cloned().collect();
     ids.extend(record.inventory.objects().iter().map(capstan_live::applying::InventoryObject::id));
     let (label, now) = (member.label(), ports.clock.now());
     let brought = brought_kinds(members);
-    let mut look = Look::new();
+    let mut look = ObjectsLook::new();
     let (definitions, others): (Vec<ObjectId>, Vec<ObjectId>) = ids.into_iter().partition(is_definition);
     for ids in [definitions, others] {
         let at_a_time = at_a_time(&ids);
         let mut looks = Vec::new();
         for id in ids {
             let manifest = member.manifests().get(&id);
-            let question = Question { manifest: manifest.map(|one| one.digest), phase: record.phase };
+            let question = SightQuestion { manifest: manifest.map(|one| one.digest), phase: record.phase };
             if let Some(sight) = sights.answer(&member.id, &id, question, now) {
                 look.insert(id, sight.seen.clone());
                 continue;
@@ -70,21 +70,21 @@ async fn look_at(
 
 /// What an answer to an apply shows of the object.
 pub(super) fn as_applied(
-    ports: &Ports,
-    member: &Member,
+    ports: &ProviderPorts,
+    member: &PassMember,
     id: &ObjectId,
-    manifest: &Manifest,
+    manifest: &AppliedObject,
     answer: &Value,
-) -> Sight {
+) -> SeenProviderObject {
     let phase = member.record().unwrap_or_default().phase;
-    let seen = Seen { fit: Fit::Same, ..seen(id, Some(answer), &member.label()) };
-    let question = Question { manifest: Some(manifest.digest), phase };
-    Sight { seen, live: Some(Live::of(answer)), refusal: None, question, at: ports.clock.now() }
+    let seen = SeenObject { fit: ObjectFit::Same, ..seen(id, Some(answer), &member.label()) };
+    let question = SightQuestion { manifest: Some(manifest.digest), phase };
+    SeenProviderObject { seen, live: Some(Live::of(answer)), refusal: None, question, at: ports.clock.now() }
 }
 
 /// What a live object shows by itself.
-fn seen(id: &ObjectId, live: Option<&Value>, label: &str) -> Seen {
-    let mut seen = Seen { health: workload(id, live).map(|one| one.health), ..Seen::default() };
+fn seen(id: &ObjectId, live: Option<&Value>, label: &str) -> SeenObject {
+    let mut seen = SeenObject { health: workload(id, live).map(|one| one.health), ..SeenObject::default() };
     let Some(live) = live else { return seen };
     seen.is_own = is_own(live, label);
     seen.is_established = is_definition(id) && is_established(live);
@@ -97,12 +97,12 @@ fn seen(id: &ObjectId, live: Option<&Value>, label: &str) -> Seen {
 /// What is known of all providers, as far as the next step depends on it: looks at the provider in hand, and at the others
 /// only where nothing is to be done for it.
 pub(super) async fn look(
-    ports: &Ports,
+    ports: &ProviderPorts,
     members: &Members,
     sights: &mut Sights,
 ) -> Result<Vec<ProviderFacts>, LiveError> {
     let by = ports.by();
-    let mut facts: Vec<ProviderFacts> = members.all.iter().map(Member::facts).collect();
+    let mut facts: Vec<ProviderFacts> = members.all.iter().map(PassMember::facts).collect();
     let in_hand: Vec<usize> = (0..facts.len())
         .filter(|at| facts[*at].record.as_ref().is_some_and(|record| record.is_under_way()))
         .collect();
@@ -126,24 +126,24 @@ fn brought_kinds(members: &Members) -> BTreeSet<(String, String)> {
 
 /// One object that is looked at.
 struct One<'a> {
-    ports: &'a Ports,
+    ports: &'a ProviderPorts,
     by: &'a As,
     id: &'a ObjectId,
     /// What is rendered; `None` where it is in the inventory alone.
-    manifest: Option<&'a Manifest>,
+    manifest: Option<&'a AppliedObject>,
     label: &'a str,
     brought: &'a BTreeSet<(String, String)>,
-    question: Question,
+    question: SightQuestion,
     now: Timestamp,
 }
 
 impl One<'_> {
-    async fn look(&self) -> Result<Sight, LiveError> {
+    async fn look(&self) -> Result<SeenProviderObject, LiveError> {
         let object = self.manifest.map_or_else(|| ApiObject::from(self.id), |one| one.object.clone());
         let live = self.ports.live.read(self.by, &object).await?;
         let mut seen = seen(self.id, live.as_ref(), self.label);
         let mut refusal = None;
-        if let Some(live) = live.as_ref().filter(|_| self.question.phase == Phase::Preparing) {
+        if let Some(live) = live.as_ref().filter(|_| self.question.phase == InstallPhase::Preparing) {
             if let Some(manifest) = self.manifest.filter(|_| is_definition(self.id)) {
                 seen.going = migrate::going(self.ports, self.by, &manifest.value(), live).await?;
             }
@@ -152,23 +152,31 @@ impl One<'_> {
             }
         }
         seen.fit = match (self.manifest, &live) {
-            (_, Some(live)) if live.pointer("/metadata/deletionTimestamp").is_some() => Fit::Terminating,
-            (None, Some(_)) => Fit::Same,
-            (None, None) => Fit::Absent,
+            (_, Some(live)) if live.pointer("/metadata/deletionTimestamp").is_some() => {
+                ObjectFit::Terminating
+            }
+            (None, Some(_)) => ObjectFit::Same,
+            (None, None) => ObjectFit::Absent,
             (Some(manifest), live) => self.fit(manifest, live.as_ref(), &mut refusal).await?,
         };
         Ok(self.sight(seen, live.as_ref(), refusal))
     }
 
-    fn sight(&self, seen: Seen, live: Option<&Value>, refusal: Option<RefusalKind>) -> Sight {
-        Sight { seen, live: live.map(Live::of), refusal, question: self.question, at: self.now }
+    fn sight(
+        &self,
+        seen: SeenObject,
+        live: Option<&Value>,
+        refusal: Option<RefusalKind>,
+    ) -> SeenProviderObject {
+        SeenProviderObject { seen, live: live.map(Live::of), refusal, question: self.question, at: self.now }
     }
 
     /// Somebody may not even look: that is said of the object, like a refusal of what is rendered.
-    fn forbidden(&self, error: LiveError) -> Result<Sight, LiveError> {
+    fn forbidden(&self, error: LiveError) -> Result<SeenProviderObject, LiveError> {
         match error {
             LiveError::Refused { refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
-                let seen = Seen { fit: Fit::Refused(refusal.to_string()), ..Seen::default() };
+                let seen =
+                    SeenObject { fit: ObjectFit::Refused(refusal.to_string()), ..SeenObject::default() };
                 Ok(self.sight(seen, None, Some(RefusalKind::Forbidden)))
             }
             error => Err(error),
@@ -178,21 +186,21 @@ impl One<'_> {
     /// What is there beside what is rendered, tried where that is needed.
     async fn fit(
         &self,
-        manifest: &Manifest,
+        manifest: &AppliedObject,
         live: Option<&Value>,
         refusal: &mut Option<RefusalKind>,
-    ) -> Result<Fit, LiveError> {
+    ) -> Result<ObjectFit, LiveError> {
         if let Some(live) = live
             && self.ports.tried.knows_digest(self.id, manifest.digest, live, self.now)
         {
-            return Ok(Fit::Same);
+            return Ok(ObjectFit::Same);
         }
         let is_brought = || self.brought.contains(&(self.id.group.clone(), self.id.kind.clone()));
         if !self.question.tries() {
             return Ok(match live {
-                Some(_) => Fit::Differs,
-                None if is_brought() => Fit::Later,
-                None => Fit::Absent,
+                Some(_) => ObjectFit::Differs,
+                None if is_brought() => ObjectFit::Later,
+                None => ObjectFit::Absent,
             });
         }
         let whole = manifest.value();
@@ -204,25 +212,25 @@ impl One<'_> {
             None => whole,
         };
         match self.ports.live.apply(self.by, &tried, Run::Dry, Contested::Take).await {
-            Ok(_) if loses_versions.is_some() => Ok(Fit::Differs),
+            Ok(_) if loses_versions.is_some() => Ok(ObjectFit::Differs),
             Ok(answer) => {
                 if !differs(live, &answer).is_empty() {
-                    return Ok(if live.is_some() { Fit::Differs } else { Fit::Absent });
+                    return Ok(if live.is_some() { ObjectFit::Differs } else { ObjectFit::Absent });
                 }
                 if let Some(live) = live {
                     self.ports.tried.note_digest(self.id, manifest.digest, live, self.now);
                 }
-                Ok(Fit::Same)
+                Ok(ObjectFit::Same)
             }
             Err(LiveError::Refused { refusal: answer, .. }) => match answer.kind {
-                RefusalKind::MissingKind if is_brought() => Ok(Fit::Later),
-                RefusalKind::Terminating => Ok(Fit::Terminating),
+                RefusalKind::MissingKind if is_brought() => Ok(ObjectFit::Later),
+                RefusalKind::Terminating => Ok(ObjectFit::Terminating),
                 kind => {
                     *refusal = Some(kind);
-                    Ok(Fit::Refused(answer.to_string()))
+                    Ok(ObjectFit::Refused(answer.to_string()))
                 }
             },
-            Err(LiveError::Malformed { reason, .. }) => Ok(Fit::Refused(reason)),
+            Err(LiveError::Malformed { reason, .. }) => Ok(ObjectFit::Refused(reason)),
             Err(error) => Err(error),
         }
     }

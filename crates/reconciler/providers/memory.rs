@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_live::installing::Failure;
+use capstan_live::installing::InstallFailure;
 use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider};
 use serde_json::Value;
 
-use super::ports::Ports;
-use super::sources::Sources;
+use super::ports::ProviderPorts;
+use super::sources::ProviderSources;
 use capstan_ports::{ApiObject, Change, LiveChange, LiveError};
 use capstan_reconciler_core::providers::halted::may_not;
-use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::members::Members;
 use capstan_reconciler_core::providers::prepared::Prepared;
 use capstan_reconciler_core::providers::record::text;
@@ -21,7 +21,7 @@ use capstan_reconciler_core::providers::sights::{Sights, is_later};
 
 /// What a loop of passes remembers from one to the next: nothing that it could not find out again.
 #[derive(Default)]
-pub struct Memory {
+pub struct ProviderMemory {
     /// By provider object: what it was rendered from, and what that came to.
     rendered: BTreeMap<ObjectId, (String, Attempt)>,
     /// What was seen of what they brought.
@@ -32,7 +32,7 @@ pub struct Memory {
     is_told: bool,
 }
 
-impl Memory {
+impl ProviderMemory {
     /// Takes in what a watch tells: whether that is news, and worth a pass.
     pub fn hears(&mut self, change: &LiveChange) -> bool {
         let id = &change.object;
@@ -75,23 +75,23 @@ impl Memory {
     /// A pass came to its end.
     pub(super) fn end(&mut self, members: Members) {
         self.members = Some(members)
-            .filter(|members| members.again.is_none() && members.all.iter().all(Member::is_plain));
+            .filter(|members| members.again.is_none() && members.all.iter().all(PassMember::is_plain));
     }
 }
 
 /// What rendering came to, or why it did not.
-pub(super) type Attempt = Result<Arc<Prepared>, (Failure, String)>;
+pub(super) type Attempt = Result<Arc<Prepared>, (InstallFailure, String)>;
 
 type AllRendered = BTreeMap<ObjectId, Attempt>;
 
 /// Renders every provider, those aside that were rendered from the same before. What may not be read of what one is rendered
 /// from is noted in `sources`.
 pub(super) async fn render_all(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &ProviderPorts,
+    memory: &mut ProviderMemory,
     objects: &[Value],
     named: &LiveSet,
-    sources: &mut Sources,
+    sources: &mut ProviderSources,
 ) -> Result<AllRendered, LiveError> {
     let keys: Vec<(ObjectId, String)> = named
         .providers()
@@ -114,14 +114,14 @@ pub(super) async fn render_all(
         let rendered = set
             .render(provider)
             .map(|rendered| Arc::new(Prepared::from(rendered)))
-            .map_err(|refusal| (Failure::from(refusal.stage()), refusal.without_place()));
+            .map_err(|refusal| (InstallFailure::from(refusal.stage()), refusal.without_place()));
         memory.rendered.insert(id, (key, rendered));
     }
     Ok(memory.rendered.iter().map(|(id, (_, rendered))| (id.clone(), rendered.clone())).collect())
 }
 
 /// Which content a provider is rendered from.
-fn rendered_from(provider: &Provider, objects: &[Value], sources: &Sources) -> String {
+fn rendered_from(provider: &Provider, objects: &[Value], sources: &ProviderSources) -> String {
     let version = |object: &Value| {
         format!("{} {}", text(object, "/metadata/uid"), text(object, "/metadata/resourceVersion"))
     };

@@ -8,7 +8,7 @@ use capstan_live::installing::pass::{gone_versions, storage_version};
 use capstan_model::object::{ObjectId, api_group};
 use serde_json::{Value, json};
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 /// How often an object is tried again that somebody wrote meanwhile.
@@ -16,7 +16,7 @@ const TRIES: usize = 5;
 
 /// The versions that the rendered definition has no more and that something is stored or managed in.
 pub(super) async fn going(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     definition: &Value,
     live: &Value,
@@ -37,7 +37,7 @@ pub(super) async fn going(
 
 /// Migrates what is stored or managed in these versions.
 pub(super) async fn migrate(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     definition: &ObjectId,
     versions: &[String],
@@ -76,7 +76,7 @@ pub(super) async fn migrate(
 
 /// Writes an object as it is: the API server stores it in the version that it stores in now.
 async fn rewrite(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     kind: &ApiKind,
     object: Value,

@@ -27,7 +27,7 @@ mod sources;
 mod waiting;
 mod webhooks;
 
-pub use memory::Memory;
-pub use pass::{Outcome, pass, preview};
-pub use ports::Ports;
+pub use memory::ProviderMemory;
+pub use pass::{ProviderPassOutcome, pass, preview};
+pub use ports::ProviderPorts;
 pub use waiting::say_waiting;

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capstan_live::installing::pass::{Step, next};
-use capstan_live::installing::{Check, Deletion};
+use capstan_live::installing::{Deletion, InstallCheck};
 use capstan_model::object::ObjectId;
 
 use super::adopting;
 use super::look::look;
-use super::memory::Memory;
+use super::memory::ProviderMemory;
 use super::perform::{Performed, perform, sweep};
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use super::reading::{Lacked, read};
 use super::saying::say;
 use capstan_ports::{As, LiveError};
 use capstan_reconciler_core::providers::halted::Halted;
-use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::members::Members;
 
 /// What became of a pass.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct ProviderPassOutcome {
     /// How many steps were performed; one that could not be is none.
     pub steps: usize,
     /// Whether something is waited for, or failed: it is looked at again soon.
@@ -44,10 +44,10 @@ const REPEATED: usize = 5;
 /// The API server does not answer; this process leads no more; what was read is not as this program writes it. What the API
 /// server refuses of a provider is no error, and stands in its status.
 pub async fn pass(
-    ports: &Ports,
-    memory: &mut Memory,
+    ports: &ProviderPorts,
+    memory: &mut ProviderMemory,
     is_over: &(dyn Fn() -> bool + Send + Sync),
-) -> Result<Outcome, LiveError> {
+) -> Result<ProviderPassOutcome, LiveError> {
     let by = ports.by();
     let known = memory.begin();
     let is_read = known.is_none();
@@ -58,7 +58,7 @@ pub async fn pass(
     members.all.iter_mut().for_each(|member| member.failed = None);
     // Of whom was asked a moment ago whether somebody else installed it.
     let mut checked: Option<ObjectId> = None;
-    let mut outcome = Outcome { again: members.again, ..Outcome::default() };
+    let mut outcome = ProviderPassOutcome { again: members.again, ..ProviderPassOutcome::default() };
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {
         ports.watch(members.posts());
@@ -104,8 +104,8 @@ pub async fn pass(
         }
     };
     // Nobody tells that a right was granted, or that nothing is in the way of a deletion any more.
-    let is_untold = |member: &Member| {
-        matches!(member.halted, Some(Halted::Check(Check::MissingRights(_))))
+    let is_untold = |member: &PassMember| {
+        matches!(member.halted, Some(Halted::Check(InstallCheck::MissingRights(_))))
             || matches!(member.deletion, Some(Deletion::Blocked(_)))
     };
     outcome.is_waiting = members.all.iter().any(|member| member.failed.is_some())
@@ -122,7 +122,7 @@ pub async fn pass(
 }
 
 /// Reads all that a pass begins with.
-async fn begin(ports: &Ports, memory: &mut Memory, by: &As) -> Result<Members, LiveError> {
+async fn begin(ports: &ProviderPorts, memory: &mut ProviderMemory, by: &As) -> Result<Members, LiveError> {
     let mut members = read(ports, memory, Lacked::Fetched).await?;
     adopting::hold(ports, by, &mut members).await?;
     Ok(members)
@@ -133,7 +133,10 @@ async fn begin(ports: &Ports, memory: &mut Memory, by: &As) -> Result<Members, L
 ///
 /// # Errors
 /// As of [`pass`].
-pub async fn preview(ports: &Ports, memory: &mut Memory) -> Result<BTreeMap<ObjectId, String>, LiveError> {
+pub async fn preview(
+    ports: &ProviderPorts,
+    memory: &mut ProviderMemory,
+) -> Result<BTreeMap<ObjectId, String>, LiveError> {
     let by = ports.by();
     let mut members = read(ports, memory, Lacked::Left).await?;
     adopting::previews(ports, &by, &mut members).await
@@ -160,7 +163,7 @@ fn words(step: &Step) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capstan_live::installing::pass::{Phase, Record};
+    use capstan_live::installing::pass::{InstallPhase, ProviderRecord};
 
     use super::*;
 
@@ -168,13 +171,16 @@ mod tests {
     #[test]
     fn what_is_noted_is_said_by_its_phase() {
         for (phase, said) in [
-            (Phase::Preparing, "noted: Preparing"),
-            (Phase::Applying, "noted: Applying"),
-            (Phase::Pruning, "noted: Pruning"),
-            (Phase::Settled, "noted: Settled"),
-            (Phase::Removing, "noted: Removing"),
+            (InstallPhase::Preparing, "noted: Preparing"),
+            (InstallPhase::Applying, "noted: Applying"),
+            (InstallPhase::Pruning, "noted: Pruning"),
+            (InstallPhase::Settled, "noted: Settled"),
+            (InstallPhase::Removing, "noted: Removing"),
         ] {
-            assert_eq!(words(&Step::Note(Box::new(Record { phase, ..Record::default() }))), said);
+            assert_eq!(
+                words(&Step::Note(Box::new(ProviderRecord { phase, ..ProviderRecord::default() }))),
+                said
+            );
             assert_eq!(serde_json::to_value(phase).unwrap(), phase.as_str());
         }
     }

@@ -1,21 +1,23 @@
 //! One step, performed.
 
 use capstan_live::applying::{RefusalKind, sent_new, sent_over};
-use capstan_live::installing::pass::{Phase, Record, Step, Stopped, is_definition, superseded, wait};
+use capstan_live::installing::pass::{
+    InstallPhase, ProviderRecord, Step, Stopped, is_definition, superseded, wait,
+};
 use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::look::{as_applied, at_a_time};
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use super::{migrate, records, webhooks};
 use capstan_ports::{
     ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
-use capstan_reconciler_core::providers::member::{FINALIZER, Member};
+use capstan_reconciler_core::providers::member::{FINALIZER, PassMember};
 use capstan_reconciler_core::providers::members::Members;
-use capstan_reconciler_core::providers::prepared::Manifest;
-use capstan_reconciler_core::providers::sights::{Live, Sight, Sights};
+use capstan_reconciler_core::providers::prepared::AppliedObject;
+use capstan_reconciler_core::providers::sights::{Live, SeenProviderObject, Sights};
 
 /// What became of a step.
 pub(super) enum Performed {
@@ -27,7 +29,7 @@ pub(super) enum Performed {
 
 /// Performs a step. What the API server refuses is said, not an error.
 pub(super) async fn perform(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &mut Members,
     sights: &mut Sights,
@@ -37,7 +39,7 @@ pub(super) async fn perform(
     let Some(member) = members.member(id) else { return Ok(Performed::Done) };
     let done = match step {
         Step::Note(record) => {
-            if record.phase != Phase::Removing
+            if record.phase != InstallPhase::Removing
                 && record.is_under_way()
                 && let Some(held) = hold(ports, by, member).await?
                 && let Some(member) = members.member_mut(id)
@@ -87,7 +89,7 @@ pub(super) async fn perform(
 
 /// A step cannot be done for now. What that comes to in the end is written down, where it is due.
 async fn waits(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &mut Members,
     id: &ObjectId,
@@ -111,11 +113,11 @@ fn said(outcome: Result<Option<String>, LiveError>) -> Result<Option<String>, Li
 
 /// Writes down what is remembered.
 async fn note(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &mut Members,
     id: &ObjectId,
-    record: &Record,
+    record: &ProviderRecord,
 ) -> Result<(), LiveError> {
     let Some(member) = members.member_mut(id) else { return Ok(()) };
     let key = (member.kind, member.namespace.as_str(), member.name.as_str());
@@ -126,17 +128,21 @@ async fn note(
 
 /// Where no definition of an upgrade could be applied, none has changed: the old Deployments may come back. That is known only
 /// where all of its definitions were to be applied by this one step.
-fn unbegun(member: &Member, objects: &[ObjectId], applied: usize) -> Option<Record> {
+fn unbegun(member: &PassMember, objects: &[ObjectId], applied: usize) -> Option<ProviderRecord> {
     let record = member.remembered.as_ref().map(|one| &one.record)?;
     let mut definitions = member.manifests().keys().filter(|id| is_definition(id));
     let is_first =
         applied == 0 && objects.iter().all(is_definition) && definitions.all(|id| objects.contains(id));
-    let may_go_back = is_first && record.phase == Phase::Applying && !record.stopped.is_empty();
-    may_go_back.then(|| Record { phase: Phase::Preparing, definitions_changed: false, ..record.clone() })
+    let may_go_back = is_first && record.phase == InstallPhase::Applying && !record.stopped.is_empty();
+    may_go_back.then(|| ProviderRecord {
+        phase: InstallPhase::Preparing,
+        definitions_changed: false,
+        ..record.clone()
+    })
 }
 
 async fn scale(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     provider: &ObjectId,
     sights: &mut Sights,
@@ -162,9 +168,9 @@ async fn scale(
 
 /// Applies objects of one stage; those that could not be tried before are tried first, all of them. How many were applied.
 async fn apply(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
-    member: &Member,
+    member: &PassMember,
     sights: &mut Sights,
     objects: &[ObjectId],
     untried: &[ObjectId],
@@ -198,13 +204,13 @@ async fn apply(
 
 /// What is there then; `None` where it was changed since it was looked at.
 async fn apply_one(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
-    member: &Member,
+    member: &PassMember,
     id: &ObjectId,
-    manifest: &Manifest,
+    manifest: &AppliedObject,
     seen: Option<&Live>,
-) -> Result<Option<Sight>, LiveError> {
+) -> Result<Option<SeenProviderObject>, LiveError> {
     let live = seen.map(|live| &live.object);
     let sent = match (live, seen) {
         (Some(_), Some(seen)) if !seen.installers.is_empty() => {
@@ -229,7 +235,7 @@ async fn apply_one(
 }
 
 async fn delete(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     provider: &ObjectId,
     sights: &mut Sights,
@@ -257,7 +263,7 @@ pub(super) fn as_seen(object: &Value) -> Preconditions<'_> {
 }
 
 /// Deletes downloads that nobody needs any more.
-pub(super) async fn sweep(ports: &Ports, by: &As, members: &Members) -> Result<(), LiveError> {
+pub(super) async fn sweep(ports: &ProviderPorts, by: &As, members: &Members) -> Result<(), LiveError> {
     let is_needed = |kind: &str, name: &str, version: &str| {
         members.all.iter().filter(|one| one.kind.word() == kind && one.name == name).any(|one| {
             let installed = one.record().and_then(|record| record.installed);
@@ -278,7 +284,7 @@ pub(super) async fn sweep(ports: &Ports, by: &As, members: &Members) -> Result<(
 }
 
 /// The provider object stays, when somebody deletes it, until what it brought is gone. The object then, where it was changed.
-async fn hold(ports: &Ports, by: &As, member: &Member) -> Result<Option<Value>, LiveError> {
+async fn hold(ports: &ProviderPorts, by: &As, member: &PassMember) -> Result<Option<Value>, LiveError> {
     let Some(object) = &member.object else { return Ok(None) };
     let Some(named) = ApiObject::of(object).filter(|_| !member.is_held()) else { return Ok(None) };
     let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
@@ -292,7 +298,7 @@ async fn hold(ports: &Ports, by: &As, member: &Member) -> Result<Option<Value>, 
 }
 
 /// The provider object may go.
-async fn let_go(ports: &Ports, by: &As, member: &Member) -> Result<(), LiveError> {
+async fn let_go(ports: &ProviderPorts, by: &As, member: &PassMember) -> Result<(), LiveError> {
     let Some(named) = member.object.as_ref().and_then(ApiObject::of) else { return Ok(()) };
     let Some(object) = ports.live.read(by, &named).await? else { return Ok(()) };
     let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);

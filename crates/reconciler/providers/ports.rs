@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan_live::installing::Owner;
-use capstan_live::installing::pass::Patience;
+use capstan_live::installing::InstallOwner;
+use capstan_live::installing::pass::InstallPatience;
 use jiff::SignedDuration;
 use tokio::sync::watch;
 
@@ -15,7 +15,7 @@ use capstan_ports::{As, Clock, LiveError, Post, ServiceAccount};
 
 /// What a pass needs.
 #[derive(Clone)]
-pub struct Ports {
+pub struct ProviderPorts {
     /// The management cluster, behind the fence of the leader.
     pub live: Arc<Gate>,
     /// With whose rights everything is done.
@@ -34,12 +34,12 @@ pub struct Ports {
     pub watched: watch::Sender<BTreeSet<Post>>,
 }
 
-impl Ports {
+impl ProviderPorts {
     /// Who installs providers here.
     ///
     /// # Errors
     /// Deployments or Leases cannot be listed.
-    pub async fn owner(&self) -> Result<Owner, LiveError> {
+    pub async fn owner(&self) -> Result<InstallOwner, LiveError> {
         self.operators.look(self.live.as_ref(), &self.by()).await
     }
 
@@ -51,8 +51,8 @@ impl Ports {
         });
     }
 
-    pub(super) fn patience(&self) -> Patience {
-        Patience { now: self.clock.now(), limit: self.limit }
+    pub(super) fn patience(&self) -> InstallPatience {
+        InstallPatience { now: self.clock.now(), limit: self.limit }
     }
 
     pub(super) fn by(&self) -> As {

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_live::installing::pass::{Record, Wanted};
-use capstan_live::installing::{Check, Checked, Failure, check};
+use capstan_live::installing::pass::{DesiredProvider, ProviderRecord};
+use capstan_live::installing::{CheckedProvider, InstallCheck, InstallFailure, check};
 use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind};
 use serde_json::Value;
 
 use super::deleting;
 use super::downloading::{self, Lacking};
-use super::memory::{Memory, render_all};
-use super::ports::Ports;
+use super::memory::{ProviderMemory, render_all};
+use super::ports::ProviderPorts;
 use super::records::{Unreadable, read_all};
-use super::sources::Sources;
+use super::sources::ProviderSources;
 use capstan_ports::{ApiObject, LiveError, ManagementCluster as _};
 use capstan_reconciler_core::providers::halted::Halted;
-use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::member::PassMember;
 use capstan_reconciler_core::providers::members::{Members, kind_of};
 use capstan_reconciler_core::providers::prepared::Prepared;
 use capstan_reconciler_core::providers::record::{Remembered, text};
@@ -32,7 +32,11 @@ pub(super) enum Lacked {
 }
 
 /// Reads all that a pass begins with.
-pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> Result<Members, LiveError> {
+pub(super) async fn read(
+    ports: &ProviderPorts,
+    memory: &mut ProviderMemory,
+    lacked: Lacked,
+) -> Result<Members, LiveError> {
     let by = ports.by();
     let mut objects: Vec<Value> = Vec::new();
     for kind in ProviderKind::all() {
@@ -44,10 +48,10 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
             (one.kind.as_str(), one.name.as_str()) == (id.kind.as_str(), id.name.as_str())
                 && id.namespace.as_deref() == Some(one.namespace.as_str())
         };
-        unreadable.iter().find(is_it).map(|one| Halted::Failed(Failure::Apply, one.why.clone()))
+        unreadable.iter().find(is_it).map(|one| Halted::Failed(InstallFailure::Apply, one.why.clone()))
     };
     let named = LiveSet::read(&objects);
-    let mut sources = Sources::read(ports, &by, &named).await?;
+    let mut sources = ProviderSources::read(ports, &by, &named).await?;
     let (recorded, wrong) = downloading::recorded(&objects, &named);
     let Lacking { halted: lacking, again } = match lacked {
         Lacked::Fetched => downloading::fill(ports, &by, &objects, &named, &recorded, &mut sources).await?,
@@ -57,18 +61,19 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
 
     let installed: BTreeMap<ObjectId, &Value> =
         objects.iter().filter_map(|object| Some((ApiObject::of(object)?.id(), object))).collect();
-    let checked: Vec<Checked<'_>> = objects.iter().filter_map(checked).collect();
+    let checked: Vec<CheckedProvider<'_>> = objects.iter().filter_map(checked).collect();
     let own = |kind: ProviderKind, namespace: &str, name: &str| {
         let is_own = |one: &&Remembered| one.kind == kind && one.name == name && one.namespace == namespace;
         remembered.iter().find(is_own)
     };
     let refused = |kind: ProviderKind, namespace: &str, name: &str| {
-        let is_it = |one: &&Checked<'_>| one.kind == kind && one.namespace == namespace && one.name == name;
+        let is_it =
+            |one: &&CheckedProvider<'_>| one.kind == kind && one.namespace == namespace && one.name == name;
         let checks = checked.iter().find(is_it)?;
         match check(checks, &checked) {
             Ok(()) => None,
             // Of one that is installed, the order of the pass says what waits: drift of it is repaired all the same.
-            Err(Check::WaitingForCoreProviderReady)
+            Err(InstallCheck::WaitingForCoreProviderReady)
                 if checks.installed.is_some_and(|version| !version.is_empty())
                     || own(kind, namespace, name).is_some_and(|one| one.record.installed.is_some()) =>
             {
@@ -84,15 +89,15 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         let halted = unread(&id);
         let halted = halted.or_else(|| refused(provider.kind, &provider.namespace, &provider.name));
         let forbidden = sources.forbidden.get(&provider.namespace).cloned();
-        let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(Check::MissingRights(why))));
+        let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(InstallCheck::MissingRights(why))));
         let own = own(provider.kind, &provider.namespace, &provider.name);
-        let mut member = Member {
+        let mut member = PassMember {
             kind: provider.kind,
             namespace: provider.namespace.clone(),
             name: provider.name.clone(),
             object,
             version: provider.version().map(str::to_owned),
-            wanted: Wanted::Nothing,
+            wanted: DesiredProvider::Nothing,
             halted,
             failed: None,
             prepared: None,
@@ -120,7 +125,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         }
         member.halted = member.halted.or_else(|| wrong.get(&member.id).cloned());
         if let Some(halted) = &member.halted {
-            member.wanted = Wanted::Halted(halted.message());
+            member.wanted = DesiredProvider::Halted(halted.message());
         } else if let Some((given_up, record)) = member.given_up() {
             let sources = sources.of(ports, &by, provider, &objects).await?;
             let installed = installed_again(&sources, provider, &record);
@@ -135,15 +140,15 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         let message = refusal.message().to_owned();
         let halted = unread(id)
             .or_else(|| refused(kind, &namespace, &id.name))
-            .unwrap_or(Halted::Failed(Failure::ComponentsCustomization, message));
-        members.push(Member {
+            .unwrap_or(Halted::Failed(InstallFailure::ComponentsCustomization, message));
+        members.push(PassMember {
             id: id.clone(),
             kind,
             namespace,
             name: id.name.clone(),
             object: installed.get(id).map(|object| (*object).clone()),
             version: None,
-            wanted: Wanted::Halted(halted.message()),
+            wanted: DesiredProvider::Halted(halted.message()),
             halted: Some(halted),
             failed: None,
             prepared: None,
@@ -165,14 +170,14 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         if members.iter().any(|member| member.id == id) {
             continue;
         }
-        members.push(Member {
+        members.push(PassMember {
             id,
             kind: left.kind,
             namespace: left.namespace.clone(),
             name: left.name.clone(),
             object: None,
             version: None,
-            wanted: Wanted::Nothing,
+            wanted: DesiredProvider::Nothing,
             halted: None,
             failed: None,
             prepared: None,
@@ -195,10 +200,10 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
 }
 
 /// What the operator's checks look at of a provider object, whatever else is wrong with it.
-fn checked(object: &Value) -> Option<Checked<'_>> {
+fn checked(object: &Value) -> Option<CheckedProvider<'_>> {
     let some = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let source = |key: &str| object.pointer("/spec/fetchConfig")?.get(key).filter(|value| !value.is_null());
-    Some(Checked {
+    Some(CheckedProvider {
         kind: ProviderKind::parse(text(object, "/kind"))?,
         namespace: text(object, "/metadata/namespace"),
         name: text(object, "/metadata/name"),
@@ -210,7 +215,7 @@ fn checked(object: &Value) -> Option<Checked<'_>> {
 }
 
 /// What is installed, rendered once more; `None` where its components are not at hand any more, or come to something else now.
-fn installed_again(sources: &LiveSet, provider: &Provider, record: &Record) -> Option<Arc<Prepared>> {
+fn installed_again(sources: &LiveSet, provider: &Provider, record: &ProviderRecord) -> Option<Arc<Prepared>> {
     let installed = record.installed.as_ref()?;
     let rendered = sources.render_at(provider, &installed.version).ok()?;
     (rendered.digest() == installed.digest).then(|| Arc::new(Prepared::from(rendered)))

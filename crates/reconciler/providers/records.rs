@@ -1,12 +1,12 @@
 //! What is remembered of each provider: the `ManagedProvider` beside its object.
 
 use capstan_live::applying::sent_new;
-use capstan_live::installing::pass::Record;
+use capstan_live::installing::pass::ProviderRecord;
 use capstan_providers::ProviderKind;
 use capstan_reconciler_core::providers::record::{API_VERSION, KIND, Remembered, object, read, text};
 use serde_json::json;
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{
     ApiKind, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
@@ -21,7 +21,7 @@ pub(super) struct Unreadable {
 
 /// All of them. One that cannot be read stops no other provider.
 pub(super) async fn read_all(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
 ) -> Result<(Vec<Remembered>, Vec<Unreadable>), LiveError> {
     let kind = ApiKind::of_version(API_VERSION, KIND);
@@ -45,11 +45,11 @@ pub(super) async fn read_all(
 
 /// Writes down what is remembered of a provider; makes the object where there is none.
 pub(super) async fn write(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     (kind, namespace, name): (ProviderKind, &str, &str),
     known: Option<&Remembered>,
-    record: &Record,
+    record: &ProviderRecord,
 ) -> Result<Remembered, LiveError> {
     let object = object(kind, namespace, name);
     let made;
@@ -79,7 +79,7 @@ pub(super) async fn write(
 }
 
 /// Nothing is remembered any more, where it is as it was read or written last.
-pub(super) async fn forget(ports: &Ports, by: &As, known: &Remembered) -> Result<Deleted, LiveError> {
+pub(super) async fn forget(ports: &ProviderPorts, by: &As, known: &Remembered) -> Result<Deleted, LiveError> {
     let object = object(known.kind, &known.namespace, &known.name);
     let only = Preconditions { uid: &known.uid, resource_version: Some(&known.resource_version) };
     ports.live.delete(by, &object, only, Run::Real).await

@@ -1,7 +1,7 @@
 //! How every provider stands, written into its object's status: only where that says something new.
 
 use capstan_live::applying::RefusalKind;
-use capstan_live::installing::pass::{Decision, ProviderFacts};
+use capstan_live::installing::pass::{InstallDecision, ProviderFacts};
 use capstan_live::installing::{status, with_deletion};
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 use capstan_reconciler_core::providers::members::Members;
@@ -9,16 +9,16 @@ use capstan_reconciler_core::providers::sights::Sights;
 use capstan_reconciler_core::providers::standing::{asks_the_same, standing};
 use serde_json::json;
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 
 /// Writes the status of every provider object that would say something new.
 pub(super) async fn say(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &mut Members,
     sights: &Sights,
     facts: &[ProviderFacts],
-    decision: &Decision,
+    decision: &InstallDecision,
 ) -> Result<(), LiveError> {
     for member in &mut members.all {
         let Some(object) = &member.object else { continue };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_providers::{LiveSet, Provider};
 use serde_json::{Value, json};
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster as _};
 use capstan_reconciler_core::providers::halted::may_not;
 use capstan_reconciler_core::providers::members::core;
@@ -14,7 +14,7 @@ use capstan_reconciler_core::providers::record::text;
 
 /// What providers are rendered from.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
+pub(super) struct ProviderSources {
     /// The ConfigMaps that one of them reads: their metadata alone.
     pub(super) config_maps: Vec<Value>,
     pub(super) secrets: Vec<Value>,
@@ -22,9 +22,9 @@ pub(super) struct Sources {
     pub(super) forbidden: BTreeMap<String, String>,
 }
 
-impl Sources {
+impl ProviderSources {
     /// What there is for these providers.
-    pub(super) async fn read(ports: &Ports, by: &As, named: &LiveSet) -> Result<Self, LiveError> {
+    pub(super) async fn read(ports: &ProviderPorts, by: &As, named: &LiveSet) -> Result<Self, LiveError> {
         let mut sources = Self::default();
         let namespaces: BTreeSet<&str> =
             named.providers().iter().map(|provider| provider.namespace.as_str()).collect();
@@ -68,7 +68,7 @@ impl Sources {
     /// All that one provider is rendered from, beside the provider objects.
     pub(super) async fn of(
         &self,
-        ports: &Ports,
+        ports: &ProviderPorts,
         by: &As,
         provider: &Provider,
         objects: &[Value],

@@ -8,7 +8,7 @@ use capstan_providers::ProviderKind;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{ApiObject, LiveError, ManagementCluster as _, ObjectPart, Run};
 use capstan_reconciler_core::providers::members::kind_of;
 
@@ -16,7 +16,11 @@ use capstan_reconciler_core::providers::members::kind_of;
 ///
 /// # Errors
 /// The API server does not answer; this process leads no more.
-pub async fn say_waiting(ports: &Ports, namespaces: &[String], left: Duration) -> Result<(), LiveError> {
+pub async fn say_waiting(
+    ports: &ProviderPorts,
+    namespaces: &[String],
+    left: Duration,
+) -> Result<(), LiveError> {
     let (by, now) = (ports.by(), ports.clock.now());
     let until =
         SignedDuration::try_from(left).ok().and_then(|left| now.checked_add(left).ok()).unwrap_or(now);

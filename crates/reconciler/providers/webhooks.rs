@@ -7,7 +7,7 @@ use capstan_live::installing::pass::{is_definition, sample};
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use super::ports::Ports;
+use super::ports::ProviderPorts;
 use capstan_ports::{ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
 use capstan_reconciler_core::providers::members::Members;
 
@@ -17,7 +17,7 @@ const NAME: &str = "capstan-asks";
 /// Asks each webhook of these configurations; why one does not answer, in words. One question goes through all webhooks that are
 /// called for it.
 pub(super) async fn ask(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &Members,
     namespace: &str,
@@ -32,7 +32,7 @@ pub(super) async fn ask(
         for webhook in webhooks.into_iter().flatten() {
             // What no definition brings (Pods, Nodes) is nothing to be made, not even in a dry run.
             let Some(question) = question(ports, by, members, webhook).await? else { continue };
-            let Question { definition, version, value } = question;
+            let WebhookProbe { definition, version, value } = question;
             if !asked.insert((definition, version.clone())) {
                 continue;
             }
@@ -76,7 +76,7 @@ fn is_about_rights(message: &str) -> bool {
 }
 
 /// What a webhook is asked about: an object of this definition, in this version.
-struct Question {
+struct WebhookProbe {
     definition: ObjectId,
     version: String,
     value: Value,
@@ -85,12 +85,12 @@ struct Question {
 /// The first creation that a webhook is called for, of a kind that a definition brings. One definition at a time is held: it is
 /// large.
 async fn question(
-    ports: &Ports,
+    ports: &ProviderPorts,
     by: &As,
     members: &Members,
     webhook: &Value,
-) -> Result<Option<Question>, LiveError> {
-    for rule in &Rule::all(webhook) {
+) -> Result<Option<WebhookProbe>, LiveError> {
+    for rule in &WebhookRule::all(webhook) {
         if let Some(question) = known(members, rule) {
             return Ok(Some(question));
         }
@@ -109,7 +109,7 @@ async fn question(
 }
 
 /// What is asked about the first definition of a provider that a rule is for.
-fn known(members: &Members, rule: &Rule<'_>) -> Option<Question> {
+fn known(members: &Members, rule: &WebhookRule<'_>) -> Option<WebhookProbe> {
     let all = members.all.iter().flat_map(|member| member.manifests());
     let mut meant = all.filter(|(id, _)| is_definition(id) && rule.is_for(id));
     meant.find_map(|(id, manifest)| rule.question(id.clone(), manifest.value()))
@@ -117,7 +117,7 @@ fn known(members: &Members, rule: &Rule<'_>) -> Option<Question> {
 
 /// A rule of a webhook that is called for creations
 /// (<https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-rules>).
-struct Rule<'w> {
+struct WebhookRule<'w> {
     groups: Vec<&'w str>,
     versions: Vec<&'w str>,
     resources: Vec<&'w str>,
@@ -126,7 +126,7 @@ struct Rule<'w> {
 
 const ANY: &str = "*";
 
-impl<'w> Rule<'w> {
+impl<'w> WebhookRule<'w> {
     fn all(webhook: &'w Value) -> Vec<Self> {
         let rules = webhook.get("rules").and_then(Value::as_array).into_iter().flatten();
         rules.filter_map(Self::of).collect()
@@ -167,7 +167,7 @@ impl<'w> Rule<'w> {
     }
 
     /// What is asked about that definition; `None` where it serves nothing that the rule is for.
-    fn question(&self, definition: ObjectId, value: Value) -> Option<Question> {
+    fn question(&self, definition: ObjectId, value: Value) -> Option<WebhookProbe> {
         let scope = value.pointer("/spec/scope").and_then(Value::as_str).unwrap_or_default();
         if self.scope != ANY && self.scope != scope {
             return None;
@@ -176,7 +176,7 @@ impl<'w> Rule<'w> {
         let served = versions.into_iter().flatten().filter(|version| version["served"] == true);
         let mut names = served.filter_map(|version| version["name"].as_str());
         let version = names.find(|name| takes(&self.versions, name))?.to_owned();
-        Some(Question { definition, version, value })
+        Some(WebhookProbe { definition, version, value })
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
 
     /// What a rule asks about definitions of `boxes.acme.example` (namespaced, v1beta1 and v1, v1alpha1 not served any more).
     fn asked(rule: Value) -> Option<String> {
-        let rule = Rule::of(&rule)?;
+        let rule = WebhookRule::of(&rule)?;
         let id = definition("boxes.acme.example");
         let value = json!({"spec": {"scope": "Namespaced", "versions": [
             {"name": "v1alpha1", "served": false}, {"name": "v1beta1", "served": true}, {"name": "v1", "served": true}]}});
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_no_provider_here_brings_is_looked_up_by_its_whole_name() {
-        let of = |rule: &Value| Rule::of(rule).and_then(|rule| rule.definition()).map(|id| id.name);
+        let of = |rule: &Value| WebhookRule::of(rule).and_then(|rule| rule.definition()).map(|id| id.name);
         assert_eq!(
             of(&rule(&["a.example"], &["*"], &["boxes/status", "boxes"])).as_deref(),
             Some("boxes.a.example")

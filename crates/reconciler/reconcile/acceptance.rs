@@ -1,7 +1,7 @@
 //! Why a folder is refused for what stands in Git, whatever is live.
 
 use capstan_kustomize::render::Rendered;
-use capstan_live::applying::{Home, OwnerIndex, Scopes, Surroundings, boundary};
+use capstan_live::applying::{FolderHome, OwnerIndex, Scopes, Surroundings, boundary};
 use capstan_model::finding::{Severity, rules};
 use capstan_model::ids::ClusterId;
 
@@ -13,7 +13,7 @@ pub(super) fn is_refused(
     fleet: &Fleet,
     id: &ClusterId,
     rendered: &Rendered,
-    home: &Home,
+    home: &FolderHome,
     scopes: &Scopes,
 ) -> bool {
     let alone = Surroundings { folder: id, settings: fleet.settings(), scopes, neighbours: None };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{
-    Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_new,
+    ApplyPlan, Changes, GuardBroken, differs, fields_that_go, guards, handed_over, plan, sent, sent_new,
     sent_over, survived, survives_take_over,
 };
 use capstan_model::finding::Severity;
@@ -18,7 +18,7 @@ use super::ownership::Claimed;
 use super::reconciliation::Reconciliation;
 use super::templates::kept_names;
 use capstan_ports::{ApiObject, Contested, LiveError, Run};
-use capstan_reconciler_core::outcome::{Ended, Failure, Interruption};
+use capstan_reconciler_core::outcome::{Interruption, ReconcileEnd, ReconcileFailure};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::resources::{Adopt, CreateClusters, KeptTemplate};
 use capstan_reconciler_core::unwanted::Unwanted;
@@ -41,22 +41,22 @@ struct Hands {
 
 impl Reconciliation<'_> {
     /// Applies what differs and may be applied now.
-    pub(super) async fn apply(&mut self, observed: &mut Observation) -> Result<Ended, Unwanted> {
+    pub(super) async fn apply(&mut self, observed: &mut Observation) -> Result<ReconcileEnd, Unwanted> {
         let broken = guards(&observed.objects, &observed.live);
         if !broken.is_empty() {
             let waits = broken.iter().all(GuardBroken::is_waiting);
             let reasons = broken.iter().map(Reason::of_guard).collect();
-            return Ok(if waits { Ended::Waiting(reasons) } else { Ended::Refused(reasons) });
+            return Ok(if waits { ReconcileEnd::Waiting(reasons) } else { ReconcileEnd::Refused(reasons) });
         }
         if let Some(ended) = self.check_creation(observed).await {
             return Ok(ended);
         }
         let trial = self.try_unknown(observed).await?;
         if !trial.refused.is_empty() {
-            return Ok(Ended::Refused(trial.refused));
+            return Ok(ReconcileEnd::Refused(trial.refused));
         }
         if !trial.waiting.is_empty() {
-            return Ok(Ended::Waiting(trial.waiting));
+            return Ok(ReconcileEnd::Waiting(trial.waiting));
         }
         let held = match self.claim(observed).await? {
             Claimed::Yes(held) => held,
@@ -66,7 +66,7 @@ impl Reconciliation<'_> {
         let let_go = let_go(observed, &adopted);
         if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
             let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
-            return Ok(Ended::Waiting(self.preview(observed, &strangers, &trial).await?));
+            return Ok(ReconcileEnd::Waiting(self.preview(observed, &strangers, &trial).await?));
         }
         let changes = changes(observed, &trial, &adopted, &let_go);
         if let Some(ended) = self.check_cloud_objects(observed, &changes, &adopted).await? {
@@ -74,13 +74,13 @@ impl Reconciliation<'_> {
         }
         self.remember(observed, &changes);
         self.note_survivors(observed, &trial, &adopted);
-        let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
+        let Some(verdict) = self.verdict.as_ref() else { return Ok(ReconcileEnd::Applied) };
         let mut plan = plan(&observed.objects, &changes, &observed.live, verdict);
         let phase = self.status.phase.replace(plan.phase.into());
         let of_services = self.hold_back(observed, &changes, &mut plan).await;
         if let Some(later) = self.rolls_later(observed, &changes, &plan) {
             self.status.phase = phase;
-            return Ok(Ended::Waiting(vec![later]));
+            return Ok(ReconcileEnd::Waiting(vec![later]));
         }
         self.status.withheld =
             plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
@@ -94,7 +94,7 @@ impl Reconciliation<'_> {
         drop(held);
         let waits = self.bring_first(observed, &plan).await?;
         if !waits.is_empty() {
-            return Ok(Ended::Waiting(waits));
+            return Ok(ReconcileEnd::Waiting(waits));
         }
         self.perform(observed, &plan, &hands).await
     }
@@ -129,7 +129,7 @@ impl Reconciliation<'_> {
     }
 
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
-    async fn check_creation(&self, observed: &Observation) -> Option<Ended> {
+    async fn check_creation(&self, observed: &Observation) -> Option<ReconcileEnd> {
         let allowed =
             self.record.spec.create_cluster.unwrap_or(self.request.fleet.spec.guards.create_clusters);
         let missing = observed
@@ -142,7 +142,7 @@ impl Reconciliation<'_> {
         let root = FieldPath::root();
         match self.request.bot.recorded_elsewhere(self.request.id).await {
             Ok(None) => None,
-            Ok(Some(other)) => Some(Ended::Refused(vec![Reason::of_object(
+            Ok(Some(other)) => Some(ReconcileEnd::Refused(vec![Reason::of_object(
                 "RecordedElsewhere",
                 format!(
                     "the Cluster does not exist here, and the management cluster `{other}` has reported it: both would make machines for one cluster. If it is gone there for good, set `spec.createCluster: always` in ManagedCluster {}",
@@ -151,7 +151,7 @@ impl Reconciliation<'_> {
                 missing,
                 &root,
             )])),
-            Err(error) => Some(Ended::Failed(Failure {
+            Err(error) => Some(ReconcileEnd::Failed(ReconcileFailure {
                 kind: "BotAway",
                 message: format!(
                     "it is unknown whether another management cluster has {}: {error}",
@@ -163,7 +163,12 @@ impl Reconciliation<'_> {
     }
 
     /// Writes down what will be there, before it is.
-    async fn intend(&mut self, observed: &Observation, plan: &Plan, hands: &Hands) -> Result<(), LiveError> {
+    async fn intend(
+        &mut self,
+        observed: &Observation,
+        plan: &ApplyPlan,
+        hands: &Hands,
+    ) -> Result<(), LiveError> {
         let logical: BTreeMap<ObjectId, &str> = observed
             .templates
             .iter()
@@ -195,12 +200,12 @@ impl Reconciliation<'_> {
     async fn perform(
         &mut self,
         observed: &mut Observation,
-        plan: &Plan,
+        plan: &ApplyPlan,
         hands: &Hands,
-    ) -> Result<Ended, Unwanted> {
+    ) -> Result<ReconcileEnd, Unwanted> {
         for step in &plan.steps {
             if let Some(over) = (self.request.is_over)() {
-                return Ok(Ended::Interrupted(over));
+                return Ok(ReconcileEnd::Interrupted(over));
             }
             let due: Vec<&RenderedObject> = step
                 .objects
@@ -209,7 +214,7 @@ impl Reconciliation<'_> {
                 .collect();
             let missing = self.await_secrets(observed, step.stage).await?;
             if !missing.is_empty() {
-                return Ok(Ended::Waiting(missing));
+                return Ok(ReconcileEnd::Waiting(missing));
             }
             let untried: Vec<&RenderedObject> =
                 due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
@@ -218,30 +223,31 @@ impl Reconciliation<'_> {
                 if !trial.refused.is_empty() || !trial.waiting.is_empty() {
                     let mut reasons = trial.refused;
                     reasons.extend(trial.waiting);
-                    return Ok(Ended::Refused(reasons));
+                    return Ok(ReconcileEnd::Refused(reasons));
                 }
             }
             let mut written = Vec::new();
             for object in due {
                 // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
                 if let Some(Interruption::Stopping) = (self.request.is_over)() {
-                    return Ok(Ended::Interrupted(Interruption::Stopping));
+                    return Ok(ReconcileEnd::Interrupted(Interruption::Stopping));
                 }
                 match self.write(observed, object, hands).await {
                     Ok(value) => written.push(value),
                     Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
-                        return Ok(Ended::Waiting(vec![Reason::of_refusal(&refusal, object)]));
+                        return Ok(ReconcileEnd::Waiting(vec![Reason::of_refusal(&refusal, object)]));
                     }
                     Err(error) => {
                         let reasons = error.refusal().map(|refusal| Reason::of_refusal(refusal, object));
-                        let failure = Failure { reasons: reasons.into_iter().collect(), ..error.into() };
-                        return Ok(Ended::Failed(failure));
+                        let failure =
+                            ReconcileFailure { reasons: reasons.into_iter().collect(), ..error.into() };
+                        return Ok(ReconcileEnd::Failed(failure));
                     }
                 }
             }
             written.into_iter().for_each(|value| observed.live.insert(value));
         }
-        Ok(Ended::Applied)
+        Ok(ReconcileEnd::Applied)
     }
 
     /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told

@@ -13,10 +13,10 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 use super::apply::uid;
 use super::observation::Observation;
-use super::prune::Gone;
+use super::prune::DeletionResult;
 use super::reconciliation::Reconciliation;
 use capstan_ports::LiveError;
-use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;
 
 impl Reconciliation<'_> {
@@ -27,7 +27,7 @@ impl Reconciliation<'_> {
         observed: &Observation,
         changes: &Changes,
         others: &BTreeMap<ObjectId, Vec<String>>,
-    ) -> Result<Option<Ended>, LiveError> {
+    ) -> Result<Option<ReconcileEnd>, LiveError> {
         for id in available(&observed.objects, &observed.live) {
             self.status.inventory.came_to_be(id);
         }
@@ -35,7 +35,7 @@ impl Reconciliation<'_> {
         let refused: Vec<Reason> =
             given_up.iter().filter_map(|one| refusal(one, others.contains_key(&one.object.id))).collect();
         if !refused.is_empty() {
-            return Ok(Some(Ended::Refused(refused)));
+            return Ok(Some(ReconcileEnd::Refused(refused)));
         }
         let mut anew = Vec::new();
         for one in given_up {
@@ -45,11 +45,11 @@ impl Reconciliation<'_> {
                 continue;
             }
             if let Some(over) = (self.request.is_over)() {
-                return Ok(Some(Ended::Interrupted(over)));
+                return Ok(Some(ReconcileEnd::Interrupted(over)));
             }
             anew.push(self.make_anew(observed, &one).await?);
         }
-        Ok((!anew.is_empty()).then_some(Ended::Waiting(anew)))
+        Ok((!anew.is_empty()).then_some(ReconcileEnd::Waiting(anew)))
     }
 
     async fn make_anew(&mut self, observed: &Observation, one: &GivenUp<'_>) -> Result<Reason, LiveError> {
@@ -69,8 +69,10 @@ impl Reconciliation<'_> {
         self.save().await?;
         tracing::info!(cluster = %self.request.id, object = %id, times, words = one.words, "recreated: its creation failed");
         Ok(match self.delete(observed, id, uid).await? {
-            Gone::Yes => told(format!("Capstan recreates it, because its creation failed: {}", one.words)),
-            Gone::NotYet(reason) => told(format!(
+            DeletionResult::Yes => {
+                told(format!("Capstan recreates it, because its creation failed: {}", one.words))
+            }
+            DeletionResult::NotYet(reason) => told(format!(
                 "Capstan recreates it once it is gone, because its creation failed: {}; {}",
                 one.words, reason.message
             )),

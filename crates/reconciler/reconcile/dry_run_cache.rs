@@ -23,11 +23,11 @@ const COUNTS: SignedDuration = SignedDuration::from_mins(60);
 /// What was tried without a difference.
 #[derive(Debug, Default)]
 pub struct DryRunCache {
-    tried: Mutex<BTreeMap<ObjectId, Tried>>,
+    tried: Mutex<BTreeMap<ObjectId, CachedDryRun>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Tried {
+struct CachedDryRun {
     manifest: SpecDigest,
     content: SpecDigest,
     at: Timestamp,
@@ -50,7 +50,7 @@ impl DryRunCache {
         self.recent(id, now).is_some_and(|tried| tried.manifest == manifest && tried.content == content(live))
     }
 
-    fn recent(&self, id: &ObjectId, now: Timestamp) -> Option<Tried> {
+    fn recent(&self, id: &ObjectId, now: Timestamp) -> Option<CachedDryRun> {
         let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
         tried.filter(|tried| now.duration_since(tried.at) < COUNTS)
     }
@@ -69,7 +69,7 @@ impl DryRunCache {
 
     /// [`Self::note`], of a manifest whose digest is at hand.
     pub(crate) fn note_digest(&self, id: &ObjectId, manifest: SpecDigest, live: &Value, now: Timestamp) {
-        let tried = Tried { manifest, content: content(live), at: now };
+        let tried = CachedDryRun { manifest, content: content(live), at: now };
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), tried);
     }
 

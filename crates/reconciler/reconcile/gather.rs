@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::{Inventory, InventoryObject, RefusalKind, clusters_to_read, named_outside};
+use capstan_live::applying::{
+    AppliedInventory, InventoryObject, RefusalKind, clusters_to_read, named_outside,
+};
 use capstan_live::live_objects::{LiveObjects, identity};
 use capstan_live::rollout::observed::clones_to_read;
 use capstan_model::kinds::{is_cluster, is_cluster_api, names};
@@ -32,7 +34,7 @@ pub(super) async fn read_live(
     live: &dyn ManagementCluster,
     by: &As,
     objects: &[RenderedObject],
-    inventory: &Inventory,
+    inventory: &AppliedInventory,
     class_changed_after: Timestamp,
 ) -> Result<LiveObjects, Unwanted> {
     let mut wanted: Vec<ApiObject> = Vec::new();

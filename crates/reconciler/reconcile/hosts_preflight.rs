@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use capstan_hosts::cluster::{self, SipCluster, Status};
+use capstan_hosts::cluster::{self, ClusterStatus, SipCluster};
 use capstan_hosts::host::{self, Host};
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
 use capstan_hosts::services::balancer::says_endpoint;
@@ -20,7 +20,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::FieldPath;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
-use capstan_reconciler_core::hosts::preflight::{Seen, Wish, beside, is_wish, too_few, warning};
+use capstan_reconciler_core::hosts::preflight::{LiveAndWished, Wish, beside, is_wish, too_few, warning};
 use capstan_reconciler_core::preflight::{HOSTS_UNKNOWN, add_of_hosts};
 use capstan_reconciler_core::reason::{Reason, untold};
 use capstan_reconciler_core::reports::PreflightAnswer;
@@ -94,7 +94,7 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         let known = async {
             let status = match live {
                 Some(live) => confirm(ports, &looks[at].by, live).await?,
-                None => Status::default(),
+                None => ClusterStatus::default(),
             };
             let labels = match seen.policies.iter().any(HostDeployPolicy::reads_labels) {
                 true => labels_of(&ports.live, &looks[at].by, &me.namespace).await?,
@@ -141,11 +141,11 @@ fn wishes_of(looks: &[HostsLook]) -> Vec<(usize, &RenderedObject)> {
     all
 }
 
-async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<Seen, LiveError> {
+async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<LiveAndWished, LiveError> {
     let list = |kind: ApiKind| async move { ports.live.list(&As::Reconciler, &kind, None, &[]).await };
     let (clusters, hosts) = (list(sip_clusters.clone()).await?, list(hosts.clone()).await?);
     let policies = list(kind(host::GROUP, HostDeployPolicy::KIND)).await?;
-    Ok(Seen {
+    Ok(LiveAndWished {
         clusters: clusters.iter().filter_map(|object| SipCluster::read(object).ok()).collect(),
         hosts: hosts.iter().filter_map(|object| Host::read(object).ok()).collect(),
         policies: policies.iter().map(HostDeployPolicy::read).collect(),
@@ -155,7 +155,7 @@ async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<S
 
 /// What was said of a SIPCluster, as far as what runs for it says that, too: whoever writes a status by hand has nothing
 /// told that is to go into Git.
-async fn confirm(ports: &Ports, by: &As, live: &SipCluster) -> Result<Status, LiveError> {
+async fn confirm(ports: &Ports, by: &As, live: &SipCluster) -> Result<ClusterStatus, LiveError> {
     let mut status = live.status.clone();
     if status.endpoints.is_empty() && status.oidc.is_none() {
         return Ok(status);

@@ -48,7 +48,7 @@ mod underway;
 mod wanted;
 
 pub use capstan_reconciler_core::conclude::{FleetState, fleet_status};
-pub use capstan_reconciler_core::outcome::{Ended, Failure, Interruption};
+pub use capstan_reconciler_core::outcome::{Interruption, ReconcileEnd, ReconcileFailure};
 pub use capstan_reconciler_core::{names, reason, resources};
 pub use cloud_memory::CloudPreflight;
 pub use credentials::CloudCredentials;
@@ -61,7 +61,7 @@ pub use provider_sets::{Operators, applied_as};
 pub use reconciliation::ReconcileRequest;
 pub use rolling::RollingClusters;
 pub use run::{ReconcileOutcome, pass_over, reconcile};
-pub use secrets::{Found, Passed, StoreWork, VaultSecrets};
+pub use secrets::{Passed, SecretsReport, StoreWork, VaultSecrets};
 pub use services::Workloads;
 pub use trial::Trial;
-pub use underway::{Begun, Subject, Turn, Underway};
+pub use underway::{FolderAtCommit, FolderStart, FolderTurn, Underway};

@@ -1,7 +1,7 @@
 //! One folder beside one look at the live cluster: everything that is decided on.
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::Inventory;
+use capstan_live::applying::AppliedInventory;
 use capstan_live::live_objects::LiveObjects;
 use capstan_model::ids::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
@@ -16,14 +16,14 @@ use super::ports::FleetRecord;
 use super::provider_sets::{self, ObservedSet};
 use super::revision::Revision;
 use super::templates::{Namer, NamingError};
-use super::wanted::{self, Wanted};
+use super::wanted::{self, FolderRequests};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::unwanted::Unwanted;
 
 /// Everything that a folder asks for under its live names, beside everything that is there.
 pub(super) struct Observation {
     /// What the folder asks for, under the names in Git.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: FolderRequests,
     /// Its objects under their live names.
     pub(super) objects: Vec<RenderedObject>,
     /// The templates among them.
@@ -46,7 +46,7 @@ pub(super) async fn observe(
     revision: &Revision,
     id: &ClusterId,
     names: &TemplateNames,
-    inventory: &Inventory,
+    inventory: &AppliedInventory,
     class_changed_after: Timestamp,
 ) -> Result<Observation, Unwanted> {
     let live = ports.live.as_ref();

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_live::applying::{
-    Beyond, Dispute, Elsewhere, Inventory, Keep, Kept, Outside, Rival, is_new, is_of_ownership,
-    of_other_fleets, settle,
+    AppliedInventory, Beyond, Dispute, ForeignObject, Keep, OrphanedObject, OtherFleet, Rival, is_new,
+    is_of_ownership, of_other_fleets, settle,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -22,7 +22,7 @@ use super::ports::{ClusterRecord, FleetRecord};
 use super::reconciliation::Reconciliation;
 use super::revision::Revision;
 use capstan_ports::LiveError;
-use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::resources::ConditionType;
 
@@ -31,7 +31,7 @@ pub(super) enum Claimed {
     /// It may; to be held until that is written down.
     Yes(Option<OwnedMutexGuard<()>>),
     /// It may not, or not yet.
-    No(Ended),
+    No(ReconcileEnd),
 }
 
 impl Reconciliation<'_> {
@@ -49,14 +49,15 @@ impl Reconciliation<'_> {
                 held = Some(guard);
             }
         }
-        let reasons = |found: &[Outside]| -> Vec<Reason> { found.iter().map(Reason::of_outside).collect() };
+        let reasons =
+            |found: &[ForeignObject]| -> Vec<Reason> { found.iter().map(Reason::of_outside).collect() };
         if !lost.is_empty() {
-            return Ok(Claimed::No(Ended::Refused(reasons(&lost))));
+            return Ok(Claimed::No(ReconcileEnd::Refused(reasons(&lost))));
         }
         let mut waits: Vec<Reason> = reasons(&open);
         waits.extend(self.to_be_taken_over(observed).await?);
         if !waits.is_empty() {
-            return Ok(Claimed::No(Ended::Waiting(waits)));
+            return Ok(Claimed::No(ReconcileEnd::Waiting(waits)));
         }
         Ok(Claimed::Yes(held))
     }
@@ -65,7 +66,7 @@ impl Reconciliation<'_> {
     /// of templates, and what people had set) they would be applied anew: so that is taken over first.
     async fn to_be_taken_over(&self, observed: &Observation) -> Result<Option<Reason>, LiveError> {
         let (request, owners) = (self.request, &self.request.revision.owners);
-        let knows = |inventory: &Inventory, id: &ObjectId| {
+        let knows = |inventory: &AppliedInventory, id: &ObjectId| {
             inventory.objects().iter().any(|entry| entry.id() == *id || entry.logical_id() == *id)
         };
         let unknown = observed.objects.iter().filter(|object| !knows(&self.status.inventory, &object.id));
@@ -109,7 +110,7 @@ impl Reconciliation<'_> {
     }
 
     /// Whether an object is kept until a folder has applied it that may do so any moment.
-    pub(super) fn passes_soon(&self, kept: &Kept) -> bool {
+    pub(super) fn passes_soon(&self, kept: &OrphanedObject) -> bool {
         let Keep::RenderedElsewhere(other) = &kept.why else { return false };
         !self.request.revision.owners.is_refused(other) && !self.refused_beside.contains(other)
     }
@@ -119,9 +120,9 @@ impl Reconciliation<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Disputes {
     /// They are not this folder's.
-    pub(super) lost: Vec<Outside>,
+    pub(super) lost: Vec<ForeignObject>,
     /// Whose they are is not known yet.
-    pub(super) open: Vec<Outside>,
+    pub(super) open: Vec<ForeignObject>,
 }
 
 /// Settles them, by how the folders stand now.
@@ -130,13 +131,14 @@ pub(super) async fn disputes(
     fleet: &FleetRecord,
     revision: &Revision,
     observed: &Observation,
-    inventory: &Inventory,
+    inventory: &AppliedInventory,
 ) -> Result<Disputes, LiveError> {
     let mut disputes = Disputes::default();
-    let is_own = |found: &&Outside| {
+    let is_own = |found: &&ForeignObject| {
         inventory.objects().iter().any(|own| own.uid.is_some() && own.logical_id() == found.object)
     };
-    let disputed: Vec<&Outside> = observed.wanted.disputed.iter().filter(|found| !is_own(found)).collect();
+    let disputed: Vec<&ForeignObject> =
+        observed.wanted.disputed.iter().filter(|found| !is_own(found)).collect();
     if disputed.is_empty() {
         return Ok(disputes);
     }
@@ -156,8 +158,8 @@ pub(super) async fn of_others(
     ports: &Ports,
     fleet: &FleetRecord,
     observed: &Observation,
-    inventory: &Inventory,
-) -> Result<Option<Vec<Outside>>, LiveError> {
+    inventory: &AppliedInventory,
+) -> Result<Option<Vec<ForeignObject>>, LiveError> {
     if !has_new(observed, inventory) {
         return Ok(None);
     }
@@ -171,23 +173,23 @@ pub(super) async fn of_others(
         for record in ports.status_store.clusters(&other.key).await? {
             let Some(folder) = folder_of(&record) else { continue };
             let inventory = record.status.inventory;
-            elsewhere.push(Elsewhere { fleet: record.spec.fleet, folder, inventory });
+            elsewhere.push(OtherFleet { fleet: record.spec.fleet, folder, inventory });
         }
     }
     // Under the names in Git, by which a template is the same whatever its live name, and under the live ones.
     let plain = of_other_fleets(&observed.wanted.rendered.objects, inventory, &elsewhere);
     let live = of_other_fleets(&observed.objects, inventory, &elsewhere);
-    let all: BTreeMap<ObjectId, Outside> =
+    let all: BTreeMap<ObjectId, ForeignObject> =
         plain.into_iter().chain(live).map(|found| (found.object.clone(), found)).collect();
     Ok(Some(all.into_values().collect()))
 }
 
-fn has_new(observed: &Observation, inventory: &Inventory) -> bool {
+fn has_new(observed: &Observation, inventory: &AppliedInventory) -> bool {
     observed.objects.iter().any(|object| is_new(object, inventory))
 }
 
 /// How the folder stands that renders an object too.
-fn rival(found: &Outside, records: &[ClusterRecord], revision: &Revision) -> Rival {
+fn rival(found: &ForeignObject, records: &[ClusterRecord], revision: &Revision) -> Rival {
     let Beyond::TwoFolders(other) = &found.why else { return Rival::Able };
     let Some(record) = record_of(other, records) else { return Rival::Untried };
     let status = &record.status;

@@ -24,9 +24,9 @@ use super::secrets;
 use super::services;
 use super::set_preflight;
 use super::templates::kept_names;
-use super::underway::Subject;
+use super::underway::FolderAtCommit;
 pub use capstan_reconciler_core::preflight::is_for_good;
-use capstan_reconciler_core::preflight::{Found, unrendered};
+use capstan_reconciler_core::preflight::{PreflightFindings, unrendered};
 use capstan_reconciler_core::reason::{Reason, untold};
 use capstan_reconciler_core::resources::ManagedClusterStatus;
 use capstan_reconciler_core::unwanted::Unwanted;
@@ -57,7 +57,7 @@ pub async fn preflight(
             });
             continue;
         }
-        answers.push(match ports.underway.wait(&Subject::head(&fleet.key, id, head)).await {
+        answers.push(match ports.underway.wait(&FolderAtCommit::head(&fleet.key, id, head)).await {
             Ok(_turn) => {
                 let tried = try_alone(ports, fleet, head, id, &status).await;
                 clouds.extend(tried.clouds);
@@ -92,7 +92,7 @@ pub(super) async fn try_one(
 }
 
 /// What one folder comes to, and what it asks for besides, which is answered for all clusters of a question together.
-struct Tried {
+struct TriedFolder {
     answer: PreflightAnswer,
     clouds: Option<CloudLook>,
     hosts: Option<HostsLook>,
@@ -104,9 +104,9 @@ async fn try_alone(
     head: &Revision,
     id: &ClusterId,
     status: &ManagedClusterStatus,
-) -> Tried {
+) -> TriedFolder {
     let known = status.names();
-    let answer = |verdict, reasons, names| Tried {
+    let answer = |verdict, reasons, names| TriedFolder {
         answer: PreflightAnswer { cluster: id.clone(), verdict, reasons, names },
         clouds: None,
         hosts: None,
@@ -126,7 +126,7 @@ async fn try_alone(
     if matches!(observed.wanted.tombstones, Deletion::Cluster) {
         return answer(PreflightVerdict::Accepted, Vec::new(), names);
     }
-    let mut found = Found::default();
+    let mut found = PreflightFindings::default();
     for broken in guards(&observed.objects, &observed.live) {
         // What passes by itself may have passed when the merge comes.
         if broken.is_waiting() {
@@ -175,5 +175,5 @@ async fn try_alone(
         .for_each(|reason| found.of_secret(reason));
     let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
     let hosts = hosts_preflight::look(id, &observed.wanted.by, &observed.objects);
-    Tried { clouds, hosts, ..answer(found.verdict(), found.reasons, names) }
+    TriedFolder { clouds, hosts, ..answer(found.verdict(), found.reasons, names) }
 }

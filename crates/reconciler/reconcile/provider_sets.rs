@@ -11,12 +11,12 @@ use std::time::Instant;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::installing::{
-    ADOPT, APPS, DEFINITION, DEPLOYMENT, InUse, LEASE, LEASE_KIND, OPERATOR_LABELS, OWNED_ELSEWHERE, Owner,
-    OwnerFacts, PROVIDER_LABEL, SetFacts, Sightings, WORKLOADS, definition_may_go, is_provider, judge_set,
-    owner,
+    ADOPT, APPS, DEFINITION, DEPLOYMENT, InUse, InstallOwner, LEASE, LEASE_KIND, OPERATOR_LABELS,
+    OWNED_ELSEWHERE, OwnerFacts, PROVIDER_LABEL, SetFacts, Sightings, WORKLOADS, definition_may_go,
+    is_provider, judge_set, owner,
 };
 use capstan_live::live_objects::{LiveObjects, identity};
-use capstan_live::rollout::observed::Verdict;
+use capstan_live::rollout::observed::RolloutVerdict;
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
@@ -57,7 +57,7 @@ impl Operators {
     ///
     /// # Errors
     /// Deployments or Leases cannot be listed.
-    pub async fn look(&self, live: &dyn ManagementCluster, by: &As) -> Result<Owner, LiveError> {
+    pub async fn look(&self, live: &dyn ManagementCluster, by: &As) -> Result<InstallOwner, LiveError> {
         let deployments =
             live.list(by, &ApiKind::preferred(APPS, DEPLOYMENT), None, &OPERATOR_LABELS).await?;
         let all = live.list(by, &ApiKind::preferred(LEASE_KIND.0, LEASE_KIND.1), None, &[]).await?;
@@ -102,7 +102,7 @@ pub fn applied_as(settings: &RepositorySettings, id: &ClusterId, fleet: &FleetRe
 pub(super) struct ObservedSet {
     /// Who applies it.
     pub(super) by: ProvidersBy,
-    owner: Owner,
+    owner: InstallOwner,
 }
 
 /// What the settings say of a folder that is a provider set, and of nothing else.
@@ -203,10 +203,10 @@ pub(super) fn judge(
     applied_at: Option<Timestamp>,
     now: Timestamp,
     still: SignedDuration,
-) -> Verdict {
+) -> RolloutVerdict {
     let nobody = "no Cluster API operator runs here, but .capstan.yaml says `by: operator`: start it, or write `by: capstan`";
     let installer = match (set.by, &set.owner) {
-        (ProvidersBy::Operator, Owner::Capstan { .. }) => Err(nobody),
+        (ProvidersBy::Operator, InstallOwner::Capstan { .. }) => Err(nobody),
         _ => Ok(()),
     };
     judge_set(&SetFacts { rendered: objects, live, installer, applied_at, now, still })

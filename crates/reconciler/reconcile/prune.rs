@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{Deletions, PruneFacts, Withholding, prune};
-use capstan_live::rollout::observed::State;
+use capstan_live::rollout::observed::RolloutProgress;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -14,14 +14,14 @@ use super::apply::uid;
 use super::observation::Observation;
 use super::provider_sets::remove_definitions;
 use super::reconciliation::Reconciliation;
-use super::wanted::Wanted;
+use super::wanted::FolderRequests;
 use capstan_ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
-use capstan_reconciler_core::outcome::{Ended, Failure};
+use capstan_reconciler_core::outcome::{ReconcileEnd, ReconcileFailure};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::unwanted::Unwanted;
 
 /// How a deletion came out.
-pub(super) enum Gone {
+pub(super) enum DeletionResult {
     /// The object is there no more, or was another one.
     Yes,
     /// It is not gone yet, for that reason.
@@ -30,14 +30,17 @@ pub(super) enum Gone {
 
 impl Reconciliation<'_> {
     /// Deletes what may be deleted.
-    pub(super) async fn prune(&mut self, observed: &Observation) -> Result<Ended, Unwanted> {
+    pub(super) async fn prune(&mut self, observed: &Observation) -> Result<ReconcileEnd, Unwanted> {
         if let Some(over) = (self.request.is_over)() {
-            return Ok(Ended::Interrupted(over));
+            return Ok(ReconcileEnd::Interrupted(over));
         }
         let round = self.round(observed);
         let ended = self.perform_deletions(observed, round).await?;
-        if observed.set.is_some() && self.request.standing.may_delete() && matches!(ended, Ended::Applied) {
-            let Wanted { by, tombstones, .. } = &observed.wanted;
+        if observed.set.is_some()
+            && self.request.standing.may_delete()
+            && matches!(ended, ReconcileEnd::Applied)
+        {
+            let FolderRequests { by, tombstones, .. } = &observed.wanted;
             let kept = remove_definitions(self.live(), by, tombstones, &observed.objects).await?;
             self.kept.extend(kept);
         }
@@ -50,15 +53,15 @@ impl Reconciliation<'_> {
     }
 
     /// Deletes the whole cluster, step by step; nothing of it is applied any more.
-    pub(super) async fn remove_cluster(&mut self, observed: &Observation) -> Result<Ended, Unwanted> {
+    pub(super) async fn remove_cluster(&mut self, observed: &Observation) -> Result<ReconcileEnd, Unwanted> {
         self.status.rollout = None;
         self.status.phase = None;
         self.status.withheld = Vec::new();
         if self.is_suspended() {
-            return Ok(Ended::Suspended);
+            return Ok(ReconcileEnd::Suspended);
         }
         if let Some(over) = (self.request.is_over)() {
-            return Ok(Ended::Interrupted(over));
+            return Ok(ReconcileEnd::Interrupted(over));
         }
         // Until it is gone it is deleted with them.
         if self.status.cloud_credentials.is_some() && !self.status.inventory.objects().is_empty() {
@@ -69,11 +72,11 @@ impl Reconciliation<'_> {
         let going: Vec<ObjectId> =
             round.delete.iter().map(|doomed| &doomed.object).filter(|id| is_cluster(id)).cloned().collect();
         if let Some(waits) = self.clean_up(observed, &going).await? {
-            return Ok(Ended::Waiting(waits));
+            return Ok(ReconcileEnd::Waiting(waits));
         }
         let is_over = round.is_over();
         let ended = self.perform_deletions(observed, round).await?;
-        if !matches!(ended, Ended::Applied) {
+        if !matches!(ended, ReconcileEnd::Applied) {
             return Ok(ended);
         }
         if is_over && self.status.inventory.objects().is_empty() {
@@ -83,9 +86,11 @@ impl Reconciliation<'_> {
                 self.request.ports.workloads.forget(cluster);
             }
             // Last of all: what was deleted needed them.
-            let Some(left) = self.remove_credentials(observed).await else { return Ok(Ended::Removed) };
+            let Some(left) = self.remove_credentials(observed).await else {
+                return Ok(ReconcileEnd::Removed);
+            };
             self.again = true;
-            return Ok(Ended::Waiting(vec![left]));
+            return Ok(ReconcileEnd::Waiting(vec![left]));
         }
         self.again = true;
         let left = self.status.inventory.objects().len();
@@ -93,7 +98,7 @@ impl Reconciliation<'_> {
         let message = format!("{objects} {} left", wording::fitting(left, "is", "are"));
         let mut reasons = vec![Reason::plain("Deleting", message)];
         reasons.append(&mut self.kept);
-        Ok(Ended::Waiting(reasons))
+        Ok(ReconcileEnd::Waiting(reasons))
     }
 
     fn round(&self, observed: &Observation) -> Deletions {
@@ -119,7 +124,10 @@ impl Reconciliation<'_> {
             live: &observed.live,
             owners: &self.request.revision.owners,
             neighbours: &self.beside,
-            rollout: self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now()),
+            rollout: self
+                .verdict
+                .as_ref()
+                .map_or(RolloutProgress::Unknown, |verdict| verdict.state_for_now()),
             withheld,
             budget: u32::try_from(budget).unwrap_or(u32::MAX),
         })
@@ -129,7 +137,7 @@ impl Reconciliation<'_> {
         &mut self,
         observed: &Observation,
         round: Deletions,
-    ) -> Result<Ended, Unwanted> {
+    ) -> Result<ReconcileEnd, Unwanted> {
         let round = if self.request.standing.may_delete() { round } else { self.put_off(round) };
         for forgotten in &round.forget {
             self.status.inventory.forget(&forgotten.object);
@@ -149,19 +157,19 @@ impl Reconciliation<'_> {
         }
         for doomed in &round.delete {
             if let Some(over) = (self.request.is_over)() {
-                return Ok(Ended::Interrupted(over));
+                return Ok(ReconcileEnd::Interrupted(over));
             }
             match self.delete(observed, &doomed.object, &doomed.uid).await {
-                Ok(Gone::Yes) => self.status.inventory.forget(&doomed.object),
-                Ok(Gone::NotYet(reason)) => {
+                Ok(DeletionResult::Yes) => self.status.inventory.forget(&doomed.object),
+                Ok(DeletionResult::NotYet(reason)) => {
                     self.again = true;
                     self.kept.push(reason);
                 }
-                Err(error) => return Ok(Ended::Failed(Failure::from(error))),
+                Err(error) => return Ok(ReconcileEnd::Failed(ReconcileFailure::from(error))),
             }
         }
         self.keep_names();
-        Ok(Ended::Applied)
+        Ok(ReconcileEnd::Applied)
     }
 
     /// Without what nobody may do on the word of a tree that may be old.
@@ -182,7 +190,7 @@ impl Reconciliation<'_> {
         observed: &Observation,
         id: &ObjectId,
         of: &str,
-    ) -> Result<Gone, LiveError> {
+    ) -> Result<DeletionResult, LiveError> {
         let object = ApiObject::from(id);
         // What was decided on is what is deleted: whoever was stopped meanwhile finds it changed.
         let seen = observed.live.get(id).filter(|live| uid(live) == Some(of));
@@ -191,16 +199,16 @@ impl Reconciliation<'_> {
         match self.live().delete(&observed.wanted.by, &object, only, Run::Real).await {
             Ok(Deleted::Changed) => {
                 let message = format!("{id} was changed while Capstan checked it: Capstan checks it again");
-                Ok(Gone::NotYet(of_object("Changed", message, id)))
+                Ok(DeletionResult::NotYet(of_object("Changed", message, id)))
             }
             Ok(Deleted::Gone) => {
                 self.count_deletion(id);
-                Ok(Gone::Yes)
+                Ok(DeletionResult::Yes)
             }
-            Ok(Deleted::Absent | Deleted::Replaced) => Ok(Gone::Yes),
+            Ok(Deleted::Absent | Deleted::Replaced) => Ok(DeletionResult::Yes),
             Ok(Deleted::Terminating) => {
                 self.count_deletion(id);
-                Ok(Gone::NotYet(of_object("Terminating", format!("{id} is being deleted"), id)))
+                Ok(DeletionResult::NotYet(of_object("Terminating", format!("{id} is being deleted"), id)))
             }
             // It stays in the inventory and is tried again: a webhook that refuses may have its reasons today.
             Err(LiveError::Refused { refusal, .. }) => {
@@ -208,7 +216,7 @@ impl Reconciliation<'_> {
                 metrics::counter!("capstan_reconciler_failures_total", "cause" => "DeletionRefused")
                     .increment(1);
                 let message = format!("{id} was not deleted: {}", refusal.message);
-                Ok(Gone::NotYet(of_object(refusal.kind.as_str(), message, id)))
+                Ok(DeletionResult::NotYet(of_object(refusal.kind.as_str(), message, id)))
             }
             Err(error) => Err(error),
         }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_live::applying::Inventory;
-use capstan_live::kept_tree::Standing;
-use capstan_live::rollout::observed::{self, Patience, Verdict};
+use capstan_live::applying::AppliedInventory;
+use capstan_live::kept_tree::TreeOrigin;
+use capstan_live::rollout::observed::{self, RolloutPatience, RolloutVerdict};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_ports::{LiveError, ManagementCluster};
@@ -34,7 +34,7 @@ pub struct ReconcileRequest<'a> {
     /// The commit.
     pub revision: &'a Revision,
     /// How it came to be the one that is applied from.
-    pub standing: Standing,
+    pub standing: TreeOrigin,
     /// The cluster.
     pub id: &'a ClusterId,
     /// Whether to stop before the next effect: a newer commit is there, or the process ends.
@@ -52,7 +52,7 @@ pub(super) struct Reconciliation<'a> {
     pub(super) written: ManagedClusterStatus,
     pub(super) applied: usize,
     pub(super) deleted: usize,
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<RolloutVerdict>,
     /// Objects that Git names no more and that are kept, and why.
     pub(super) kept: Vec<Reason>,
     /// The objects that were written, with the resource version that they got.
@@ -68,7 +68,7 @@ pub(super) struct Reconciliation<'a> {
     /// What its owners can have a key in, as far as the bot has it.
     pub(super) owners_file: Option<OwnersFile>,
     /// What the folders have applied that render something which this one has and does not render.
-    pub(super) beside: BTreeMap<ClusterId, Inventory>,
+    pub(super) beside: BTreeMap<ClusterId, AppliedInventory>,
     /// Those of them that are refused.
     pub(super) refused_beside: BTreeSet<ClusterId>,
 }
@@ -140,14 +140,14 @@ impl<'a> Reconciliation<'a> {
 
     /// Says how the machines stand, or the providers of a set, by what was read.
     pub(super) fn judge(&mut self, observed: &Observation) {
-        let patience = Patience::default();
+        let patience = RolloutPatience::default();
         let still = SignedDuration::try_from(self.request.fleet.spec.stuck_after).unwrap_or(patience.still);
         let (objects, live) = (&observed.objects, &observed.live);
         let verdict = match &observed.set {
             Some(set) => {
                 provider_sets::judge(set, objects, live, self.status.last_applied_time, self.now, still)
             }
-            None => observed::judge(objects, live, self.now, Patience { still, ..patience }),
+            None => observed::judge(objects, live, self.now, RolloutPatience { still, ..patience }),
         };
         self.status.rollout = RolloutStatus::of(&verdict);
         self.verdict = Some(verdict);

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_kustomize::render::Rendered;
-use capstan_live::applying::{Home, Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
+use capstan_live::applying::{
+    AppliedInventory, FolderHome, InventoryObject, OwnerIndex, Scopes, place_in_namespaces,
+};
 use capstan_model::digest::digest;
 use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
@@ -21,7 +23,7 @@ use serde_json::Value;
 use super::acceptance::is_refused;
 use super::kinds::kinds_of;
 use super::ports::{SourceTree, TrialFailed};
-use super::trial::{Subject, Trial, Untried};
+use super::trial::{Trial, TrialSubject, Untried};
 use capstan_fleet::generator::{Fleet, Refused};
 use capstan_ports::ApiKind;
 use capstan_reconciler_core::reason::Reason;
@@ -81,7 +83,7 @@ pub struct Viewpoint<'a> {
     /// What discovery told.
     pub scopes: &'a Scopes,
     /// What its clusters have applied so far.
-    pub recorded: &'a BTreeMap<ClusterId, Inventory>,
+    pub recorded: &'a BTreeMap<ClusterId, AppliedInventory>,
     /// The day, in UTC.
     pub today: Date,
     /// What others wrote is tried with that first.
@@ -89,7 +91,7 @@ pub struct Viewpoint<'a> {
 }
 
 /// What opening a tree came to.
-pub enum Opened {
+pub enum OpenedRevision {
     /// It can be worked with.
     Ready(Box<Revision>),
     /// Discovery has to say first where objects of these kinds lie.
@@ -152,7 +154,11 @@ impl Revision {
     ///
     /// # Errors
     /// Nothing of this commit may be applied.
-    pub fn open(source: &SourceTree, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
+    pub fn open(
+        source: &SourceTree,
+        view: &Viewpoint<'_>,
+        settled: bool,
+    ) -> Result<OpenedRevision, Unusable> {
         view.trial.open(&source.tree, None, view.today).map_err(Unusable::Untried)?;
         let fleet = Fleet::open(Arc::clone(&source.tree), view.today).map_err(Unusable::Settings)?;
         Self::of(source.commit.clone(), fleet, None, view, settled)
@@ -168,7 +174,7 @@ impl Revision {
         source: &SourceTree,
         view: &Viewpoint<'_>,
         settled: bool,
-    ) -> Result<Opened, Unusable> {
+    ) -> Result<OpenedRevision, Unusable> {
         let settings = base.fleet.settings().clone();
         let has_file = base.fleet.has_settings_file();
         view.trial.open(&source.tree, Some(&settings), view.today).map_err(Unusable::Untried)?;
@@ -182,7 +188,7 @@ impl Revision {
         base: Option<&Self>,
         view: &Viewpoint<'_>,
         settled: bool,
-    ) -> Result<Opened, Unusable> {
+    ) -> Result<OpenedRevision, Unusable> {
         let (name, uid) = (view.name, view.uid);
         check_name(&fleet, name, uid)?;
         let mut claims = claims(&fleet, uid);
@@ -204,7 +210,7 @@ impl Revision {
         let fleet = Arc::new(fleet);
         // Templates live under names of their own.
         let live_of = |id: &ClusterId, is_rendered: &dyn Fn(&ObjectId) -> bool| -> Vec<ObjectId> {
-            let recorded = view.recorded.get(id).map(Inventory::objects).unwrap_or_default();
+            let recorded = view.recorded.get(id).map(AppliedInventory::objects).unwrap_or_default();
             let rendered = recorded.iter().filter(|object| is_rendered(&object.logical_id()));
             rendered.map(InventoryObject::id).collect()
         };
@@ -227,17 +233,17 @@ impl Revision {
             }
             let rendered = match claim {
                 Ok(()) => render_folder(&fleet, id, view),
-                Err(_) => Folder::Unreadable,
+                Err(_) => OpenedFolder::Unreadable,
             };
             match rendered {
                 // Nobody says what it still wants of what it has applied, nor what it took until it failed.
-                Folder::Unreadable => {
+                OpenedFolder::Unreadable => {
                     if claim.is_ok() {
                         large.insert(id.clone());
                     }
                     owners.unreadable(id);
                 }
-                Folder::Rendered { digest, kinds, is_refused, is_large, placed } => {
+                OpenedFolder::Rendered { digest, kinds, is_refused, is_large, placed } => {
                     print.rendered = digest;
                     if is_large {
                         large.insert(id.clone());
@@ -266,13 +272,13 @@ impl Revision {
             prints.insert(id.clone(), print);
         }
         if !settled && !unknown.is_empty() {
-            return Ok(Opened::Unknown(unknown));
+            return Ok(OpenedRevision::Unknown(unknown));
         }
         for (id, inventory) in view.recorded {
             owners.records(id, inventory);
         }
         let left_out = left_out(&fleet, uid);
-        Ok(Opened::Ready(Box::new(Self {
+        Ok(OpenedRevision::Ready(Box::new(Self {
             left_out,
             commit,
             fleet,
@@ -330,7 +336,7 @@ impl Revision {
 }
 
 /// What one folder came to.
-enum Folder {
+enum OpenedFolder {
     /// It gives no reason.
     Unreadable,
     /// What it asks for.
@@ -342,13 +348,13 @@ enum Folder {
         /// Whether it is larger than folders are.
         is_large: bool,
         /// Its objects in their namespaces; `None` where nobody can say where they lie.
-        placed: Option<Box<(Rendered, Home)>>,
+        placed: Option<Box<(Rendered, FolderHome)>>,
     },
 }
 
 /// Folders by what tells their contents apart: their files and all that lies in no cluster's folder, which they may refer
 /// to.
-fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) -> Vec<Subject> {
+fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) -> Vec<TrialSubject> {
     let beside = content_beside(fleet);
     let content = |id: &ClusterId| {
         let folder = fleet.tree().folder_id(id.folder());
@@ -358,9 +364,9 @@ fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) ->
 }
 
 /// Renders one folder.
-fn render_folder(fleet: &Fleet, id: &ClusterId, view: &Viewpoint<'_>) -> Folder {
+fn render_folder(fleet: &Fleet, id: &ClusterId, view: &Viewpoint<'_>) -> OpenedFolder {
     let (trial, scopes) = (view.trial, view.scopes);
-    let Ok(mut rendered) = trial.render(fleet, id) else { return Folder::Unreadable };
+    let Ok(mut rendered) = trial.render(fleet, id) else { return OpenedFolder::Unreadable };
     let digests =
         rendered.objects.iter().map(|object| Value::from(SpecDigest::of(&object.value).to_string()));
     let digest = SpecDigest::of(&Value::Array(digests.collect()));
@@ -369,7 +375,7 @@ fn render_folder(fleet: &Fleet, id: &ClusterId, view: &Viewpoint<'_>) -> Folder 
     let home = place_in_namespaces(&mut rendered, scopes).ok();
     let is_refused = home.as_ref().is_some_and(|home| is_refused(fleet, id, &rendered, home, scopes));
     let placed = home.map(|home| Box::new((rendered, home)));
-    Folder::Rendered { digest, kinds, is_refused, is_large, placed }
+    OpenedFolder::Rendered { digest, kinds, is_refused, is_large, placed }
 }
 
 /// About how many bytes a value is long, where each value in it counts with 64 besides its text.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use capstan_live::rolling::{MayRoll, Rolling};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
-use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::resources::ManagedClusterStatus;
 use capstan_reconciler_core::rolling::{AfterTurn, replaces};
 
@@ -57,7 +57,7 @@ impl RollingClusters {
         &self,
         fleet: &FleetKey,
         id: &ClusterId,
-        (status, ended): (&ManagedClusterStatus, &Ended),
+        (status, ended): (&ManagedClusterStatus, &ReconcileEnd),
         most: Option<usize>,
     ) -> Vec<ClusterId> {
         let mut fleets = self.fleets();

@@ -1,6 +1,6 @@
 //! A cluster whose machines are replaced later, because enough others are at it.
 
-use capstan_live::applying::{Changes, Plan};
+use capstan_live::applying::{ApplyPlan, Changes};
 use capstan_live::rolling::MayRoll;
 
 use super::observation::Observation;
@@ -13,7 +13,7 @@ impl Reconciliation<'_> {
         &self,
         observed: &Observation,
         changes: &Changes,
-        plan: &Plan,
+        plan: &ApplyPlan,
     ) -> Option<Reason> {
         let first = plan.replaces(&observed.objects, changes, &observed.live)?;
         let fleet = self.request.fleet;

@@ -15,15 +15,15 @@
 
 use std::collections::BTreeMap;
 
-use capstan_live::kept_tree::{Attempted, Standing, may_repair};
-use capstan_live::rollout::observed::Verdict;
+use capstan_live::kept_tree::{Attempted, TreeOrigin, may_repair};
+use capstan_live::rollout::observed::RolloutVerdict;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::TreeId;
 use capstan_plan::settings::{Deletion, ProvidersBy};
 use capstan_ports::LiveError;
-use capstan_reconciler_core::conclude::{Found, notes, report, settle};
-use capstan_reconciler_core::outcome::{Ended, Failure, Interruption};
+use capstan_reconciler_core::conclude::{ReconcileFindings, notes, report, settle};
+use capstan_reconciler_core::outcome::{Interruption, ReconcileEnd, ReconcileFailure};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState};
 use capstan_reconciler_core::services::failures;
@@ -42,7 +42,7 @@ const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
 #[derive(Debug)]
 pub struct ReconcileOutcome {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ReconcileEnd,
     /// Objects that were written.
     pub applied: usize,
     /// Objects that were deleted.
@@ -72,7 +72,7 @@ pub async fn reconcile(
     let limit = request.fleet.spec.timeout;
     let ended = match tokio::time::timeout(limit, reconciliation.run()).await {
         Ok(ended) => ended,
-        Err(_) => Ended::Failed(Failure {
+        Err(_) => ReconcileEnd::Failed(ReconcileFailure {
             kind: "Timeout",
             message: format!("reconciling took longer than {} s", limit.as_secs()),
             reasons: Vec::new(),
@@ -92,7 +92,7 @@ pub async fn pass_over(
     until: Timestamp,
 ) -> Result<ReconcileOutcome, LiveError> {
     let record = record(request, key).await?;
-    let outcome = Reconciliation::new(request, record).conclude(Ended::Refused(vec![reason])).await?;
+    let outcome = Reconciliation::new(request, record).conclude(ReconcileEnd::Refused(vec![reason])).await?;
     Ok(ReconcileOutcome { put_off_until: Some(until), ..outcome })
 }
 
@@ -145,26 +145,26 @@ fn check_belongs(
 
 impl Reconciliation<'_> {
     /// From the first look to the last phase that may be done now.
-    async fn run(&mut self) -> Ended {
+    async fn run(&mut self) -> ReconcileEnd {
         match self.try_run().await {
             Ok(ended) => ended,
             Err(Unwanted::Refused(reasons)) => {
                 self.renew_remembered_credentials().await;
                 self.guard_owners_key().await;
-                Ended::Refused(reasons)
+                ReconcileEnd::Refused(reasons)
             }
             Err(Unwanted::Forbidden { error, reason }) => {
                 self.guard_owners_key().await;
-                Ended::Failed(Failure { reasons: vec![*reason], ..error.into() })
+                ReconcileEnd::Failed(ReconcileFailure { reasons: vec![*reason], ..error.into() })
             }
-            Err(Unwanted::Live(error)) => Ended::Failed(error.into()),
+            Err(Unwanted::Live(error)) => ReconcileEnd::Failed(error.into()),
         }
     }
 
-    async fn try_run(&mut self) -> Result<Ended, Unwanted> {
+    async fn try_run(&mut self) -> Result<ReconcileEnd, Unwanted> {
         let (request, names) = (self.request, self.status.names());
         if !self.may_repair() {
-            return Ok(Ended::Interrupted(Interruption::Unconfirmed));
+            return Ok(ReconcileEnd::Interrupted(Interruption::Unconfirmed));
         }
         let inventory = &self.status.inventory;
         let changed_after = self.looked_at_clones();
@@ -187,7 +187,7 @@ impl Reconciliation<'_> {
         self.look_beside(&observed).await?;
         if matches!(observed.wanted.tombstones, Deletion::Cluster) {
             if !request.standing.may_delete() {
-                return Ok(Ended::Interrupted(Interruption::Unconfirmed));
+                return Ok(ReconcileEnd::Interrupted(Interruption::Unconfirmed));
             }
             return self.remove_cluster(&observed).await;
         }
@@ -196,14 +196,14 @@ impl Reconciliation<'_> {
         self.look_at_cloud(&observed).await;
         if self.is_suspended() {
             self.guard_owners_key().await;
-            return Ok(Ended::Suspended);
+            return Ok(ReconcileEnd::Suspended);
         }
         // Before whatever works with them.
         self.publish_credentials(&observed).await;
         self.publish_owners_key(&observed).await;
         let ended = self.apply(&mut observed).await?;
         self.judge(&observed);
-        if let Ended::Applied = ended {
+        if let ReconcileEnd::Applied = ended {
             self.bring_services(&observed).await?;
             let ended = self.prune(&observed).await?;
             return Ok(self.held_for_kubernetes(ended));
@@ -219,7 +219,7 @@ impl Reconciliation<'_> {
             folder: status.attempted_folder.as_deref(),
         };
         let folder = revision.folder_id(self.request.id);
-        self.request.standing == Standing::Confirmed
+        self.request.standing == TreeOrigin::Confirmed
             || may_repair(&revision.commit, folder.as_ref(), attempted)
     }
 
@@ -231,13 +231,13 @@ impl Reconciliation<'_> {
     }
 
     /// Says how the reconciliation ended: status, events, report, log.
-    async fn conclude(mut self, ended: Ended) -> Result<ReconcileOutcome, LiveError> {
+    async fn conclude(mut self, ended: ReconcileEnd) -> Result<ReconcileOutcome, LiveError> {
         let request = self.request;
-        if matches!(ended, Ended::Removed) {
+        if matches!(ended, ReconcileEnd::Removed) {
             self.forget_owners_key().await;
         }
         let folder = request.revision.folder_id(request.id);
-        let found = Found {
+        let found = ReconcileFindings {
             cluster: request.id,
             commit: &request.revision.commit,
             folder: folder.as_ref().map(TreeId::as_str),
@@ -277,34 +277,34 @@ impl Reconciliation<'_> {
             deleted: self.deleted,
             written: self.echoes,
             again: self.again,
-            put_off_until: self.verdict.as_ref().and_then(Verdict::put_off_until),
+            put_off_until: self.verdict.as_ref().and_then(RolloutVerdict::put_off_until),
             generation: self.record.generation,
             status: self.status,
         })
     }
 }
 
-fn log(request: &ReconcileRequest<'_>, ended: &Ended, applied: usize, deleted: usize) {
+fn log(request: &ReconcileRequest<'_>, ended: &ReconcileEnd, applied: usize, deleted: usize) {
     let (cluster, commit) = (request.id, &request.revision.commit);
     match ended {
-        Ended::Refused(reasons) => {
+        ReconcileEnd::Refused(reasons) => {
             let reason = reasons.first().map(Reason::line).unwrap_or_default();
             tracing::warn!(%cluster, %commit, reasons = reasons.len(), reason, "refused: nothing is applied");
         }
-        Ended::Failed(failure) => {
+        ReconcileEnd::Failed(failure) => {
             tracing::warn!(%cluster, %commit, applied, deleted, cause = failure.kind, error = failure.message, "reconciling failed");
         }
-        Ended::Waiting(reasons) => {
+        ReconcileEnd::Waiting(reasons) => {
             let reason = reasons.first().map(Reason::line).unwrap_or_default();
             tracing::info!(%cluster, %commit, reason, "waits");
         }
-        Ended::Interrupted(over) => {
+        ReconcileEnd::Interrupted(over) => {
             tracing::info!(%cluster, %commit, applied, ?over, "reconciling ended early")
         }
-        Ended::Applied | Ended::Removed | Ended::Suspended if applied + deleted > 0 => {
+        ReconcileEnd::Applied | ReconcileEnd::Removed | ReconcileEnd::Suspended if applied + deleted > 0 => {
             tracing::info!(%cluster, %commit, applied, deleted, "reconciled");
         }
-        Ended::Applied | Ended::Removed | Ended::Suspended => {
+        ReconcileEnd::Applied | ReconcileEnd::Removed | ReconcileEnd::Suspended => {
             tracing::debug!(%cluster, %commit, "nothing to do");
         }
     }

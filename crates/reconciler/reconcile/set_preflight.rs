@@ -9,10 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_live::applying::{InventoryObject, RefusalKind};
 use capstan_live::installing::DEFINITION;
-use capstan_live::installing::pass::Record;
+use capstan_live::installing::pass::ProviderRecord;
 use capstan_live::live_objects::identity;
 use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
@@ -21,8 +21,9 @@ use capstan_model::version::KubernetesVersion;
 use capstan_model::wording::count;
 use capstan_plan::settings::ProvidersBy;
 use capstan_providers::{
-    Before, Components, Facts, Inputs, Live, Managed, Migration, Provider, ProviderKind, ProviderSet,
-    Recorded, RenderedSet, Supplies, Supply, Values, at_hand, compare, installation_of, lacking, supply,
+    ComponentsState, Inputs, InstalledSet, Live, Managed, Migration, Provider, ProviderKind,
+    ProviderRuleFacts, ProviderSet, Recorded, RenderedSet, Supplies, Supply, Values, at_hand, compare,
+    installation_of, lacking, supply,
 };
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -56,7 +57,7 @@ pub(super) async fn look(
     objects: &[RenderedObject],
 ) -> Result<Vec<Reason>, LiveError> {
     let live = ports.live.as_ref();
-    let placed = objects.iter().map(|object| object.placed.clone()).collect::<Vec<Placed>>();
+    let placed = objects.iter().map(|object| object.placed.clone()).collect::<Vec<PlacedValue>>();
     // What is wrong with the objects themselves is told by the check of the pull request.
     let Ok(mut set) = ProviderSet::of(placed) else { return Ok(Vec::new()) };
     let tree = head.fleet.tree().as_ref();
@@ -73,7 +74,7 @@ pub(super) async fn look(
     let variables = Values::default();
     let rendered = RenderedSet::read(Inputs { tree, set: &set, variables: &variables, configuration: None });
     for member in &rendered.members {
-        if let Components::Unknown(why) = &member.components {
+        if let ComponentsState::Unknown(why) = &member.components {
             let message = format!(
                 "the objects of {} are unknown here, so Capstan checks neither its definitions nor the rights that it needs: {why}",
                 member.id()
@@ -90,7 +91,7 @@ pub(super) async fn look(
         .filter(|object| object["kind"] == DEFINITION.1)
         .collect();
     let (stored, defined) = stored(live, by, &definitions).await?;
-    let facts = Facts {
+    let facts = ProviderRuleFacts {
         management: KubernetesVersion::parse(&live.version().await?),
         live: Some(stored),
         recorded: recorded(head, id),
@@ -98,7 +99,7 @@ pub(super) async fn look(
             ProvidersBy::Capstan => Migration::Capstan,
             ProvidersBy::Operator | ProvidersBy::Others => Migration::Nobody,
         },
-        ..Facts::default()
+        ..ProviderRuleFacts::default()
     };
     let severities = head.fleet.settings().severities();
     let live_rules = [rules::PROVIDER_KUBERNETES, rules::PROVIDER_API_IN_USE];
@@ -272,18 +273,18 @@ fn versions(definition: &Value) -> BTreeSet<&str> {
 }
 
 /// What the account installed here before.
-async fn before(live: &dyn ManagementCluster, by: &As) -> Result<Before, LiveError> {
+async fn before(live: &dyn ManagementCluster, by: &As) -> Result<InstalledSet, LiveError> {
     let kind = ApiKind::of_version("capstan.dev/v1alpha1", "ManagedProvider");
     let all = match live.list(by, &kind, None, &[]).await {
         // That it may not see them is among the rights that it lacks.
-        Err(LiveError::Refused { .. }) => return Ok(Before::default()),
+        Err(LiveError::Refused { .. }) => return Ok(InstalledSet::default()),
         all => all?,
     };
-    let records = all.iter().filter_map(|one| Record::deserialize(one.get("status")?).ok());
+    let records = all.iter().filter_map(|one| ProviderRecord::deserialize(one.get("status")?).ok());
     let objects = records.flat_map(|record| {
         record.inventory.objects().iter().map(InventoryObject::id).collect::<Vec<ObjectId>>()
     });
-    Ok(Before { objects: objects.collect(), ..Before::default() })
+    Ok(InstalledSet { objects: objects.collect(), ..InstalledSet::default() })
 }
 
 /// The rights that the set takes and the account has not.

@@ -11,7 +11,7 @@ use capstan_live::live_objects::identity;
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
 use capstan_model::wording::{count, fitting};
-use capstan_providers::{Member, RenderedSet, Variable};
+use capstan_providers::{RenderedSet, SetMember, Variable};
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ const TRIALS: usize = 4;
 
 /// What came of trying the objects of a set's components.
 #[derive(Default)]
-struct Tried {
+struct TriedObjects {
     reasons: Vec<Reason>,
     /// Refused objects that are not told.
     more: usize,
@@ -44,11 +44,11 @@ pub(super) async fn try_all(
     objects: &[RenderedObject],
     knows_rights: bool,
 ) -> Result<Vec<Reason>, LiveError> {
-    let mut tried = Tried::default();
+    let mut tried = TriedObjects::default();
     let brought: BTreeSet<(&str, &str)> = rendered
         .members
         .iter()
-        .filter_map(Member::rendered)
+        .filter_map(SetMember::rendered)
         .flat_map(|rendered| &rendered.objects)
         .filter(|object| object["kind"] == DEFINITION.1)
         .filter_map(|definition| {
@@ -93,10 +93,10 @@ pub(super) async fn try_all(
     Ok(tried.told())
 }
 
-impl Tried {
+impl TriedObjects {
     fn hear(
         &mut self,
-        member: &Member,
+        member: &SetMember,
         id: ObjectId,
         answer: Result<Value, LiveError>,
         is_brought: bool,

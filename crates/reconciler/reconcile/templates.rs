@@ -22,7 +22,7 @@ use capstan_ports::{ApiObject, As, LiveError, ManagementCluster};
 
 /// What naming the templates of a cluster gave.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct TemplateNaming {
     /// The render under live names.
     pub(super) rendered: Rendered,
     /// All templates in it.
@@ -52,7 +52,11 @@ pub(super) struct Namer<'a> {
 
 impl Namer<'_> {
     /// Names the templates of a render. `known` are the names in the status.
-    pub(super) async fn name(&self, plain: &Rendered, known: &TemplateNames) -> Result<Named, NamingError> {
+    pub(super) async fn name(
+        &self,
+        plain: &Rendered,
+        known: &TemplateNames,
+    ) -> Result<TemplateNaming, NamingError> {
         let mut names = known.clone();
         let mut specs = DefaultedSpecs::default();
         // Templates name templates: a name that was found changes the specs of those that hold it.
@@ -73,7 +77,7 @@ impl Namer<'_> {
                 }
             }
             if found.is_empty() {
-                return Ok(Named { rendered, templates, names });
+                return Ok(TemplateNaming { rendered, templates, names });
             }
             names = with(&names, found);
         }

@@ -27,14 +27,14 @@ const REMEMBERED: usize = 20_000;
 const MENDED_ELSEWHERE_AFTER: Duration = Duration::from_mins(11);
 
 /// A folder by its cluster and by what tells its contents apart.
-pub(super) type Subject = (ClusterId, String);
+pub(super) type TrialSubject = (ClusterId, String);
 
 /// Tries what others wrote, and knows what was tried.
 pub struct Trial {
     renders: Arc<dyn TrialRenders>,
     /// What the renders that did no harm read.
     harmless: RenderReads,
-    failed: Mutex<HashMap<Subject, Failed>>,
+    failed: Mutex<HashMap<TrialSubject, FailedTrial>>,
     /// Held for as long as a large folder is worked on: what one may take, several may not take at a time.
     one_large: Arc<Semaphore>,
 }
@@ -49,14 +49,14 @@ pub struct Untried {
 }
 
 /// A trial that failed.
-struct Failed {
+struct FailedTrial {
     why: TrialFailed,
     at: Instant,
     /// Of that snapshot.
     root: Option<TreeId>,
 }
 
-impl Failed {
+impl FailedTrial {
     /// What is known by it of the same folder in a snapshot; `None` where it is to be tried again.
     fn of(&self, root: Option<&TreeId>) -> Option<Untried> {
         let is_elsewhere = self.root.as_ref() != root;
@@ -101,7 +101,7 @@ impl Trial {
     pub(super) fn try_all(
         &self,
         fleet: &Fleet,
-        subjects: Vec<Subject>,
+        subjects: Vec<TrialSubject>,
     ) -> Result<BTreeMap<ClusterId, Untried>, TrialFailed> {
         self.harmless.begin_round();
         let root = fleet.tree().folder_id(&RepoPath::root());
@@ -131,7 +131,7 @@ impl Trial {
             };
             let again_after = why.try_again_after();
             untried.insert(subject.0.clone(), Untried { why: why.clone(), again_after });
-            failed.insert(subject, Failed { why, at: Instant::now(), root: root.clone() });
+            failed.insert(subject, FailedTrial { why, at: Instant::now(), root: root.clone() });
         }
         Ok(untried)
     }
@@ -169,7 +169,7 @@ impl Trial {
         fleet.folders(id).is_ok_and(|folders| self.harmless.is_known(fleet.tree().as_ref(), &folders))
     }
 
-    fn failed(&self) -> MutexGuard<'_, HashMap<Subject, Failed>> {
+    fn failed(&self) -> MutexGuard<'_, HashMap<TrialSubject, FailedTrial>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

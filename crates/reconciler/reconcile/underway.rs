@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use capstan_live::deaths::{BEAT, Begun as Decided, Turns};
+use capstan_live::deaths::{BEAT, TurnStart as Decided, Turns};
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 use tokio::task::AbortHandle;
@@ -35,12 +35,12 @@ pub struct Underway {
 
 /// What is to be reconciled: a folder of a Fleet as it is in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct FolderAtCommit {
     key: String,
     content: String,
 }
 
-impl Subject {
+impl FolderAtCommit {
     /// A cluster's folder, as it is applied.
     pub fn applied(fleet: &FleetKey, cluster: &ClusterId, revision: &Revision) -> Self {
         let content = revision.folder_id(cluster).map(|id| id.as_str().to_owned()).unwrap_or_default();
@@ -55,9 +55,9 @@ impl Subject {
 }
 
 /// What may be done with a folder.
-pub enum Begun {
+pub enum FolderStart {
     /// It is its turn, until that is dropped.
-    Turn(Turn),
+    Turn(FolderTurn),
     /// It waits, for two minutes at most, and is begun again then.
     Wait(Duration),
     /// It is passed over until then, for that reason.
@@ -65,13 +65,13 @@ pub enum Begun {
 }
 
 /// A turn: it ends when it is dropped, for then the process lives.
-pub struct Turn {
+pub struct FolderTurn {
     underway: Arc<Underway>,
     key: String,
     beats: Option<AbortHandle>,
 }
 
-impl Drop for Turn {
+impl Drop for FolderTurn {
     fn drop(&mut self) {
         if let Some(beats) = &self.beats {
             beats.abort();
@@ -95,18 +95,18 @@ impl Underway {
     }
 
     /// Notes that a folder is reconciled from now on, where it may be.
-    pub fn begin(self: &Arc<Self>, subject: &Subject) -> Begun {
+    pub fn begin(self: &Arc<Self>, subject: &FolderAtCommit) -> FolderStart {
         match self.change(|turns, now| turns.begin(&subject.key, &subject.content, now)) {
             Decided::Turn { is_tried } => {
                 let beats = is_tried.then(|| self.beat());
-                Begun::Turn(Turn { underway: Arc::clone(self), key: subject.key.clone(), beats })
+                FolderStart::Turn(FolderTurn { underway: Arc::clone(self), key: subject.key.clone(), beats })
             }
-            Decided::Wait(pause) => Begun::Wait(pause.unsigned_abs()),
+            Decided::Wait(pause) => FolderStart::Wait(pause.unsigned_abs()),
             Decided::Known { deaths, until } => {
                 let message = format!(
                     "the reconciler crashed {deaths} times at this folder, and hardly by chance. It retries at {until:.0}, and as soon as the folder changes. Please report this fault of Capstan, with the last lines of the log before the crashes"
                 );
-                Begun::PassedOver(Reason::plain("EndsReconciler", message), until)
+                FolderStart::PassedOver(Reason::plain("EndsReconciler", message), until)
             }
         }
     }
@@ -115,12 +115,12 @@ impl Underway {
     ///
     /// # Errors
     /// It is passed over, for that reason.
-    pub async fn wait(self: &Arc<Self>, subject: &Subject) -> Result<Turn, Reason> {
+    pub async fn wait(self: &Arc<Self>, subject: &FolderAtCommit) -> Result<FolderTurn, Reason> {
         loop {
             match self.begin(subject) {
-                Begun::Turn(turn) => return Ok(turn),
-                Begun::PassedOver(reason, _) => return Err(reason),
-                Begun::Wait(pause) => tokio::time::sleep(pause.min(LOOK)).await,
+                FolderStart::Turn(turn) => return Ok(turn),
+                FolderStart::PassedOver(reason, _) => return Err(reason),
+                FolderStart::Wait(pause) => tokio::time::sleep(pause.min(LOOK)).await,
             }
         }
     }
@@ -237,8 +237,8 @@ mod tests {
         Arc::new(Underway::new(memory.clone(), memory.clone()))
     }
 
-    fn subject(cluster: &str, content: &str) -> Subject {
-        Subject { key: format!("home/fleet {cluster}"), content: content.to_owned() }
+    fn subject(cluster: &str, content: &str) -> FolderAtCommit {
+        FolderAtCommit { key: format!("home/fleet {cluster}"), content: content.to_owned() }
     }
 
     fn suspects(process: &Underway) -> Vec<String> {
@@ -246,11 +246,11 @@ mod tests {
         process.suspects(&fleet).into_iter().collect()
     }
 
-    fn turn(process: &Arc<Underway>, subject: &Subject) -> Turn {
+    fn turn(process: &Arc<Underway>, subject: &FolderAtCommit) -> FolderTurn {
         match process.begin(subject) {
-            Begun::Turn(turn) => turn,
-            Begun::Wait(pause) => panic!("it waits for {pause:?}"),
-            Begun::PassedOver(reason, _) => panic!("{}", reason.message),
+            FolderStart::Turn(turn) => turn,
+            FolderStart::Wait(pause) => panic!("it waits for {pause:?}"),
+            FolderStart::PassedOver(reason, _) => panic!("{}", reason.message),
         }
     }
 
@@ -275,10 +275,10 @@ mod tests {
             let begun = next.begin(&bad);
             match pause {
                 // One after the other.
-                0 => assert!(matches!(begun, Begun::Wait(wait) if wait.as_secs() == 1)),
-                60 | 120 => assert!(matches!(begun, Begun::Wait(wait) if wait.as_secs() == pause)),
+                0 => assert!(matches!(begun, FolderStart::Wait(wait) if wait.as_secs() == 1)),
+                60 | 120 => assert!(matches!(begun, FolderStart::Wait(wait) if wait.as_secs() == pause)),
                 _ => {
-                    let Begun::PassedOver(reason, until) = begun else { panic!("it is begun") };
+                    let FolderStart::PassedOver(reason, until) = begun else { panic!("it is begun") };
                     let now = memory.now.load(Ordering::Relaxed);
                     assert_eq!(until.as_second() - now, i64::try_from(pause).unwrap());
                     assert_eq!(reason.kind, "EndsReconciler");
@@ -289,7 +289,7 @@ mod tests {
             dies(turn(&next, &bad));
         }
         let next = process(&memory);
-        let Begun::PassedOver(reason, _) = next.begin(&bad) else { panic!("it is begun") };
+        let FolderStart::PassedOver(reason, _) = next.begin(&bad) else { panic!("it is begun") };
         assert!(reason.message.starts_with("the reconciler crashed 9 times"), "{}", reason.message);
         // Another content is another chance, and so is every try.
         drop(turn(&next, &subject("a/bad", "2")));
@@ -330,7 +330,7 @@ mod tests {
         dies(tried);
         // Killed in the middle of its life: that says next to nothing.
         let next = process(&memory);
-        assert!(matches!(next.begin(&slow), Begun::Wait(wait) if wait.as_secs() == 20));
+        assert!(matches!(next.begin(&slow), FolderStart::Wait(wait) if wait.as_secs() == 20));
         memory.pass(20);
         assert!(next.wait(&slow).await.is_ok());
     }

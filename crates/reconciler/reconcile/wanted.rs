@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_live::applying::{
-    Beyond, Home, LiveCluster, Outside, Surroundings, boundary, overlay_selects, place_in_namespaces,
-    strangers,
+    Beyond, FolderHome, ForeignObject, LiveCluster, Surroundings, boundary, overlay_selects,
+    place_in_namespaces, strangers,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::names;
@@ -27,11 +27,11 @@ use capstan_reconciler_core::unwanted::Unwanted;
 
 /// What one cluster folder asks for.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct FolderRequests {
     /// Its objects under the names in Git.
     pub(super) rendered: Rendered,
     /// Where they lie.
-    pub(super) home: Home,
+    pub(super) home: FolderHome,
     /// What may be deleted.
     pub(super) tombstones: Deletion,
     /// With the whole cluster: whether what outlives it in its cloud goes first.
@@ -41,7 +41,7 @@ pub(super) struct Wanted {
     /// What a provider set has still of providers that it dropped: neither applied nor deleted.
     pub(super) left_over: Vec<RenderedObject>,
     /// Objects that another folder renders too, and that nobody had applied when the commit was opened.
-    pub(super) disputed: Vec<Outside>,
+    pub(super) disputed: Vec<ForeignObject>,
 }
 
 /// Renders a folder and checks its boundary, also against Clusters that only the management cluster knows.
@@ -51,7 +51,7 @@ pub(super) async fn read(
     account: &ServiceAccountSpec,
     live: &dyn ManagementCluster,
     kinds: &Kinds,
-) -> Result<Wanted, Unwanted> {
+) -> Result<FolderRequests, Unwanted> {
     if let Some(Err(reason)) = revision.claims.get(id) {
         return Err(Unwanted::Refused(vec![reason.clone()]));
     }
@@ -68,7 +68,7 @@ pub(super) async fn read(
     if !unknown.is_empty() {
         return Err(Unwanted::Refused(unknown));
     }
-    let outside = |outside: Outside| Reason::of_outside(&outside);
+    let outside = |outside: ForeignObject| Reason::of_outside(&outside);
     let home = place_in_namespaces(&mut rendered, &scopes)
         .map_err(|found| Unwanted::Refused(vec![outside(*found)]))?;
     let clusters = if overlay_selects(&rendered) { clusters_in(live, &home).await? } else { Vec::new() };
@@ -98,11 +98,11 @@ pub(super) async fn read(
     provider_sets::note_components(&revision.fleet, id, &mut rendered.objects)
         .map_err(|refused| Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]))?;
     let by = applier(account, &home)?;
-    Ok(Wanted { rendered, home, tombstones, cleanup, by, left_over, disputed })
+    Ok(FolderRequests { rendered, home, tombstones, cleanup, by, left_over, disputed })
 }
 
 /// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some are nobody's folder's.
-async fn clusters_in(live: &dyn ManagementCluster, home: &Home) -> Result<Vec<LiveCluster>, Unwanted> {
+async fn clusters_in(live: &dyn ManagementCluster, home: &FolderHome) -> Result<Vec<LiveCluster>, Unwanted> {
     let kind = ApiKind::preferred("cluster.x-k8s.io", names::CLUSTER);
     let mut found = Vec::new();
     for namespace in home.namespaces() {
@@ -114,7 +114,7 @@ async fn clusters_in(live: &dyn ManagementCluster, home: &Home) -> Result<Vec<Li
 
 /// With whose rights a folder is applied: those of the account in its own namespace, where the Fleet names
 /// no other.
-fn applier(account: &ServiceAccountSpec, home: &Home) -> Result<As, Unwanted> {
+fn applier(account: &ServiceAccountSpec, home: &FolderHome) -> Result<As, Unwanted> {
     let namespace = account.namespace.as_deref().or_else(|| home.namespace()).ok_or_else(|| {
         let namespaces: Vec<&str> = home.namespaces().collect();
         Unwanted::Refused(vec![Reason::plain(

@@ -26,7 +26,7 @@ pub struct Choice {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Payload {
+struct BoxPayload {
     #[serde(rename = "do")]
     verb: Verb,
     #[serde(skip_serializing_if = "String::is_empty", default)]
@@ -45,7 +45,7 @@ impl Serialize for Choice {
 
 impl<'de> Deserialize<'de> for Choice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let payload = Payload::deserialize(deserializer)?;
+        let payload = BoxPayload::deserialize(deserializer)?;
         Self::of(payload).ok_or_else(|| de::Error::custom("there is no source of that kind"))
     }
 }
@@ -61,13 +61,13 @@ impl Choice {
         self.verb.with(&self.given).ok()
     }
 
-    fn payload(&self) -> Payload {
+    fn payload(&self) -> BoxPayload {
         let from = self
             .proposal
             .as_ref()
             .map(|proposal| &proposal.kind)
             .filter(|kind| **kind != SourceKind::RELEASE);
-        Payload {
+        BoxPayload {
             verb: self.verb,
             with: self.given.clone(),
             of: self.proposal.as_ref().map(|proposal| proposal.target.clone()),
@@ -91,7 +91,7 @@ impl Choice {
         serde_json::from_str(json).ok()
     }
 
-    fn of(payload: Payload) -> Option<Self> {
+    fn of(payload: BoxPayload) -> Option<Self> {
         let kind = payload.from.map_or(Some(SourceKind::RELEASE), |from| SourceKind::parse(&from))?;
         let proposal = payload.of.map(|target| ProposalId { target, kind });
         Some(Self { verb: payload.verb, given: payload.with, proposal })

@@ -39,7 +39,7 @@ impl TickedBoxes {
         struct Noted {
             edition: u64,
         }
-        let Noted { edition } = serde_json::from_str(noted_by_anybody(before)?).ok()?;
+        let Noted { edition } = serde_json::from_str(unauthenticated_record(before)?).ok()?;
         let (was, is) = (strip(before), strip(after));
         let text = short(&digest(was));
         if short(&digest(is)) != text {
@@ -115,7 +115,7 @@ pub fn remembered_texts(mut before: Vec<EarlierText>, newest: EarlierText) -> Ve
 }
 
 /// The record's part of a body, not authenticated.
-fn noted_by_anybody(body: &str) -> Option<&str> {
+fn unauthenticated_record(body: &str) -> Option<&str> {
     let (_, after) = body.rsplit_once(FENCE)?;
     after.lines().map(str::trim).find(|line| !line.is_empty())
 }

@@ -78,7 +78,7 @@ pub struct DashboardRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Payload {
+struct RecordPayload {
     /// The repository's id.
     dashboard: u64,
     edition: u64,
@@ -91,7 +91,7 @@ struct Payload {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pause: Option<Paused>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    decisions: Vec<Decided>,
+    decisions: Vec<RecordedDecision>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     campaigns: Vec<Note>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -101,7 +101,7 @@ struct Payload {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Decided {
+struct RecordedDecision {
     target: Target,
     kind: String,
     #[serde(flatten)]
@@ -111,12 +111,12 @@ struct Decided {
 impl DashboardRecord {
     /// The stored form beside the issue: JSON.
     pub fn to_json(&self, repository: u64) -> String {
-        let decided = |(proposal, decisions): &(ProposalId, Decisions)| Decided {
+        let decided = |(proposal, decisions): &(ProposalId, Decisions)| RecordedDecision {
             target: proposal.target.clone(),
             kind: proposal.kind.to_string(),
             decisions: decisions.clone(),
         };
-        let payload = Payload {
+        let payload = RecordPayload {
             dashboard: repository,
             edition: self.edition,
             text: self.text.clone(),
@@ -134,11 +134,11 @@ impl DashboardRecord {
 
     /// Reads that; `None` where it is not valid, or another repository's.
     pub fn of_json(json: &str, repository: u64) -> Option<Self> {
-        let payload: Payload = serde_json::from_str(json).ok()?;
+        let payload: RecordPayload = serde_json::from_str(json).ok()?;
         if payload.dashboard != repository {
             return None;
         }
-        let decided = |one: Decided| {
+        let decided = |one: RecordedDecision| {
             let kind = SourceKind::parse(&one.kind)?;
             Some((ProposalId { target: one.target, kind }, one.decisions))
         };

@@ -39,7 +39,7 @@ fn on_hold() -> OnHold {
 
 /// The heading of each state, and the command of its box.
 #[test]
-fn each_state_stands_below_its_heading_with_its_box() {
+fn each_state_is_below_its_heading_with_its_box() {
     let choice = |verb: &str| format!("- [ ] <!-- capstan {{\"do\":\"{verb}\",\"of\":\"gauss/peu01\"}} --> ");
     for (state, heading, line) in [
         (Blocked, "Needs somebody (1)", "- `gauss/peu01` to `aws/v22.0.0`, blocked: Why `a_b`.".to_owned()),
@@ -223,7 +223,7 @@ fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
 
 /// How a body that somebody changed is read.
 #[test]
-fn ticks_are_heard_where_nothing_else_was_changed() {
+fn ticks_count_if_nothing_else_changed() {
     let key = BlockKey::derive(b"secret");
     let entries = [entry("gauss/peu01", Waiting, "It waits."), entry("gauss/peu02", Declined, "No.")];
     let told = text(&entries, &DashboardRecord::default());

@@ -92,7 +92,7 @@ pub struct Dashboard<'a> {
 
 /// The part of the dashboard that shows an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum DashboardPart {
     NeedsSomebody,
     Open,
     Paused,
@@ -104,27 +104,27 @@ enum Part {
     Resting,
 }
 
-const fn part(state: ProposalState) -> Part {
+const fn part(state: ProposalState) -> DashboardPart {
     match state {
         ProposalState::Blocked
         | ProposalState::Refused
         | ProposalState::Edited
         | ProposalState::Unplannable
         | ProposalState::Unknown
-        | ProposalState::Failed => Part::NeedsSomebody,
-        ProposalState::Proposed | ProposalState::Approved => Part::Open,
-        ProposalState::Paused => Part::Paused,
-        ProposalState::Waiting => Part::Waiting,
-        ProposalState::Observed => Part::Observed,
-        ProposalState::Held => Part::Held,
-        ProposalState::Declined | ProposalState::Reverted => Part::Skipped,
-        ProposalState::Pinned | ProposalState::Gone | ProposalState::Current => Part::Resting,
+        | ProposalState::Failed => DashboardPart::NeedsSomebody,
+        ProposalState::Proposed | ProposalState::Approved => DashboardPart::Open,
+        ProposalState::Paused => DashboardPart::Paused,
+        ProposalState::Waiting => DashboardPart::Waiting,
+        ProposalState::Observed => DashboardPart::Observed,
+        ProposalState::Held => DashboardPart::Held,
+        ProposalState::Declined | ProposalState::Reverted => DashboardPart::Skipped,
+        ProposalState::Pinned | ProposalState::Gone | ProposalState::Current => DashboardPart::Resting,
     }
 }
 
 /// A part of the dashboard, with its entries below a heading.
 struct Section {
-    part: Part,
+    part: DashboardPart,
     heading: &'static str,
     /// What a tick there does; empty where there are no boxes.
     hint: &'static str,
@@ -134,28 +134,28 @@ struct Section {
 
 const SECTIONS: [Section; 7] = [
     Section {
-        part: Part::NeedsSomebody,
+        part: DashboardPart::NeedsSomebody,
         heading: "Needs somebody",
         hint: "A tick means: `keep` or `take` for a conflict, `retry` for what GitHub refused, `replan` for an edited branch (this overwrites people's commits there).",
         share: 45,
     },
     Section {
-        part: Part::Open,
+        part: DashboardPart::Open,
         heading: "Open",
         hint: "A tick means `replan`: Capstan rewrites the branch, and overwrites people's commits on it.",
         share: 40,
     },
-    Section { part: Part::Paused, heading: "Paused", hint: "", share: 40 },
+    Section { part: DashboardPart::Paused, heading: "Paused", hint: "", share: 40 },
     Section {
-        part: Part::Waiting,
+        part: DashboardPart::Waiting,
         heading: "Waiting",
         hint: "A tick means `upgrade`: Capstan opens the pull request now.",
         share: 40,
     },
-    Section { part: Part::Observed, heading: "Would be proposed", hint: "", share: 40 },
-    Section { part: Part::Held, heading: "On hold", hint: "A tick means `unhold`.", share: 50 },
+    Section { part: DashboardPart::Observed, heading: "Would be proposed", hint: "", share: 40 },
+    Section { part: DashboardPart::Held, heading: "On hold", hint: "A tick means `unhold`.", share: 50 },
     Section {
-        part: Part::Skipped,
+        part: DashboardPart::Skipped,
         heading: "Skipped",
         hint: "A tick offers the upgrade again: `unskip`, or `replan` where it was merged and reverted.",
         share: 100,
@@ -164,7 +164,7 @@ const SECTIONS: [Section; 7] = [
 
 /// Whether there is anything to show: where nothing is offered to any cluster, no issue is needed.
 pub fn is_worth_telling(dashboard: &Dashboard<'_>) -> bool {
-    let told = |entry: &Entry| part(entry.state) != Part::Resting;
+    let told = |entry: &Entry| part(entry.state) != DashboardPart::Resting;
     let DashboardRecord { pause, decisions, notices, .. } = dashboard.record;
     dashboard.trouble.is_some()
         || pause.is_some()
@@ -351,11 +351,15 @@ fn campaigns(entries: &[Entry]) -> String {
     let mut sources: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for entry in entries {
         let column = match part(entry.state) {
-            Part::Resting if entry.state == ProposalState::Current => 0,
-            Part::Resting => continue,
-            Part::Open => 1,
-            Part::Paused | Part::Waiting | Part::Observed | Part::Held | Part::Skipped => 2,
-            Part::NeedsSomebody => 3,
+            DashboardPart::Resting if entry.state == ProposalState::Current => 0,
+            DashboardPart::Resting => continue,
+            DashboardPart::Open => 1,
+            DashboardPart::Paused
+            | DashboardPart::Waiting
+            | DashboardPart::Observed
+            | DashboardPart::Held
+            | DashboardPart::Skipped => 2,
+            DashboardPart::NeedsSomebody => 3,
         };
         if let Some(offered) = &entry.offered {
             sources.entry(offered).or_default()[column] += 1;

@@ -6,13 +6,14 @@
 //! | the internal listener on any other address | nobody: reaching it proves nothing |
 //! | the public listener | people who signed in at GitHub; without a configured sign-in there are no pages at all |
 //!
-//! The loopback door answers only to names of this machine itself, so that a site whose name was pointed at 127.0.0.1
-//! (DNS rebinding) reads nothing. A form is believed where the browser says that it comes from here (`Sec-Fetch-Site`,
-//! `Origin`), and only with the token that stood on the page: another site cannot read that.
+//! The loopback door answers only to names of this machine itself, so that a site with a name that leads to
+//! 127.0.0.1 (DNS rebinding) reads nothing. A form is accepted if the browser says that it comes from here
+//! (`Sec-Fetch-Site`, `Origin`), and only with the page's token, which another site cannot read.
 //!
-//! *Who may have things done?* Whoever may write in the repository: they may have the bot look again anyway, by a push
-//! or a comment, so that a button gives them nothing that they have not got. Who may only read may not. A campaign is
-//! stopped and resumed as by a comment: the run that does it asks GitHub what the person may ([`capstan_bot::page_orders`]).
+//! *Who may act?* People with write access to the repository: a push or a comment of theirs starts the bot
+//! anyway, so a button gives them nothing new. People with read access may not. A campaign is stopped and
+//! resumed as by a comment: the run that does it asks GitHub for the person's rights
+//! ([`capstan_bot::page_orders`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -26,10 +27,10 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::Site;
-use super::query::{Fields, address};
+use super::query::{QueryFields, address};
 use capstan_bot::page_orders::may_order;
 use capstan_bot::visitors::Person;
-use capstan_listener::answer::Refusal;
+use capstan_listener::answer::HttpRefusal;
 use capstan_ports::{ShownCampaign, Sight};
 
 /// The cookie that holds a session: by its prefix browsers take it over https (and from this machine) alone, for this
@@ -110,17 +111,17 @@ impl Visitor {
         }
     }
 
-    /// Whether the form that they send comes from a page that they were shown. It is read here, so that nobody who
-    /// takes a form forgets what it must carry. The fields of a form that does are returned.
+    /// Whether a form comes from a page that the person was shown. The form is read here, so that no handler
+    /// forgets the check. Returns the fields of a form that does.
     pub(super) async fn believes(
         &self,
         site: &Site,
         headers: &HeaderMap,
         body: Body,
-    ) -> Result<Fields, Refusal> {
+    ) -> Result<QueryFields, HttpRefusal> {
         let form = site.form(headers, body).await?;
         let refuse = |why: &str| {
-            Refusal::new(
+            HttpRefusal::new(
                 StatusCode::FORBIDDEN,
                 "This form did not come from a page of Capstan's: load it again",
             )
@@ -151,7 +152,7 @@ pub(super) struct NotShown(Box<Response>);
 
 impl NotShown {
     fn refused(status: StatusCode, sentence: &'static str, why: &dyn std::fmt::Display) -> Self {
-        Self(Box::new(Refusal::new(status, sentence).because(why).into_response()))
+        Self(Box::new(HttpRefusal::new(status, sentence).because(why).into_response()))
     }
 }
 
@@ -186,7 +187,7 @@ impl FromRequestParts<Site> for Visitor {
 }
 
 fn nothing_here() -> NotShown {
-    NotShown(Box::new(Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()))
+    NotShown(Box::new(HttpRefusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()))
 }
 
 async fn signed_in(parts: &Parts, site: &Site) -> Result<Visitor, NotShown> {

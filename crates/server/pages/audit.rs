@@ -8,7 +8,7 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, page, unavailable};
 use super::prose::{Html, prose};
-use super::query::{Fields, Paged, Pager, extent, page_address, path};
+use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
 use capstan_ports::{AuditFilter, RecordsError, ShownAudit};
 
 const PER_PAGE: u32 = 100;
@@ -46,15 +46,15 @@ const PER_PAGE: u32 = 100;
 {% endif %}
 "##
 )]
-struct Content<'a> {
+struct AuditContent<'a> {
     filter: &'a AuditFilter,
     narrowed: bool,
-    rows: Vec<Row<'a>>,
+    rows: Vec<AuditLine<'a>>,
     pager: Pager,
 }
 
 /// An entry in a table.
-pub(super) struct Row<'a> {
+pub(super) struct AuditLine<'a> {
     pub(super) at: String,
     pub(super) actor: &'a str,
     pub(super) action: &'a str,
@@ -65,11 +65,11 @@ pub(super) struct Row<'a> {
 }
 
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     shown(&site, &visitor, &fields).await.unwrap_or_else(|error| unavailable(&error))
 }
 
-async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Response, RecordsError> {
+async fn shown(site: &Site, visitor: &Visitor, fields: &QueryFields) -> Result<Response, RecordsError> {
     let filter = AuditFilter {
         text: fields.text("q"),
         actor: fields.text("actor"),
@@ -88,7 +88,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         ];
         page_address("/audit", &fields, page)
     };
-    let content = Content {
+    let content = AuditContent {
         narrowed: filter != AuditFilter::default(),
         rows: part.items.iter().map(|entry| row(site, entry)).collect(),
         pager: Pager::new(
@@ -105,10 +105,10 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
 }
 
 /// An entry for a table.
-pub(super) fn row<'a>(site: &Site, entry: &'a ShownAudit) -> Row<'a> {
+pub(super) fn row<'a>(site: &Site, entry: &'a ShownAudit) -> AuditLine<'a> {
     let url = entry.repository.as_deref().map(|name| site.repository_url(name));
     let cluster = entry.repository.as_deref().zip(entry.target.as_deref());
-    Row {
+    AuditLine {
         at: minute(entry.at),
         actor: &entry.actor,
         action: &entry.action,

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use capstan_bot::page_orders::CampaignButton;
 use capstan_campaign::simulation::{Event, Happening, History, Sample, TimeLine, picture_until_now};
 use capstan_campaign::time::{Calendar, open_times};
-use capstan_listener::answer::Refusal;
+use capstan_listener::answer::HttpRefusal;
 use capstan_ports::{
     AuditFilter, CampaignProgress, MovingCluster, MovingStage, Ordered, PageOrder, RecordsError, ShownAudit,
     ShownCampaign, WaveProgress,
@@ -23,7 +23,7 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
-use super::query::{Fields, address, extent, path};
+use super::query::{QueryFields, address, extent, path};
 
 /// The time line shows at least so much of the past and of what comes.
 const PAST: SignedDuration = SignedDuration::from_hours(24);
@@ -213,7 +213,7 @@ pub(super) async fn show(
     Path((owner, name, campaign)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let order = Fields::parse(&query.unwrap_or_default()).text("order");
+    let order = QueryFields::parse(&query.unwrap_or_default()).text("order");
     shown(&site, &visitor, (&format!("{owner}/{name}"), &campaign), &order)
         .await
         .unwrap_or_else(|error| unavailable(&error))
@@ -276,19 +276,19 @@ async fn ordered(
     site: &Site,
     visitor: &Visitor,
     (repository, campaign): (&str, &str),
-    fields: &Fields,
+    fields: &QueryFields,
 ) -> Result<Response, RecordsError> {
     let moving = site.records.moving_campaign(&visitor.sight(), repository, campaign).await?;
     let Some(first) = moving.first() else { return Ok(not_there()) };
     if !visitor.may_order(first) {
         let sentence = "You may not stop or resume this campaign: its page says who may";
-        let refusal = Refusal::new(StatusCode::FORBIDDEN, sentence);
+        let refusal = HttpRefusal::new(StatusCode::FORBIDDEN, sentence);
         return Ok(refusal.because(&format_args!("{} may not", visitor.name())).into_response());
     }
     let button = CampaignButton::parse(&fields.text("do"));
     let Some(given) = button.and_then(|button| button.given(campaign, fields.whole("reason"))) else {
         let sentence = "The form must ask for `stop` or `resume`, with a reason of at most 200 characters";
-        let refusal = Refusal::new(StatusCode::BAD_REQUEST, sentence);
+        let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, sentence);
         return Ok(refusal.because(&"the form asks for no command").into_response());
     };
     let id = match site.records.order(first.repository, visitor.name(), &given).await? {
@@ -296,7 +296,7 @@ async fn ordered(
         Ordered::NotThere => return Ok(not_there()),
         Ordered::TooMany => {
             let sentence = "Too many of your orders wait in this repository: order again when they are carried out, or comment on the dashboard issue";
-            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, sentence);
+            let refusal = HttpRefusal::new(StatusCode::TOO_MANY_REQUESTS, sentence);
             return Ok(refusal.because(&"too many orders wait").into_response());
         }
     };

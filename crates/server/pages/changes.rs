@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::Site;
 use super::access::Visitor;
 
-/// How often the records are looked at for an open page.
+/// How often the records are read for an open page.
 const POLL: Duration = Duration::from_secs(3);
 /// Shorter than the time after which a listener gives up on who takes nothing.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);

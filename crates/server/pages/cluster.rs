@@ -12,12 +12,12 @@ use jiff::Timestamp;
 
 use super::Site;
 use super::access::Visitor;
-use super::audit::Row as Entry;
+use super::audit::AuditLine as Entry;
 use super::detail::UpgradeDetail;
 use super::fleet::folder_url;
 use super::frame::{Titled, ago, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
-use super::query::{Fields, Paged, Pager, extent, page_address, path};
+use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
 use super::queue;
 use super::row::{Row, row};
 use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, Sight};
@@ -135,15 +135,15 @@ const PER_PAGE: u32 = 50;
 </section>
 "##
 )]
-struct Content<'a> {
+struct ClusterContent<'a> {
     repository: &'a str,
     repository_url: String,
     folder_url: String,
     states: Vec<StateSection<'a>>,
-    work: Option<queue::Row<'a>>,
+    work: Option<queue::QueueLine<'a>>,
     rollout: Option<Rollout<'a>>,
     key: Option<OwnersKey>,
-    merges: Vec<Merge>,
+    merges: Vec<MergeLine>,
     entries: Vec<Entry<'a>>,
     pager: Pager,
 }
@@ -187,7 +187,7 @@ struct OwnersKey {
     owners: Vec<(String, String)>,
 }
 
-struct Merge {
+struct MergeLine {
     number: u64,
     url: String,
     at: String,
@@ -202,7 +202,7 @@ pub(super) async fn show(
     Path((owner, name, target)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     let repository = format!("{owner}/{name}");
     shown(&site, &visitor, &repository, &target, &fields).await.unwrap_or_else(|error| unavailable(&error))
 }
@@ -212,7 +212,7 @@ async fn shown(
     visitor: &Visitor,
     repository: &str,
     name: &str,
-    fields: &Fields,
+    fields: &QueryFields,
 ) -> Result<Response, RecordsError> {
     let sight = visitor.sight();
     let stamp = site.records.stamp(&sight).await?;
@@ -220,7 +220,7 @@ async fn shown(
     let Some(first) = targets.first() else { return Ok(not_there()) };
     let merges = site.records.merges(first.repository, name).await?;
     let details = site.records.details(first.repository, name).await?;
-    // Whoever sees one of its clusters sees the repository.
+    // A person who sees one of its clusters sees the repository.
     let own = Sight::Repositories(BTreeSet::from([first.repository]));
     let repositories = site.records.shown_repositories(&own).await?;
     let at = extent(fields.page(), PER_PAGE);
@@ -233,7 +233,7 @@ async fn shown(
     let repository_url = site.repository_url(&first.repository_name);
     let here = path(&["clusters", &first.repository_name, name]);
     let link = |page: u64| page_address(&here, &[], page);
-    let content = Content {
+    let content = ClusterContent {
         repository: &first.repository_name,
         folder_url: folder_url(&site.web_url, &first.repository_name, name),
         states: targets.iter().map(|target| state_section(site, target, &details)).collect(),
@@ -317,12 +317,12 @@ fn owners_key(report: &RolloutReport) -> Option<OwnersKey> {
     })
 }
 
-fn merge(merge: &ShownMerge, repository: &str) -> Merge {
+fn merge(merge: &ShownMerge, repository: &str) -> MergeLine {
     let turns = merge.progress.turns.iter().map(|turn| {
         let words = turn.words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
         format!("{} {}{words}", minute(turn.at), turn.kind.as_str().to_lowercase())
     });
-    Merge {
+    MergeLine {
         number: merge.pull_request,
         url: format!("{repository}/pull/{}", merge.pull_request),
         at: minute(merge.merged_at),

@@ -51,7 +51,8 @@ pub(super) fn headings(
     shown.map(heading).collect()
 }
 
-/// Reads the order from an address: `kubernetes`, or `-kubernetes` for the other way round. What is none is the usual one.
+/// Reads the order from an address: `kubernetes`, or `-kubernetes` for the reverse. Any other text is the
+/// usual order.
 pub(super) fn order_of(text: &str) -> ClusterOrder {
     let (word, is_reversed) = text.strip_prefix('-').map_or((text, false), |word| (word, true));
     let key = SortKey::ALL.into_iter().find(|key| key.as_str() == word);

@@ -1,4 +1,5 @@
-//! `GET /deliveries`: what GitHub sent, and orders on the page, and what became of it; a button has what a delivery named looked at again.
+//! `GET /deliveries`: GitHub's deliveries and the page's orders, with their results; a button queues the
+//! repository of a delivery again.
 //!
 //! No payload is kept, so a replay sends nothing again: the delivery counts as just arrived, its repository's job is
 //! queued, and the job looks at the present state, as it always does.
@@ -13,7 +14,7 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
-use super::query::{Fields, Paged, Pager, address, extent, page_address};
+use super::query::{Paged, Pager, QueryFields, address, extent, page_address};
 use super::queue::allowed;
 use capstan_ports::{Again, DeliveryFilter, DeliveryOutcome, PageOrder, RecordsError, ShownDelivery};
 
@@ -60,16 +61,16 @@ const PER_PAGE: u32 = 50;
 </details>
 "##
 )]
-struct Content<'a> {
+struct DeliveriesContent<'a> {
     filter: &'a DeliveryFilter,
     narrowed: bool,
     outcomes: Vec<(&'static str, &'static str)>,
-    rows: Vec<Row<'a>>,
+    rows: Vec<DeliveryLine<'a>>,
     pager: Pager,
     form_token: &'a str,
 }
 
-struct Row<'a> {
+struct DeliveryLine<'a> {
     guid: &'a str,
     at: String,
     event: String,
@@ -85,11 +86,11 @@ struct Row<'a> {
 }
 
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     shown(&site, &visitor, &fields).await.unwrap_or_else(|error| unavailable(&error))
 }
 
-async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Response, RecordsError> {
+async fn shown(site: &Site, visitor: &Visitor, fields: &QueryFields) -> Result<Response, RecordsError> {
     let filter = DeliveryFilter {
         text: fields.text("q"),
         outcome: fields.text("outcome").to_lowercase(),
@@ -105,7 +106,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         ];
         page_address("/deliveries", &fields, page)
     };
-    let content = Content {
+    let content = DeliveriesContent {
         narrowed: filter != DeliveryFilter::default(),
         outcomes: DeliveryOutcome::ALL.iter().map(|one| (one.as_str(), words(*one).1)).collect(),
         rows: part.items.iter().map(|delivery| row(site, visitor, delivery)).collect(),
@@ -128,7 +129,7 @@ const fn words(outcome: DeliveryOutcome) -> (&'static str, &'static str) {
     }
 }
 
-fn row<'a>(site: &Site, visitor: &Visitor, delivery: &'a ShownDelivery) -> Row<'a> {
+fn row<'a>(site: &Site, visitor: &Visitor, delivery: &'a ShownDelivery) -> DeliveryLine<'a> {
     let url = delivery.repository.as_ref().map(|(_, name)| site.repository_url(name));
     let (mood, outcome) = words(delivery.outcome);
     let is_order = delivery.guid.starts_with(PageOrder::ID_PREFIX);
@@ -137,7 +138,7 @@ fn row<'a>(site: &Site, visitor: &Visitor, delivery: &'a ShownDelivery) -> Row<'
     } else {
         format!("{} {}", delivery.event, delivery.action).trim_end().to_owned()
     };
-    Row {
+    DeliveryLine {
         guid: &delivery.guid,
         at: minute(delivery.received_at),
         event,

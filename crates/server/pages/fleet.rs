@@ -12,7 +12,7 @@ use super::access::Visitor;
 use super::columns::{Heading, group_of, headings, order_in_address, order_of};
 use super::frame::{Titled, mood, of, page, unavailable};
 use super::overview::Overview;
-use super::query::{Fields, Paged, Pager, address, extent, page_address, path};
+use super::query::{Paged, Pager, QueryFields, address, extent, page_address, path};
 use super::queue::{FailedRepository, failed_repositories};
 use super::row::{Row, row};
 use capstan_ports::{ClusterFilter, ClusterOrder, RecordsError, SortKey};
@@ -117,13 +117,13 @@ const VIEWS: [(&str, SortKey); 3] =
 </details>
 "##
 )]
-struct Content<'a> {
+struct FleetContent<'a> {
     failed: Vec<FailedRepository<'a>>,
     more_failed: usize,
     filter: &'a ClusterFilter,
     narrowed: bool,
     local: bool,
-    states: [Meaning; ProposalState::ALL.len()],
+    states: [StateMeaning; ProposalState::ALL.len()],
     /// Name, and whether it is the one that was chosen.
     repositories: Vec<(&'a str, bool)>,
     chosen: usize,
@@ -148,7 +148,7 @@ struct ListedTogether<'a> {
     rows: Vec<Row<'a>>,
 }
 
-struct Meaning {
+struct StateMeaning {
     word: &'static str,
     mood: &'static str,
     meaning: &'static str,
@@ -163,11 +163,11 @@ struct Tallied<'a> {
 }
 
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     shown(&site, &visitor, &fields).await.unwrap_or_else(|error| unavailable(&error))
 }
 
-async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Response, RecordsError> {
+async fn shown(site: &Site, visitor: &Visitor, fields: &QueryFields) -> Result<Response, RecordsError> {
     let filter = ClusterFilter {
         text: fields.text("q"),
         state: fields.text("state").to_lowercase(),
@@ -211,7 +211,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         let view = ClusterOrder { key, is_reversed: false };
         (name, in_order(view), key == order.key)
     };
-    let content = Content {
+    let content = FleetContent {
         failed,
         more_failed,
         narrowed: filter != ClusterFilter { order, ..ClusterFilter::default() },
@@ -258,8 +258,8 @@ fn listed(rows: Vec<Row<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
     groups
 }
 
-const fn meaning(state: ProposalState) -> Meaning {
-    Meaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
+const fn meaning(state: ProposalState) -> StateMeaning {
+    StateMeaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
 }
 
 /// What a repository's folder is called on GitHub.

@@ -14,9 +14,9 @@ use super::Site;
 use super::access::Visitor;
 use super::prose::Html;
 use crate::Mode;
-use capstan_listener::answer::Refusal;
+use capstan_listener::answer::HttpRefusal;
 
-/// Styles stand in the page itself and are allowed by their hash; what is not allowed so is forbidden.
+/// Styles are in the page itself and are allowed by their hash; all others are forbidden.
 const STYLE: &str = include_str!("page.css");
 
 /// Renews a page that is open. It is in the page itself, too, and is allowed by its hash, where a page has it.
@@ -205,13 +205,13 @@ pub(crate) fn plain_page(
 
 /// That a page cannot be shown.
 pub(super) fn unavailable(why: &dyn std::fmt::Display) -> Response {
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "This page cannot be shown now")
+    HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, "This page cannot be shown now")
         .because(why)
         .into_response()
 }
 
 pub(super) fn not_there() -> Response {
-    Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()
+    HttpRefusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()
 }
 
 /// Whether a page renews itself: then it runs its script and asks this server.

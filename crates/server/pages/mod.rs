@@ -35,14 +35,14 @@ use url::Url;
 use super::body::Bodies;
 use crate::{CALLBACK, Mode};
 use capstan_bot::visitors::Visitors;
-use capstan_listener::answer::Refusal;
+use capstan_listener::answer::HttpRefusal;
 use capstan_ports::{Clock, PageRecords};
 
 pub(super) use self::access::{Door, names_this_machine};
 pub(super) use self::changes::Streams;
 pub(super) use self::errors::framed;
 pub(super) use self::frame::plain_page;
-pub(super) use self::query::Fields;
+pub(super) use self::query::QueryFields;
 
 /// A form is a token and a few words.
 const FORM_BYTES: usize = 8 << 10;
@@ -54,7 +54,7 @@ pub(super) struct Site {
     /// Who signs in; without it nobody does.
     pub(super) visitors: Option<Arc<Visitors>>,
     pub(super) clock: Arc<dyn Clock>,
-    /// Where repositories are looked at.
+    /// The address of repositories for people.
     pub(super) web_url: Arc<Url>,
     /// What forms on the loopback listener carry.
     pub(super) local_token: Arc<str>,
@@ -71,11 +71,12 @@ impl Site {
         format!("{}{}", self.web_url.as_str().trim_end_matches('/'), query::path(&[name]))
     }
 
-    async fn form(&self, headers: &HeaderMap, body: Body) -> Result<Fields, Refusal> {
+    async fn form(&self, headers: &HeaderMap, body: Body) -> Result<QueryFields, HttpRefusal> {
         let read = self.bodies.read(headers, body, FORM_BYTES, |_| {}).await;
-        let bytes = read
-            .map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, "The form cannot be read").because(&why))?;
-        Ok(Fields::parse(&String::from_utf8_lossy(&bytes.whole())))
+        let bytes = read.map_err(|why| {
+            HttpRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read").because(&why)
+        })?;
+        Ok(QueryFields::parse(&String::from_utf8_lossy(&bytes.whole())))
     }
 }
 

@@ -9,10 +9,10 @@ use capstan_ports::Extent;
 const FARTHEST_PAGE: u64 = 100_000;
 
 /// The fields of a query or a form, each once.
-pub(crate) struct Fields(Vec<(String, String)>);
+pub(crate) struct QueryFields(Vec<(String, String)>);
 
-impl Fields {
-    /// Reads `a=b&c=d`. What is no field of a page is passed over.
+impl QueryFields {
+    /// Reads `a=b&c=d`. Unknown fields are ignored.
     pub(crate) fn parse(text: &str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
@@ -144,7 +144,7 @@ mod tests {
         for (query, page) in
             [("", 1), ("page=3", 3), ("page=0", 1), ("page=-1", 1), ("page=x", 1), ("page=99999999999", 1)]
         {
-            assert_eq!(Fields::parse(query).page(), page, "{query}");
+            assert_eq!(QueryFields::parse(query).page(), page, "{query}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `GET /queue`: the work of each repository, and how many proposals it may have; a button has one looked at again.
+//! `GET /queue`: the work of each repository, and how many proposals it may have; a button queues one again.
 
 use askama::Template;
 use axum::body::Body;
@@ -10,7 +10,7 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
-use super::query::{Fields, Paged, Pager, extent, page_address};
+use super::query::{Paged, Pager, QueryFields, extent, page_address};
 use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
 
 const PER_PAGE: u32 = 100;
@@ -41,17 +41,17 @@ const PER_PAGE: u32 = 100;
 {% endif %}
 "##
 )]
-struct Content<'a> {
+struct QueueContent<'a> {
     waiting: usize,
     running: usize,
     dead: usize,
-    rows: Vec<Row<'a>>,
+    rows: Vec<QueueLine<'a>>,
     pager: Pager,
     form_token: &'a str,
 }
 
 /// The work of a repository, and its budget.
-pub(super) struct Row<'a> {
+pub(super) struct QueueLine<'a> {
     id: u64,
     name: &'a str,
     url: String,
@@ -78,10 +78,10 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(qu
         Err(error) => return unavailable(&error),
     };
     let count = |state| repositories.iter().filter(|repository| repository.job.state == state).count();
-    let at = extent(Fields::parse(&query.unwrap_or_default()).page(), PER_PAGE);
+    let at = extent(QueryFields::parse(&query.unwrap_or_default()).page(), PER_PAGE);
     let skip = usize::try_from(at.skip).unwrap_or(usize::MAX);
     let shown: Vec<&ShownRepository> = repositories.iter().skip(skip).take(PER_PAGE as usize).collect();
-    let content = Content {
+    let content = QueueContent {
         waiting: count(JobState::Queued),
         running: count(JobState::Running),
         dead: count(JobState::Dead),
@@ -99,14 +99,14 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(qu
     page(&site, Some(&visitor), &Titled { title: "Queue and budget", here: "/queue", stamp: None }, &content)
 }
 
-pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepository) -> Row<'a> {
+pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepository) -> QueueLine<'a> {
     let ShownRepository { id, name, job, open, opened_last_hour, limits, .. } = repository;
     let of = |count: &u64, limit: Option<u64>| match limit {
         Some(limit) => format!("{count} of {limit}"),
         None => count.to_string(),
     };
     let url = site.repository_url(name);
-    Row {
+    QueueLine {
         id: *id,
         name,
         state: job.state.as_str(),
@@ -125,8 +125,8 @@ pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepos
     }
 }
 
-/// The repositories whose last run failed. A wait that is no failure (GitHub still computes, a rate limit) is nothing
-/// to look at.
+/// The repositories whose last run failed. A run that only waits (GitHub still computes, a rate limit) has
+/// not failed.
 pub(super) fn failed_repositories<'a>(
     site: &Site,
     repositories: &'a [ShownRepository],
@@ -195,12 +195,12 @@ pub(super) async fn look(
 /// Whether somebody may have things done in a repository: what they may not even see is not there.
 pub(super) fn allowed(visitor: &Visitor, repository: u64) -> Result<(), Box<Response>> {
     use axum::http::StatusCode;
-    use capstan_listener::answer::Refusal;
+    use capstan_listener::answer::HttpRefusal;
     if !visitor.sight().includes(repository) {
         return Err(Box::new(not_there()));
     }
     if !visitor.may_write(repository) {
-        let refusal = Refusal::new(StatusCode::FORBIDDEN, "This needs write access to the repository")
+        let refusal = HttpRefusal::new(StatusCode::FORBIDDEN, "This needs write access to the repository")
             .because(&format_args!("{} has only read access there", visitor.name()));
         return Err(Box::new(refusal.into_response()));
     }

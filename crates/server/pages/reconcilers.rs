@@ -34,11 +34,11 @@ use capstan_ports::Agent;
 {% endif %}
 "##
 )]
-struct Content<'a> {
-    rows: Vec<Row<'a>>,
+struct ReconcilersContent<'a> {
+    rows: Vec<ReconcilerLine<'a>>,
 }
 
-struct Row<'a> {
+struct ReconcilerLine<'a> {
     id: &'a str,
     name: &'a str,
     management_cluster: &'a str,
@@ -57,13 +57,13 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response
         Ok(agents) => agents,
         Err(error) => return unavailable(&error),
     };
-    let content = Content { rows: agents.iter().map(row).collect() };
+    let content = ReconcilersContent { rows: agents.iter().map(row).collect() };
     page(&site, Some(&visitor), &Titled { title: "Reconcilers", here: "/reconcilers", stamp: None }, &content)
 }
 
-fn row(agent: &Agent) -> Row<'_> {
+fn row(agent: &Agent) -> ReconcilerLine<'_> {
     let (state, mood) = if agent.revoked_at.is_some() { ("revoked", "waits") } else { ("enrolled", "good") };
-    Row {
+    ReconcilerLine {
         id: agent.id.as_str(),
         name: &agent.name,
         management_cluster: agent.management_cluster.as_str(),

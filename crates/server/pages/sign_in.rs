@@ -1,5 +1,5 @@
-//! `/login` and `/logout`: through GitHub and back, with a state and a proof key in a sealed cookie. Whoever signs out
-//! needs no GitHub for it.
+//! `/login` and `/logout`: through GitHub and back, with a state and a proof key in a sealed cookie. Signing
+//! out needs no GitHub.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use super::Site;
 use super::access::{SESSION_COOKIE, Visitor, cookie};
 use super::frame::{Titled, not_there, page};
-use super::query::{Fields, address};
+use super::query::{QueryFields, address};
 use capstan_bot::visitors::{BEGINNING, NotSignedIn, SESSION};
 use capstan_listener::Peer;
-use capstan_listener::answer::Refusal;
+use capstan_listener::answer::HttpRefusal;
 
 /// What somebody carries to GitHub and back.
 const BEGUN_COOKIE: &str = "__Host-capstan-sign-in";
@@ -30,7 +30,7 @@ const BEGUN_COOKIE: &str = "__Host-capstan-sign-in";
 <p><a class="button" href="{{ begin }}">Sign in with GitHub</a></p>
 "##
 )]
-struct Content {
+struct SignInContent {
     begin: String,
 }
 
@@ -38,14 +38,14 @@ pub(super) async fn show(State(site): State<Site>, RawQuery(query): RawQuery) ->
     if site.visitors.is_none() {
         return not_there();
     }
-    let fields = Fields::parse(&query.unwrap_or_default());
-    let content = Content { begin: address("/login/github", &[("next", here(fields.whole("next")))]) };
+    let fields = QueryFields::parse(&query.unwrap_or_default());
+    let content = SignInContent { begin: address("/login/github", &[("next", here(fields.whole("next")))]) };
     page(&site, None, &Titled { title: "Sign in", here: "", stamp: None }, &content)
 }
 
 pub(super) async fn begin(State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
     let Some(visitors) = &site.visitors else { return not_there() };
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     match visitors.begin(here(fields.whole("next"))) {
         Ok(begun) => {
             let cookie = set(BEGUN_COOKIE, &begun.cookie, BEGINNING.as_secs());
@@ -62,7 +62,7 @@ pub(super) async fn finish(
     headers: HeaderMap,
 ) -> Response {
     let Some(visitors) = &site.visitors else { return not_there() };
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     let from = address_behind(peer, &headers);
     let begun = cookie(&headers, BEGUN_COOKIE).unwrap_or_default();
     let done = visitors.finish(from, begun, fields.whole("state"), fields.whole("code")).await;
@@ -121,7 +121,7 @@ fn refused(error: &NotSignedIn) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, "Signing in is not possible now: try again later")
         }
     };
-    Refusal::new(status, sentence).because(error).into_response()
+    HttpRefusal::new(status, sentence).because(error).into_response()
 }
 
 /// An address on this server, and nothing else: a link to this page must not choose where the visitor ends.

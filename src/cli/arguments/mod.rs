@@ -351,7 +351,7 @@ pub struct Plan {
     pub output: PlanFormat,
 }
 
-/// What may be overwritten in a cluster of which nobody recorded the release.
+/// What may be overwritten in a cluster without a recorded release.
 #[derive(Debug, Args)]
 pub struct Overwriting {
     /// If the cluster's release is unknown, take the release's value instead of the cluster's: of one field by its

@@ -78,7 +78,7 @@ fn of_page(topic: &str) -> Result<String, Failure> {
 
 fn no_such_page(topic: &str, name: &str) -> Failure {
     let command = examples::command();
-    // What has a heading, an ending or a folder is no command.
+    // A topic with a heading, an extension or a folder is not a command.
     let mut known = if topic.contains(['#', '.', '/']) { vec![] } else { subcommands(&command) };
     for known_name in pages::names().chain(capstan_plan::policy::ids()) {
         known.push(known_name);
@@ -91,7 +91,7 @@ fn no_such_page(topic: &str, name: &str) -> Failure {
     )
 }
 
-/// The first word that is no command below those before it.
+/// The first word that is not a command below the previous ones.
 fn no_such_command(words: &[String]) -> Failure {
     let command = examples::command();
     let (mut found, mut before) = (&command, Vec::new());

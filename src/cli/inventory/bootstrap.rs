@@ -5,10 +5,10 @@ use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
 
 use super::super::{Failure, Outcome, output};
-use super::{Opened, complain, named};
+use super::{OpenedInventory, complain, named};
 use crate::cli::progress::say;
 
-pub(super) fn run(opened: Opened<'_>, name: &str) -> Result<Outcome, Failure> {
+pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<Outcome, Failure> {
     let (member, values) = named(opened, name)?;
     if member.definition.level.kind != LevelKind::ManagementClusterDefinition {
         return Err(Failure::Usage(

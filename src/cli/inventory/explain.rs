@@ -2,8 +2,8 @@
 
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::survey::Survey;
-use capstan_inventory::templates::{Placement, Rendered, RenderedObject};
-use capstan_inventory::trace::{Explained, Use, explain, uses};
+use capstan_inventory::templates::{Placement, RenderedObject, RenderedTemplates};
+use capstan_inventory::trace::{Explained, ValueUse, explain, uses};
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::object::FieldPath;
 use capstan_model::spelling::nearest;
@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
 use super::super::{Failure, Format, Outcome, output};
-use super::{Opened, complain, explained, id, named, origin, place, print_value, refused};
+use super::{OpenedInventory, complain, explained, id, named, origin, place, print_value, refused};
 
-pub(super) fn explain_one(opened: Opened<'_>, command: &InventoryExplain) -> Result<Outcome, Failure> {
+pub(super) fn explain_one(
+    opened: OpenedInventory<'_>,
+    command: &InventoryExplain,
+) -> Result<Outcome, Failure> {
     let survey = opened.survey;
     let (member, values) = named(opened, &command.cluster)?;
     let rendered = survey.render(&member, &values);
@@ -28,7 +31,7 @@ pub(super) fn explain_one(opened: Opened<'_>, command: &InventoryExplain) -> Res
     let Some(all) = explain(&member, &values, &path) else {
         let there = explain(&member, &values, &FieldPath::root()).unwrap_or_default();
         let there: Vec<String> = there.iter().map(|one| one.path.to_string()).collect();
-        // The values, and the mappings and lists that they stand in.
+        // The values, and the mappings and lists around them.
         let above = |path: &str| path.rfind('/').filter(|at| *at > 0);
         let there = there.iter().flat_map(|path| {
             std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?))
@@ -73,7 +76,7 @@ fn pointer(text: &str) -> Result<FieldPath, Failure> {
 fn print_text(
     member: &Member<'_>,
     values: &ClusterValues,
-    rendered: &Rendered,
+    rendered: &RenderedTemplates,
     one: &Explained,
 ) -> Result<(), Failure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
@@ -100,7 +103,7 @@ fn print_text(
 
 /// The fields that hold a value, or a mapping or list that contains it.
 fn placements<'r>(
-    rendered: &'r Rendered,
+    rendered: &'r RenderedTemplates,
     path: &'r FieldPath,
 ) -> impl Iterator<Item = (&'r RenderedObject, &'r Placement)> {
     let objects = rendered.files.iter().flat_map(|file| &file.objects);
@@ -112,7 +115,7 @@ fn placements<'r>(
     })
 }
 
-fn fields(rendered: &Rendered, path: &FieldPath) -> Vec<Value> {
+fn fields(rendered: &RenderedTemplates, path: &FieldPath) -> Vec<Value> {
     let elements = placements(rendered, path).map(|(object, placed)| {
         json!({"object": object.id, "path": placed.path, "template": place(&placed.template)})
     });
@@ -125,7 +128,7 @@ fn explain_object(
     command: &InventoryExplain,
     member: &Member<'_>,
     values: &ClusterValues,
-    rendered: &Rendered,
+    rendered: &RenderedTemplates,
     typed: &str,
     path: &FieldPath,
 ) -> Result<Outcome, Failure> {
@@ -212,8 +215,8 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
         };
         let values = survey.values(&member);
         match uses(&values, &path, by) {
-            Some(Use::Has(from)) => has.push((id(survey, &member), from)),
-            Some(Use::Overrides(by)) => overridden.push((id(survey, &member), by)),
+            Some(ValueUse::Has(from)) => has.push((id(survey, &member), from)),
+            Some(ValueUse::Overrides(by)) => overridden.push((id(survey, &member), by)),
             None => {}
         }
     }
@@ -231,7 +234,7 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
             }
         }
         Format::Json | Format::Yaml => {
-            let elements = |all: &[(String, capstan_inventory::origin::Origin)]| -> Vec<Value> {
+            let elements = |all: &[(String, capstan_inventory::origin::InventoryOrigin)]| -> Vec<Value> {
                 all.iter()
                     .map(|(cluster, from)| json!({"cluster": cluster, "origin": origin(from)}))
                     .collect()

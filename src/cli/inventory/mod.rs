@@ -6,7 +6,7 @@ mod explain;
 mod import;
 mod render;
 
-use capstan_inventory::origin::{LevelKind, Origin};
+use capstan_inventory::origin::{InventoryOrigin, LevelKind};
 use capstan_inventory::survey::Survey;
 use capstan_inventory::trace::Explained;
 use capstan_inventory::values::{ClusterValues, Member};
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome,
 
 /// An inventory, and the checkout that it is in.
 #[derive(Clone, Copy)]
-struct Opened<'a> {
+struct OpenedInventory<'a> {
     workspace: &'a dyn Workspace,
     fleet: &'a Fleet,
     survey: &'a Survey,
@@ -51,11 +51,11 @@ struct Opened<'a> {
 
 fn opened(
     context: &Context<'_>,
-    run: impl FnOnce(Opened<'_>) -> Result<Outcome, Failure>,
+    run: impl FnOnce(OpenedInventory<'_>) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
-    run(Opened { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
+    run(OpenedInventory { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
 }
 
 /// The inventory that `.capstan.yaml` of a snapshot names.
@@ -81,7 +81,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
 }
 
 /// The definition that was typed, by its name or its folder, with its values.
-fn named<'s>(opened: Opened<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
+fn named<'s>(opened: OpenedInventory<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
     let survey = opened.survey;
     let paths = typed::paths(opened.workspace, typed);
     let by_name = survey.member(typed);
@@ -191,7 +191,12 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
     Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }
 
-fn values(opened: Opened<'_>, typed: &str, origins: bool, format: Format) -> Result<Outcome, Failure> {
+fn values(
+    opened: OpenedInventory<'_>,
+    typed: &str,
+    origins: bool,
+    format: Format,
+) -> Result<Outcome, Failure> {
     let survey = opened.survey;
     let (member, values) = named(opened, typed)?;
     match (origins, format) {
@@ -230,7 +235,7 @@ fn place(place: &Place) -> Value {
     json!({"file": place.file(), "line": place.line(), "column": place.column()})
 }
 
-fn origin(origin: &Origin) -> Value {
+fn origin(origin: &InventoryOrigin) -> Value {
     let at = origin.place();
     let mut element = json!({"level": origin.level.kind.kind()});
     if let Some(element) = element.as_object_mut() {

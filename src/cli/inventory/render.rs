@@ -9,10 +9,10 @@ use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
 use super::super::{Failure, Outcome, output};
-use super::{Opened, id, in_words, named};
+use super::{OpenedInventory, id, in_words, named};
 use crate::cli::progress::say;
 
-pub(super) fn run(opened: Opened<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {
+pub(super) fn run(opened: OpenedInventory<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {
     let survey = opened.survey;
     let names: Vec<String> = match (command.all, command.clusters.is_empty()) {
         (true, _) => survey.inventory.clusters().map(|cluster| cluster.level.name.clone()).collect(),

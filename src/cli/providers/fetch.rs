@@ -23,7 +23,7 @@ use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};
 const KEPT_IN: &str = ".capstan/providers";
 
 /// A provider's components, and what became of them.
-struct Row<'a> {
+struct FetchRow<'a> {
     provider: &'a Provider,
     published: Published,
     /// Where they are now.
@@ -58,7 +58,7 @@ pub(super) fn run(
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
 
-    let work = Work {
+    let work = FetchWork {
         command,
         fleet: &fleet,
         source: source.as_ref(),
@@ -89,7 +89,7 @@ pub(super) fn run(
 }
 
 /// What fetching and pushing needs.
-struct Work<'a> {
+struct FetchWork<'a> {
     command: &'a ProvidersFetch,
     fleet: &'a Fleet,
     source: &'a dyn ComponentSource,
@@ -99,10 +99,10 @@ struct Work<'a> {
     values: Values,
 }
 
-impl<'a> Work<'a> {
+impl<'a> FetchWork<'a> {
     /// All providers' components, or all that is wrong. What is not kept in the repository is taken from there where
     /// it is; what is, is asked for again, so that one hears of a version that moved.
-    fn fetched(&self, into: &RepoPath) -> Result<Vec<Row<'a>>, Failure> {
+    fn fetched(&self, into: &RepoPath) -> Result<Vec<FetchRow<'a>>, Failure> {
         let is_kept = !self.command.config_maps && self.command.push.is_none();
         let (mut rows, mut refused) = (Vec::new(), Vec::new());
         for provider in self.set.providers() {
@@ -122,7 +122,7 @@ impl<'a> Work<'a> {
                 Err(refusal) => Err(NotFetched::from(refusal)),
             };
             match published {
-                Ok(published) => rows.push(Row { provider, published, to: String::new() }),
+                Ok(published) => rows.push(FetchRow { provider, published, to: String::new() }),
                 Err(error) => refused.push(error),
             }
         }
@@ -139,9 +139,9 @@ impl<'a> Work<'a> {
         Ok(record.map(|record| record.sha256))
     }
 
-    fn push(&self, address: &str, rows: &mut [Row<'_>]) -> Result<(), Failure> {
+    fn push(&self, address: &str, rows: &mut [FetchRow<'_>]) -> Result<(), Failure> {
         for row in rows {
-            let Row { provider, published, .. } = row;
+            let FetchRow { provider, published, .. } = row;
             let address = format!("{}/{}", address.trim_end_matches('/'), provider.label());
             let artifact = OciArtifact::parse(&address, Some(&published.version));
             let artifact =
@@ -216,7 +216,7 @@ fn write(
     workspace: &dyn Workspace,
     tree: &dyn Tree,
     into: &RepoPath,
-    rows: &mut [Row<'_>],
+    rows: &mut [FetchRow<'_>],
 ) -> Result<(), Failure> {
     let mut changes = Vec::new();
     for row in rows {
@@ -241,8 +241,8 @@ fn write(
     Ok(workspace.write(&changes)?)
 }
 
-fn line(row: &Row<'_>) -> String {
-    let Row { provider, published, to } = row;
+fn line(row: &FetchRow<'_>) -> String {
+    let FetchRow { provider, published, to } = row;
     let to = if to.is_empty() { String::new() } else { format!(" to {to}") };
     format!(
         "{} {} sha256:{} from {}{to}",
@@ -253,7 +253,7 @@ fn line(row: &Row<'_>) -> String {
     )
 }
 
-fn as_json(row: &Row<'_>) -> Value {
+fn as_json(row: &FetchRow<'_>) -> Value {
     json!({
         "label": row.provider.label(),
         "version": row.published.version,

@@ -1,7 +1,7 @@
 //! `capstan providers rights [PATH] [--from REV]`
 
 use capstan_live::live_objects::identity;
-use capstan_providers::{Before, Installation, installation};
+use capstan_providers::{InstalledSet, SetInstallation, installation};
 use serde_json::Value;
 
 use super::set::rendered_at;
@@ -15,14 +15,14 @@ pub(super) fn run(
     format: Format,
 ) -> Result<Outcome, Failure> {
     let now = rendered_at(context, inputs, context.arguments.at.as_deref())?;
-    let mut before = Before { objects: Vec::new(), versions: now.versions };
+    let mut before = InstalledSet { objects: Vec::new(), versions: now.versions };
     if let Some(from) = from {
         let then = rendered_at(context, inputs, Some(from))?;
         before.versions.extend(then.versions);
         before.objects = then.rendered.iter().flat_map(|one| &one.objects).filter_map(identity).collect();
     }
     let all: Vec<_> = now.set.providers().iter().zip(&now.rendered).collect();
-    let Installation { namespaces, roles, providers } = installation(&all, &before);
+    let SetInstallation { namespaces, roles, providers } = installation(&all, &before);
     match format {
         Format::Json => output::print_json(
             &serde_json::json!({"namespaces": namespaces, "installer": roles, "providers": providers}),

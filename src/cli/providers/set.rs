@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render, versions_at_hand};
+use capstan_providers::{Inputs, Overrides, ProviderSet, RenderedObjects, Values, render, versions_at_hand};
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
@@ -42,14 +42,14 @@ pub(super) fn set(
 pub(super) fn rendered(
     context: &Context<'_>,
     typed: &ProviderInputs,
-) -> Result<(ProviderSet, Vec<Rendered>), Failure> {
+) -> Result<(ProviderSet, Vec<RenderedObjects>), Failure> {
     rendered_at(context, typed, context.arguments.at.as_deref()).map(|all| (all.set, all.rendered))
 }
 
 /// A set, rendered at a revision.
-pub(super) struct At {
+pub(super) struct SetAtRevision {
     pub(super) set: ProviderSet,
-    pub(super) rendered: Vec<Rendered>,
+    pub(super) rendered: Vec<RenderedObjects>,
     /// Label and version of everything that is at hand.
     pub(super) versions: BTreeSet<(String, String)>,
 }
@@ -59,7 +59,7 @@ pub(super) fn rendered_at(
     context: &Context<'_>,
     typed: &ProviderInputs,
     revision: Option<&str>,
-) -> Result<At, Failure> {
+) -> Result<SetAtRevision, Failure> {
     let variables = variables(typed)?;
     let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
     let workspace = context.workspace()?;
@@ -92,7 +92,7 @@ pub(super) fn rendered_at(
             .into_iter()
             .map(move |version| (label.clone(), version))
     });
-    Ok(At { versions: versions.collect(), rendered: all, set })
+    Ok(SetAtRevision { versions: versions.collect(), rendered: all, set })
 }
 
 /// Everything that is wrong, a line each.

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_agent_client::BotSource;
 use capstan_forge::{Edit, MergeMethod};
 use capstan_live::agent::{KubeconfigFile, KubeconfigForm, RolloutReport, RolloutState};
-use capstan_live::owners::{Endpoint, Form};
+use capstan_live::owners::{Endpoint, OwnersForm};
 use capstan_model::digest::sha256;
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::{ClusterSettings, PublishedAt};
@@ -54,7 +54,7 @@ fn file(id: &str, letters: &str, publish: PublishedAt) -> OwnersFile {
     let content = encrypted(letters, &ADA.parse::<age::ssh::Recipient>().unwrap());
     OwnersFile {
         cluster: cluster(id),
-        form: Form::Certificate,
+        form: OwnersForm::Certificate,
         sha256: sha256(&content),
         content,
         recipients: vec![KeyRecipient { name: "ada".to_owned(), fingerprint: ADAS.to_owned(), key: None }],

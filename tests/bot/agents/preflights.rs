@@ -5,7 +5,7 @@ use std::time::Duration;
 use capstan_agent_client::AgentClient;
 use capstan_forge::{CheckView, Edit, NewPull, Permission};
 use capstan_live::agent::{
-    ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict, Reason, Words,
+    ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict, WireReason, Words,
 };
 use capstan_model::finding::Severity;
 
@@ -26,7 +26,7 @@ async fn asked(agent: &AgentClient) -> PreflightQuestion {
 }
 
 fn answer(verdict: PreflightVerdict, message: Option<&str>) -> PreflightAnswer {
-    let reason = message.map(|message| Reason {
+    let reason = message.map(|message| WireReason {
         severity: Severity::Error,
         kind: "Invalid".to_owned(),
         message: Words::new(message),

@@ -5,7 +5,7 @@ use capstan_agent_client::AgentClient;
 use capstan_bot::agents::rollouts::Reporting;
 use capstan_bot::sync::Ports;
 use capstan_forge::{CheckView, Edit, MergeMethod, PullState};
-use capstan_live::agent::{Reason, ReportId, RolloutState, Words};
+use capstan_live::agent::{ReportId, RolloutState, WireReason, Words};
 use capstan_model::finding::Severity;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use capstan_ports::{Mirror, MirrorError, Repository, Snapshot};
@@ -241,7 +241,7 @@ async fn news_of_a_rollout_that_waits_are_told_in_one_run() {
     let first = rollout(&town, number).id;
     for message in ["from two o'clock on", "from three o'clock on"] {
         let mut waiting = report("gauss/peu01", &commit(&merge), RolloutState::Waiting, 0);
-        waiting.reasons = vec![Reason {
+        waiting.reasons = vec![WireReason {
             severity: Severity::Warning,
             kind: "RolloutAfter".to_owned(),
             message: Words::new(message),

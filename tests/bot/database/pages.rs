@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use capstan_bot::intake::{DeliveryStore as _, Reading, read_delivery};
+use capstan_bot::intake::{DeliveryReading, DeliveryStore as _, read_delivery};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
@@ -122,7 +122,8 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
         });
         let body = payload.to_string();
         let now = bench.clock.now();
-        let Ok(Reading::Store(delivery)) = read_delivery(GUID, "issue_comment", body.as_bytes(), now) else {
+        let Ok(DeliveryReading::Store(delivery)) = read_delivery(GUID, "issue_comment", body.as_bytes(), now)
+        else {
             unreachable!("a comment is of interest")
         };
         records.store(&[*delivery]).await.unwrap();

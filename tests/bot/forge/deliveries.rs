@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use capstan_forge::{Edit, Forge, Order};
+use capstan_forge::{DeliveryOrder, Edit, Forge};
 use serde_json::Value;
 
 use super::client::as_app;
@@ -114,7 +114,7 @@ fn deliveries_are_doubled_held_and_reordered_on_demand() {
     forge.commit("acme/gitops", "main", "alice", "More", &[Edit::write("m", "1")]).unwrap();
     delivered(&forge);
     assert!(received.lock().unwrap().is_empty());
-    forge.resume_deliveries(Order::Reversed);
+    forge.resume_deliveries(DeliveryOrder::Reversed);
     delivered(&forge);
     let events: Vec<String> = received.lock().unwrap().iter().map(|(event, _, _)| event.clone()).collect();
     assert_eq!(events, ["check_suite", "push", "push"]);

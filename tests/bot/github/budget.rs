@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_budget::{Limits, Meter, Priority, at_priority};
+use capstan_budget::{Meter, Priority, RateLimits, at_priority};
 use capstan_ports::{Branches, CodeHostError, SystemClock};
 
 use super::fleet::{Fleet, connect};
@@ -12,7 +12,7 @@ use crate::database::each_engine;
 async fn processes_together_ask_no_more_than_there_is_and_a_person_is_answered() {
     each_engine(async |bench| {
         let fleet = Fleet::new().await;
-        let limits = Limits { points_a_minute: 200, ..Limits::PUBLISHED };
+        let limits = RateLimits { points_a_minute: 200, ..RateLimits::PUBLISHED };
         let process = |name: &str| {
             let budgets = Arc::new(bench.database.clone());
             connect(&fleet.forge).within(Meter::new(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan_bot::intake::{DeliveryStore as _, Reading, read_delivery};
+use capstan_bot::intake::{DeliveryReading, DeliveryStore as _, read_delivery};
 use capstan_ports::{Clock as _, CommentHint, Jobs as _};
 
 use super::world::{Ask, SigningIn, World};
@@ -22,7 +22,7 @@ impl World {
             "sender": {"login": "somebody", "type": "User"},
         });
         let now = self.bench.clock.now();
-        let Ok(Reading::Store(delivery)) =
+        let Ok(DeliveryReading::Store(delivery)) =
             read_delivery(guid, "issue_comment", payload.to_string().as_bytes(), now)
         else {
             unreachable!("a comment is of interest")

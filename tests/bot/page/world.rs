@@ -25,7 +25,7 @@ use capstan_ports::{
     FleetFacts, JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName, WavePlace,
 };
 use capstan_report::ProposalState;
-use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{self as server, Listeners, Probe, ServerParts};
 use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
@@ -171,7 +171,7 @@ impl World {
             let public = callback.parse().unwrap();
             Arc::new(Visitors::new(Arc::new(sign_in), key, bench.clock.clone(), &public))
         });
-        let parts = Parts {
+        let parts = ServerParts {
             deliveries: Arc::new(bench.database.clone()),
             fleet: Arc::new(bench.database.clone()),
             pages: Arc::new(bench.database.clone()),

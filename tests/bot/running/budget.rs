@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use capstan_bot::worker::perform;
-use capstan_budget::{Limits, Priority, at_priority};
+use capstan_budget::{Priority, RateLimits, at_priority};
 use capstan_forge::{Fault, Matching, Strike};
 use capstan_plan::command::CommentId;
 use capstan_ports::{CodeHostError, Jobs, RepositoryName};
@@ -27,7 +27,7 @@ fn content(town: &Town) -> usize {
 async fn what_the_budget_puts_off_goes_on_when_there_is_more_and_who_asks_is_answered_before() {
     let town = Town::new("mode: propose\n", &CLUSTERS).await;
     // Six proposals with their checks are twelve.
-    let ports = town.ports_within(Limits { content_a_minute: 6, ..Limits::PUBLISHED });
+    let ports = town.ports_within(RateLimits { content_a_minute: 6, ..RateLimits::PUBLISHED });
     let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
     let work = async || {
         assert!(town.forge.delivered(Duration::from_secs(20)).await);
@@ -71,7 +71,7 @@ async fn what_the_budget_puts_off_goes_on_when_there_is_more_and_who_asks_is_ans
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_in_the_middle_of_a_run_that_uses_up_the_budget_is_answered_without_a_wait() {
     let town = Town::new("mode: propose\n", &CLUSTERS).await;
-    let ports = town.ports_within(Limits { content_a_minute: 6, ..Limits::PUBLISHED });
+    let ports = town.ports_within(RateLimits { content_a_minute: 6, ..RateLimits::PUBLISHED });
     let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
     let next = async || jobs.claim("test", Duration::from_secs(60), 8).await.unwrap();
     let mine = town.open("ada", "mine", &[sample::machine_pool(CLUSTERS[0], "v1.21.4", 5)]);
@@ -112,8 +112,8 @@ async fn a_command_is_answered_within_ten_seconds_while_all_that_may_be_asked_is
     let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
-    let busy = town.ports_within(Limits::PUBLISHED);
-    let ports = town.ports_within(Limits::PUBLISHED);
+    let busy = town.ports_within(RateLimits::PUBLISHED);
+    let ports = town.ports_within(RateLimits::PUBLISHED);
     let clock = town.bot_clock();
     let installation = busy.host.installations().await.unwrap()[0].id;
     let name = RepositoryName::parse(REPOSITORY).unwrap();

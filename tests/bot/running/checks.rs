@@ -347,7 +347,7 @@ async fn a_failure_of_capstans_own_is_told_with_its_id_until_it_can_look_again()
     let runs = town.forge.checks(REPOSITORY, &town.pull(new).head).unwrap();
     assert_eq!(runs.len(), 1, "it is told once");
     assert_eq!(town.check(judged).conclusion.as_deref(), Some("success"), "what is known stays");
-    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     town.settle().await;
     assert_eq!(town.check(new).conclusion.as_deref(), Some("success"));
 
@@ -394,7 +394,7 @@ async fn many_annotations_are_sent_in_parts_and_none_twice_wherever_it_is_cut_of
         if is_lost {
             town.restart_without_database().await;
         }
-        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
         town.settle().await;
         let check = town.check(number);
         assert_eq!(check.id, cut_off.id, "it goes on with what is there");
@@ -445,7 +445,7 @@ async fn what_github_has_whole_is_not_sent_again_where_nobody_noted_it() {
         let runs = town.forge.checks(REPOSITORY, &town.pull(number).head).unwrap();
         assert_eq!(runs.len(), before + 1, "{count} {has_one}");
         assert_eq!(town.check(number).id, cut_off.id);
-        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
         town.settle().await;
         assert_eq!(town.check(number).annotations.len(), count);
         town.done();
@@ -465,7 +465,7 @@ async fn a_report_that_changed_meanwhile_is_not_added_to_what_was_cut_off() {
     assert!(matches!(ended, Synced::Partly(_)), "{ended:?}");
     // Ten of them stand on the base branch now.
     town.push("main", &bad[..20]);
-    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     town.settle().await;
     let check = town.check(number);
     assert_eq!((check.conclusion.as_deref(), check.annotations.len()), (Some("failure"), 40));

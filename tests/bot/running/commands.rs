@@ -2,7 +2,7 @@
 //! who may not.
 
 use capstan_bot::sync::Synced;
-use capstan_forge::{Edit, MergeMethod, Order};
+use capstan_forge::{DeliveryOrder, Edit, MergeMethod};
 use capstan_plan::command::CommentId;
 use capstan_ports::{Permission, Reaction};
 
@@ -48,7 +48,7 @@ async fn words_put_into_an_administrators_mouth_are_not_obeyed() {
     town.forge.pause_deliveries();
     let comment = town.forge.comment(REPOSITORY, 1, "ada", "Please leave this alone.").unwrap();
     town.forge.edit_comment(REPOSITORY, comment, "triage-app", "/capstan replan").unwrap();
-    town.forge.resume_deliveries(Order::AsHappened);
+    town.forge.resume_deliveries(DeliveryOrder::AsHappened);
     town.settle().await;
     town.resync().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "a person's work stays");
@@ -87,7 +87,7 @@ async fn what_was_pushed_after_the_comment_is_not_overwritten_and_is_named() {
     town.forge.comment(REPOSITORY, 1, "ada", "/capstan replan").unwrap();
     let work = [sample::machine_pool(PEU01, "v1.22.5", 7)];
     let pushed = town.forge.commit(REPOSITORY, BRANCH, "mallory", "Hours of work", &work).unwrap();
-    town.forge.resume_deliveries(Order::AsHappened);
+    town.forge.resume_deliveries(DeliveryOrder::AsHappened);
     town.settle().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 7"), "what ada had not seen stays");
     let answer = &town.answers(1)[0];
@@ -193,7 +193,7 @@ async fn a_comment_that_a_moderator_has_hidden_is_not_obeyed() {
     town.forge.pause_deliveries();
     let comment = town.forge.comment(REPOSITORY, 1, "ada", "/capstan replan").unwrap();
     town.forge.minimize_comment(REPOSITORY, comment).unwrap();
-    town.forge.resume_deliveries(Order::AsHappened);
+    town.forge.resume_deliveries(DeliveryOrder::AsHappened);
     town.settle().await;
     town.resync().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "a person's work stays");

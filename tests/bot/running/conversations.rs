@@ -1,6 +1,6 @@
 //! Conversations on a forge: push this, expect that pull request; comment this, expect that check.
 
-use capstan_forge::{Edit, MergeMethod, NewPull, Order, PullState, ReviewState};
+use capstan_forge::{DeliveryOrder, Edit, MergeMethod, NewPull, PullState, ReviewState};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
@@ -197,7 +197,7 @@ async fn doubled_and_reordered_events_change_nothing() {
     town.release("v22.0.0", "v1.22.5");
     town.push("main", &[sample::machine_pool(PEU01, "v1.21.4", 4)]);
     town.release("v22.1.0", "v1.22.9");
-    town.forge.resume_deliveries(Order::Reversed);
+    town.forge.resume_deliveries(DeliveryOrder::Reversed);
     town.settle().await;
     let first: Vec<u64> = town.forge.deliveries().iter().map(|delivery| delivery.id).collect();
     for delivery in first {

@@ -160,7 +160,7 @@ async fn what_several_people_ticked_is_nobodys_word_and_other_edits_are_put_righ
     town.forge.pause_deliveries();
     town.forge.edit_body(REPOSITORY, issue.number, "mallory", &one).unwrap();
     town.forge.edit_body(REPOSITORY, issue.number, "olga", &both).unwrap();
-    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     town.settle().await;
     let body = dashboard(&town).body;
     let said =

@@ -317,7 +317,7 @@ async fn begins_without(town: &mut Town, unread: &str, edits: &[Edit]) {
     town.forge.pause_deliveries();
     town.push("main", edits);
     town.restart_with_nothing().await;
-    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     assert!(town.forge.count_requests(|call| call.faulted) > 0, "it was asked for");
 }
 

@@ -1,6 +1,6 @@
 //! `/capstan render`: what a change of the inventory comes to, on its author's own branch.
 
-use capstan_forge::{Edit, MergeMethod, NewPull, Order};
+use capstan_forge::{DeliveryOrder, Edit, MergeMethod, NewPull};
 
 use super::inventory::{SETTINGS, branch, environment, heads, level, line, made, site};
 use super::town::{REPOSITORY, Town};
@@ -122,7 +122,7 @@ async fn what_was_pushed_after_the_comment_is_neither_rendered_nor_written_over_
     town.forge.comment(REPOSITORY, number, "ada", "/capstan render").unwrap();
     let work = [site("fra1", "10.8.0.0/16")];
     let pushed = town.forge.commit(REPOSITORY, "pods", "mallory", "Another network", &work).unwrap();
-    town.forge.resume_deliveries(Order::AsHappened);
+    town.forge.resume_deliveries(DeliveryOrder::AsHappened);
     town.settle().await;
     let head = |town: &Town| town.pull(number).head;
     assert_eq!(head(&town), pushed, "nothing came on top of what ada had not seen");

@@ -339,7 +339,7 @@ async fn no_button_does_anything_for_who_may_not() {
             town.forge.pause_deliveries();
             town.forge.press_button(REPOSITORY, town.check(1).id, &button, "tom").unwrap();
             town.forge.grant(REPOSITORY, "tom", Permission::Read).unwrap();
-            town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+            town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
             town.settle().await;
             town.forge.grant(REPOSITORY, "tom", Permission::Write).unwrap();
             assert_eq!(seen(town), before, "{button}: {}", town.check(1).summary);

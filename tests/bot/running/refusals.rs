@@ -61,7 +61,7 @@ async fn an_answer_that_is_refused_costs_nobody_else_theirs() {
         let mine = town.open("ada", "mine", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
         town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
         town.forge.comment(REPOSITORY, 2, "ada", "/capstan help").unwrap();
-        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
         town.settle().await;
         assert_eq!((town.answers(1).len(), town.answers(2).len()), (0, 1), "{status}");
         assert_eq!(town.check(mine).conclusion.as_deref(), Some("failure"), "{status}: heads are judged");
@@ -99,7 +99,7 @@ async fn a_check_that_cannot_be_updated_costs_nobody_else_theirs() {
         town.forge.pause_deliveries();
         town.push("main", &older);
         town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
-        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
         town.settle().await;
         assert_eq!(verdicts(), ["failure", "success"], "{status}");
         assert_eq!(town.answers(1).len(), 1, "{status}: commands are answered");
@@ -174,7 +174,7 @@ async fn a_check_that_is_refused_costs_nobody_else_theirs() {
             town.forge.count_requests(of_head)
         };
         town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
-        town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+        town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
         town.settle().await;
         assert_eq!(town.check(other).conclusion.as_deref(), Some("failure"), "{status}");
         assert_eq!(town.answers(1).len(), 1, "{status}: commands are answered");

@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use capstan_bot::sync::Ports;
 use capstan_bot::worker::{perform, resync};
-use capstan_budget::Limits;
+use capstan_budget::RateLimits;
 use capstan_forge::{Fault, MergeMethod, PullState, PullView, Strike, Struck};
 use capstan_plan::command::CommentId;
 use capstan_ports::{Cause, Jobs};
@@ -39,7 +39,7 @@ const CLUSTERS: [&str; 3] = ["gauss/peu01", "gauss/peu02", "gauss/peu03"];
 const SETTINGS: &str =
     "mode: propose\ndashboard: {enabled: true}\nupgrade: {proposals: {open: 3, perHour: 5}}\n";
 /// GitHub's limits, so low that work has to wait for them.
-const LIMITS: Limits = Limits { content_a_minute: 10, points_a_minute: 300, ..Limits::PUBLISHED };
+const LIMITS: RateLimits = RateLimits { content_a_minute: 10, points_a_minute: 300, ..RateLimits::PUBLISHED };
 /// A minute, less what may pass between a grant and the request.
 const NEARLY_A_MINUTE: jiff::SignedDuration = jiff::SignedDuration::from_secs(55);
 

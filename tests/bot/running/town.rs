@@ -13,7 +13,7 @@ use capstan_bot::agents::{
 use capstan_bot::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_bot::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
 use capstan_bot::worker::{Heartbeats, perform, resync};
-use capstan_budget::{Limits, Meter};
+use capstan_budget::{Meter, RateLimits};
 use capstan_database::Database;
 use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
 use capstan_fleet::planner::Planner;
@@ -28,7 +28,7 @@ use capstan_ports::{
 };
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
-use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{self as server, Listeners, Probe, ServerParts};
 use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
@@ -236,7 +236,7 @@ impl Bot {
         self.address = listeners.public.local_addr().unwrap();
         self.internal = listeners.internal.local_addr().unwrap();
         forge.deliver_to(&format!("http://{}/github/webhook", self.address));
-        let parts = Parts {
+        let parts = ServerParts {
             deliveries: Arc::new(self.database.clone()),
             fleet: Arc::new(self.database.clone()),
             pages: Arc::new(self.database.clone()),
@@ -324,7 +324,7 @@ impl Town {
     }
 
     /// The same with a client that asks no more than these limits allow, counted in the bot's database by its clock.
-    pub(crate) fn ports_within(&self, limits: Limits) -> Ports {
+    pub(crate) fn ports_within(&self, limits: RateLimits) -> Ports {
         let app = self.forge.app();
         let credentials = AppCredentials::from_pem(app.id, &app.private_key.clone().into(), "test").unwrap();
         let calls = GitHubLimits { first_retry_after: Duration::from_millis(5), ..GitHubLimits::default() };

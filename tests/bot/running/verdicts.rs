@@ -144,7 +144,7 @@ async fn a_persons_reaction_is_no_record_of_capstans() {
         }
     }
     town.forge.clear_exchanges();
-    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     town.settle().await;
     assert!(town.pull(1).draft, "it is carried out all the same");
     assert_eq!(reactions(&town, 1, comment), ["eyes", "+1"]);

@@ -283,7 +283,7 @@ async fn whoever_comments_under_load_is_heard_before_the_work_and_answered_after
         .iter()
         .map(|number| town.forge.comment(REPOSITORY, *number, "ada", "/capstan replan").unwrap())
         .collect();
-    town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
+    town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     let asked = Instant::now();
     // All are there before the first run begins: those that come into one are heard by it, in a test of their own.
     assert!(town.forge.delivered(Duration::from_secs(60)).await);

@@ -8,7 +8,7 @@ use aws_lc_rs::hmac;
 use capstan_bot::worker::Heartbeats;
 use capstan_database::Database;
 use capstan_ports::SystemClock;
-use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{self as server, Listeners, Probe, ServerParts};
 use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
@@ -77,7 +77,7 @@ impl Running {
         tally::count(tally::Cost::World, 1);
         let url = format!("sqlite://{}", file.display());
         let database = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
-        let parts = Parts {
+        let parts = ServerParts {
             deliveries: Arc::new(database.clone()),
             fleet: Arc::new(database.clone()),
             pages: Arc::new(database.clone()),

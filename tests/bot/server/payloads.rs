@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use capstan_bot::intake::{BodyEdit, Delivery, DeliveryHint, PressHint, Reading, read_delivery};
+use capstan_bot::intake::{BodyEdit, Delivery, DeliveryHint, DeliveryReading, PressHint, read_delivery};
 use capstan_report::{BlockKey, DashboardRecord, TickedBoxes};
 
 fn read(event: &str, body: &[u8]) -> Result<Option<Delivery>, String> {
     match read_delivery("guid-1", event, body, jiff::Timestamp::UNIX_EPOCH) {
-        Ok(Reading::Store(delivery)) => Ok(Some(*delivery)),
-        Ok(Reading::OfNoInterest) => Ok(None),
+        Ok(DeliveryReading::Store(delivery)) => Ok(Some(*delivery)),
+        Ok(DeliveryReading::OfNoInterest) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
 }

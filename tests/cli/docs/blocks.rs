@@ -18,8 +18,8 @@
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
 use capstan::config::{ProviderCredentials, WaveWebhookHost};
-use capstan_bot::wave_webhooks::Question;
-use capstan_inventory::kinds::{Inventory, SourceText};
+use capstan_bot::wave_webhooks::WebhookQuestion;
+use capstan_inventory::kinds::{InventoryFiles, SourceText};
 use capstan_k8s::crd::{Fleet, VaultSecret, VaultStore};
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::CREATE_FORM;
@@ -95,14 +95,15 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
 /// Nothing is wrong with any of its objects.
 fn inventory(text: &str) -> Result<(), String> {
     let path = RepoPath::parse("inventory/all.yaml").unwrap();
-    let read = Inventory::read(&[SourceText { path, bytes: Ok(text.as_bytes().into()) }]);
+    let read = InventoryFiles::read(&[SourceText { path, bytes: Ok(text.as_bytes().into()) }]);
     read.findings.first().map_or(Ok(()), |finding| Err(finding.message.clone()))
 }
 
 /// A question with the id and the time of a call, and nothing else.
 fn webhook_question(text: &str) -> Result<(), String> {
     let written: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let question: Question = serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
+    let question: WebhookQuestion =
+        serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
     let mut read = serde_json::to_value(question).unwrap();
     for of_call in ["delivery", "sent_at"] {
         read[of_call] = written.get(of_call).cloned().ok_or(format!("it lacks {of_call}"))?;

@@ -6,7 +6,7 @@ use std::fs;
 use capstan_bot::intake::Event;
 use capstan_bot::setup::PERMISSIONS;
 use capstan_model::finding::{Change, RuleEntry, Severity, rules};
-use capstan_model::kinds::{Known, Reader};
+use capstan_model::kinds::{Reader, ReaderKinds};
 
 use super::{assert_same, page, root};
 use capstan_test_parts::page::Page;
@@ -186,11 +186,11 @@ fn every_version_that_is_read_is_listed() {
         Reader::Pools => "rollouts of a MachinePool",
         Reader::ControlPlanes => "rollouts of a control plane",
     };
-    let kinds = |known: &Known| match known.kinds {
+    let kinds = |known: &ReaderKinds| match known.kinds {
         [] => format!("all of {}", known.group),
         kinds => kinds.join(", "),
     };
-    let real = Known::all()
+    let real = ReaderKinds::all()
         .map(|known| format!("{}: {}: {}", read_for(known.reader), kinds(known), known.versions.join(", ")));
     let page = page("docs/api-versions.md");
     let rows = page.rows("which-versions-are-read");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use capstan_git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan_git::{BranchSource, MirrorLimits, Mirrors, RemoteCredential};
 use capstan_model::tree::{CommitId, RepoPath};
 use capstan_reconciler::reconcile::ports::{SourceError, SourceTree, TreeSource};
 use secrecy::SecretString;
@@ -37,13 +37,13 @@ impl Fixture {
         CommitId::parse(&commit).unwrap()
     }
 
-    fn open(&self, url: &str, access: Access) -> Result<BranchSource, SourceError> {
+    fn open(&self, url: &str, access: RemoteCredential) -> Result<BranchSource, SourceError> {
         let mirrors = Arc::new(Mirrors::open(self.state.path(), MirrorLimits::default()).unwrap());
         BranchSource::open(mirrors, self.state.path(), "capstan-system/fleet", url, "main", access)
     }
 
     fn over_http(&self) -> BranchSource {
-        self.open(&self.server.url("fleet.git"), Access::token(&SecretString::from(TOKEN))).unwrap()
+        self.open(&self.server.url("fleet.git"), RemoteCredential::token(&SecretString::from(TOKEN))).unwrap()
     }
 }
 
@@ -79,7 +79,7 @@ async fn a_folder_on_this_machine_is_a_source_too() {
     let fixture = Fixture::new().await;
     let commit = fixture.push("one");
     let url = format!("file://{}", fixture.remotes.path().join("fleet.git").display());
-    let source = fixture.open(&url, Access::Public).unwrap();
+    let source = fixture.open(&url, RemoteCredential::Public).unwrap();
     assert_eq!(source.fetch().await.unwrap().commit, commit);
 }
 
@@ -113,7 +113,7 @@ async fn after_a_restart_the_last_tree_is_there_without_the_remote() {
         "capstan-system/fleet",
         &url,
         "next",
-        Access::Public,
+        RemoteCredential::Public,
     );
     assert!(other.unwrap().kept().await.unwrap().is_none());
 }
@@ -140,20 +140,21 @@ async fn what_is_wrong_is_said_without_the_secret() {
     let fixture = Fixture::new().await;
     fixture.push("one");
     let url = fixture.server.url("fleet.git");
-    let refused = fixture.open(&url, Access::token(&SecretString::from("wrong-t0ken"))).unwrap();
+    let refused = fixture.open(&url, RemoteCredential::token(&SecretString::from("wrong-t0ken"))).unwrap();
     let error = refused.fetch().await.map(drop).unwrap_err();
     assert!(error.to_string().contains("the token is refused"), "{error}");
     assert!(!error.to_string().contains("wrong-t0ken"), "{error}");
-    let error = fixture.open(&url, Access::Public).unwrap().fetch().await.map(drop).unwrap_err();
+    let error = fixture.open(&url, RemoteCredential::Public).unwrap().fetch().await.map(drop).unwrap_err();
     assert!(error.to_string().contains("needs a token or a password"), "{error}");
 
     let mirrors = Arc::new(Mirrors::open(fixture.state.path(), MirrorLimits::default()).unwrap());
-    let token = Access::token(&SecretString::from(TOKEN));
+    let token = RemoteCredential::token(&SecretString::from(TOKEN));
     let missing = BranchSource::open(mirrors, fixture.state.path(), "f", &url, "nowhere", token).unwrap();
     let error = missing.fetch().await.map(drop).unwrap_err();
     assert_eq!(error.to_string(), format!("{url} has no branch nowhere"));
 
-    let error = fixture.open("http://git.example.com/fleet.git", Access::Public).map(drop).unwrap_err();
+    let error =
+        fixture.open("http://git.example.com/fleet.git", RemoteCredential::Public).map(drop).unwrap_err();
     assert_eq!(error.kind(), "SourceSettings");
     // Waiting is all that a source can do whom nobody tells of pushes.
     missing.wait(None, Duration::ZERO).await;

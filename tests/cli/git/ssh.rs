@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan_git::{BranchSource, MirrorLimits, Mirrors, RemoteCredential};
 use capstan_model::tree::RepoPath;
 use capstan_reconciler::reconcile::ports::{SourceError, SourceTree, TreeSource};
 use secrecy::SecretString;
@@ -15,7 +15,7 @@ async fn fetch(url: &str, key: &str, known_hosts: &str) -> Result<SourceTree, So
     canary::watch_log();
     let state = tempfile::tempdir().unwrap();
     let mirrors = Arc::new(Mirrors::open(state.path(), MirrorLimits::default()).unwrap());
-    let access = Access::Key { key: SecretString::from(key), known_hosts: known_hosts.to_owned() };
+    let access = RemoteCredential::Key { key: SecretString::from(key), known_hosts: known_hosts.to_owned() };
     let source = BranchSource::open(mirrors, state.path(), "capstan-system/fleet", url, "main", access);
     let fetched = match source {
         Ok(source) => source.fetch().await,

@@ -3,7 +3,10 @@
 //!
 //! A text of fewer words than [`SENTENCE`] is a name or a value. What is between backticks is code, and between braces a
 //! value that is filled in.
+//!
+//! Comments are held to the same words. The rooms of [`UNEDITED`] have some left, and may not get more.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -17,6 +20,71 @@ use crate::docs::words::PHRASES;
 
 /// How many words make a text.
 const SENTENCE: usize = 4;
+
+/// What does not occur in comments besides: the subject has a name, and the verb is the usual one.
+const IN_COMMENTS: &[&str] = &[
+    "as far as can be told",
+    "by whomever",
+    "cannot be told",
+    "comes to nothing",
+    "hangs on",
+    "in so many words",
+    "is heard",
+    "is none of",
+    "is told",
+    "lie in",
+    "nobody else's",
+    "nobody's",
+    "of whom",
+    "of which nobody",
+    "so many are",
+    "so many of",
+    "stand in",
+    "stood",
+    "were heard",
+    "what came of",
+    "what stands",
+    "where it stands",
+];
+
+/// Packages and folders whose comments are not edited yet, each with how many of its comments have such words. A number
+/// may only fall.
+const UNEDITED: &[(&str, usize)] = &[
+    ("crates/bot-core/answers", 16),
+    ("crates/bot-core/commands", 25),
+    ("crates/bot-core/dashboard", 16),
+    ("crates/bot-core/effects", 10),
+    ("crates/bot-core/requests", 25),
+    ("crates/bot-core/testing.rs", 2),
+    ("crates/bot/performing", 20),
+    ("crates/bot/sync/noting.rs", 1),
+    ("crates/bot/sync/publish.rs", 2),
+    ("crates/demo", 2),
+    ("crates/fleet", 143),
+    ("crates/live", 330),
+    ("crates/openstack", 8),
+    ("crates/plan", 766),
+    ("crates/planner-process", 16),
+    ("crates/ports", 5),
+    ("crates/reconciler", 314),
+    ("crates/reconciler-core", 135),
+    ("crates/report/values.rs", 1),
+    ("src/cli/typed.rs", 2),
+    ("src/config/sources.rs", 2),
+    ("src/lib.rs", 1),
+];
+
+/// Participles that say nothing of what a type is: a name is a noun.
+const NO_NAMES: &[&str] = &[
+    "Asked", "Begun", "Broken", "Brought", "Checked", "Compared", "Counted", "Decided", "Done", "Edited",
+    "Ended", "Failed", "Found", "Given", "Gone", "Heard", "Held", "Judged", "Kept", "Known", "Listed",
+    "Looked", "Made", "Merged", "Moved", "Named", "Opened", "Placed", "Planned", "Reached", "Refused",
+    "Rendered", "Replaced", "Reported", "Said", "Seen", "Settled", "Shared", "Standing", "Stands", "Taken",
+    "Told", "Tried", "Trouble", "Wanted", "Written",
+];
+
+/// How many types still have such a name. The number may only fall.
+const SO_NAMED: usize = 80;
 
 /// Derives that show the documentation of an item to users.
 const SHOWN: &[&str] = &["Args", "JsonSchema", "Parser", "Subcommand", "ValueEnum"];
@@ -165,22 +233,29 @@ impl<'ast> Visit<'ast> for Texts {
     }
 }
 
-/// What of a text reads badly.
-fn badly(text: &str) -> Vec<String> {
+/// The words of a text, without code and values; none where it is no sentence.
+fn words_of(text: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_alphabetic() || "-_'".contains(c);
     let outside = |marks: &[char], text: &str| text.split(marks).step_by(2).collect::<Vec<_>>().join(" _ ");
     let spoken = outside(&['{', '}'], &outside(&['`'], text));
     let spoken = spoken.to_lowercase().replace(|c| !is_letter(c), " ");
-    let words: Vec<&str> = spoken.split_whitespace().collect();
-    if words.len() < SENTENCE {
-        return Vec::new();
-    }
-    let spoken = format!(" {} ", words.join(" "));
-    let all = PHRASES.iter().map(|(phrase, _)| *phrase);
-    let all = all.filter(|phrase| spoken.contains(&format!(" {phrase} ")));
-    let mut found: Vec<String> = all.map(str::to_owned).collect();
+    let words: Vec<String> = spoken.split_whitespace().map(str::to_owned).collect();
+    if words.len() < SENTENCE { Vec::new() } else { words }
+}
+
+/// Which of these phrases a text has.
+fn phrases_in(text: &str, phrases: impl Iterator<Item = &'static str>) -> Vec<String> {
+    let spoken = format!(" {} ", words_of(text).join(" "));
+    phrases.filter(|phrase| spoken.contains(&format!(" {phrase} "))).map(str::to_owned).collect()
+}
+
+/// What of a text reads badly.
+fn badly(text: &str) -> Vec<String> {
+    let mut found = phrases_in(text, PHRASES.iter().map(|(phrase, _)| *phrase));
+    let words = words_of(text);
     // "There is no host" and "it is no longer there" read well, "it is no host" does not.
-    let padded: Vec<&str> = std::iter::once("_").chain(words.iter().copied()).chain(["_"]).collect();
+    let padded: Vec<&str> =
+        std::iter::once("_").chain(words.iter().map(String::as_str)).chain(["_"]).collect();
     let is_not = padded.windows(4).any(|four| {
         let (["is" | "are" | "was" | "were", "no" | "none"], [before, .., after]) = (&four[1..3], four)
         else {
@@ -210,6 +285,79 @@ fn texts_of_the_programs_read_easily() {
     }
     assert!(troubles.is_empty(), "write these in other words:\n{}", troubles.join("\n"));
     assert!(texts > 20_000, "{texts} texts: the test looks in the wrong place");
+}
+
+/// The comments of a file: each paragraph is one, without its code.
+fn comments(source: &str) -> Vec<String> {
+    let (mut all, mut paragraph, mut is_code) = (Vec::new(), Vec::new(), false);
+    for line in source.lines().map(str::trim).chain([""]) {
+        let text = line.strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']).trim());
+        match text {
+            Some(fence) if fence.starts_with("```") => is_code = !is_code,
+            Some(text) if !is_code && !text.is_empty() => paragraph.push(text),
+            Some(_) => all.push(std::mem::take(&mut paragraph).join(" ")),
+            None => {
+                is_code = false;
+                all.push(std::mem::take(&mut paragraph).join(" "));
+            }
+        }
+    }
+    all.retain(|comment| !comment.is_empty());
+    all
+}
+
+#[test]
+fn comments_read_easily() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut left, mut troubles, mut read) = (BTreeMap::<&str, usize>::new(), Vec::new(), 0);
+    for file in sources() {
+        let below = file.strip_prefix(root).unwrap();
+        let room = UNEDITED.iter().map(|(room, _)| *room).filter(|room| below.starts_with(room));
+        let room = room.max_by_key(|room| room.len());
+        for comment in comments(&fs::read_to_string(&file).unwrap()) {
+            read += 1;
+            let found = [badly(&comment), phrases_in(&comment, IN_COMMENTS.iter().copied())].concat();
+            match room {
+                _ if found.is_empty() => {}
+                Some(room) => *left.entry(room).or_default() += 1,
+                None => troubles.push(format!("{}: `{}` in: {comment}", below.display(), found.join("`, `"))),
+            }
+        }
+    }
+    let more = UNEDITED.iter().filter(|(room, most)| left.get(room).is_some_and(|found| found > most));
+    troubles.extend(more.map(|(room, most)| format!("{room}: {} comments, at most {most}", left[room])));
+    assert!(troubles.is_empty(), "write these in other words:\n{}", troubles.join("\n"));
+    assert!(read > 20_000, "{read} comments: the test looks in the wrong place");
+}
+
+#[test]
+fn a_type_is_named_by_a_noun() {
+    let of = |item: &syn::Item| match item {
+        syn::Item::Enum(item) => Some(item.ident.to_string()),
+        syn::Item::Struct(item) => Some(item.ident.to_string()),
+        syn::Item::Trait(item) => Some(item.ident.to_string()),
+        syn::Item::Type(item) => Some(item.ident.to_string()),
+        _ => None,
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for file in sources().into_iter().filter(|file| !is_test(file.strip_prefix(root).unwrap())) {
+        let names = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap().items;
+        let names = names.iter().filter_map(of).filter(|name| NO_NAMES.contains(&name.as_str()));
+        found.extend(names.map(|name| format!("{}: {name}", file.display())));
+    }
+    assert!(
+        found.len() <= SO_NAMED,
+        "{} types, at most {SO_NAMED}: name a new one by what it is\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
+#[test]
+fn a_comment_is_a_paragraph_without_its_code() {
+    let source = "//! Of the\n//! file.\n//!\n//! ```\n//! whoever\n//! ```\n/// Of an item.\nfn f() {\n    // Within.\n}\n";
+    assert_eq!(comments(source), ["Of the file.", "Of an item.", "Within."]);
 }
 
 #[test]

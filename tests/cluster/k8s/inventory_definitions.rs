@@ -2,7 +2,7 @@
 //!
 //! Only what one object says alone: a name that is nowhere, two Inventories and the like no definition can tell.
 
-use capstan_inventory::kinds::{Inventory, SourceText};
+use capstan_inventory::kinds::{InventoryFiles, SourceText};
 use capstan_model::tree::RepoPath;
 
 use super::{definitions, shared};
@@ -768,7 +768,7 @@ async fn what_the_api_server_takes_the_reader_takes_and_nothing_else() {
 /// What the reader says of a file.
 fn read(text: &str) -> Result<(), String> {
     let source = SourceText { path: RepoPath::parse("i/a.yaml").unwrap(), bytes: Ok(text.as_bytes().into()) };
-    let findings = Inventory::read(&[source]).findings;
+    let findings = InventoryFiles::read(&[source]).findings;
     if findings.is_empty() {
         return Ok(());
     }

@@ -9,8 +9,8 @@ use capstan_reconciler::reconcile::ports::{
     ClusterKey, FleetKey, Note, StatusStore as _, StatusStoreChange, Tone,
 };
 use capstan_reconciler::reconcile::resources::{
-    Adopt, ConditionStatus, ConditionType, ManagedClusterSpec, ManagedClusterStatus, Phase, PlaceStatus,
-    SourceSpec,
+    Adopt, ClusterPhase, ConditionStatus, ConditionType, ManagedClusterSpec, ManagedClusterStatus,
+    PlaceStatus, SourceSpec,
 };
 use futures_util::StreamExt as _;
 use secrecy::ExposeSecret as _;
@@ -97,7 +97,7 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
     let mut status = ManagedClusterStatus {
         observed_generation: Some(1),
         applied_commit: Some("4f1c".to_owned()),
-        phase: Some(Phase::ControlPlane),
+        phase: Some(ClusterPhase::ControlPlane),
         refused: vec![PlaceStatus {
             reason: "Invalid".to_owned(),
             message: "spec.version: Forbidden".to_owned(),
@@ -121,13 +121,13 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
     let read = read_record(&status_store, &key).await;
     assert_eq!(read.resource_version, version);
     assert_eq!(read.status.refused, status.refused);
-    assert_eq!(read.status.phase, Some(Phase::ControlPlane));
+    assert_eq!(read.status.phase, Some(ClusterPhase::ControlPlane));
     assert!(read.status.conditions.hold(ConditionType::Refused));
 
     status.refused.clear();
     status.conditions.clear(ConditionType::Refused);
     status.applied_commit = None;
-    status.phase = Some(Phase::Done);
+    status.phase = Some(ClusterPhase::Done);
     let stale = status_store.write_cluster(&before, &status).await.unwrap_err();
     assert!(stale.is_conflict(), "{stale}");
     status_store.write_cluster(&read, &status).await.unwrap();

@@ -1,6 +1,6 @@
 //! Objects that others applied before, and names of templates.
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::{Adopt, ConditionType};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
     plain(&world, "peu01");
     by_kubectl(&world);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Waiting(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Waiting(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let preview = &world.status("gauss-peu01").refused[0];
     assert_eq!(preview.reason, "AdoptionNeeded");
@@ -31,7 +31,7 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
 
     world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.adopt = Some(Adopt::Take);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(
         sorted(world.live.take_writes()),
         [
@@ -55,7 +55,7 @@ async fn an_object_of_capstan_whose_status_was_lost_is_no_stranger() {
     world.live.take_writes();
     world.status_store.posted().clusters.clear();
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
 }
@@ -120,7 +120,7 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
     }));
     world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(infrastructure(&world), "peu01-cp");
     assert_eq!(world.live.names("DevMachineTemplate"), ["peu01-cp"]);
     let status = world.status("gauss-peu01");
@@ -153,7 +153,7 @@ async fn a_lower_version_is_never_sent_not_even_as_a_dry_run() {
     world.live.state().log.clear();
     with_machines(&world, "v1.34.3", "one");
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "VersionBelowLive");
     let asked = world.live.state().log.clone();
     assert!(asked.iter().all(|request| !request.object.contains("KubeadmControlPlane")), "{asked:?}");
@@ -171,7 +171,7 @@ async fn who_is_killed_before_taking_over_takes_over_next_time() {
     }
     world.live.state().dies_after = None;
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
 }
 
@@ -183,6 +183,6 @@ async fn an_object_of_the_folder_that_somebody_made_anew_is_repaired_without_ask
     world.live.remove("ConfigMap", "peu01-a");
     by_kubectl(&world);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
 }

@@ -1,7 +1,7 @@
 //! What a turn applies, and what it leaves alone.
 
 use capstan_reconciler::reconcile::resources::ConditionType;
-use capstan_reconciler::reconcile::{Ended, Interruption};
+use capstan_reconciler::reconcile::{Interruption, ReconcileEnd};
 use serde_json::json;
 
 use super::world::World;
@@ -27,7 +27,7 @@ async fn a_folder_is_applied_once_and_then_costs_nothing() {
     let world = World::new();
     plain(&world, "peu01");
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(
         sorted(world.live.take_writes()),
         ["apply Cluster org/peu01", "apply ConfigMap org/peu01-a", "apply ConfigMap org/peu01-b"]
@@ -112,7 +112,7 @@ async fn of_a_folder_that_reaches_out_nothing_is_applied() {
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: root\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n",
     );
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
     assert_eq!(refused.reason, "OutsideBoundary");
@@ -144,7 +144,7 @@ async fn one_object_that_is_rejected_keeps_all_the_others_out() {
         })
     });
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
     assert_eq!(refused.object.as_deref(), Some("ConfigMap org/peu01-b"));
@@ -154,7 +154,7 @@ async fn one_object_that_is_rejected_keeps_all_the_others_out() {
 
     // The next cluster does not care.
     let outcome = world.reconcile("gauss/peu02").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
 }
 
 #[tokio::test]
@@ -167,8 +167,8 @@ async fn a_namespace_that_comes_with_the_folder_is_understood() {
     let outcome = world.reconcile("gauss/peu01").await;
     // Whatever the boundary says of namespaces: never half of it.
     match outcome.ended {
-        Ended::Applied => assert_eq!(world.live.names("Cluster"), ["peu01"]),
-        Ended::Refused(_) => assert_eq!(world.live.take_writes(), Vec::<String>::new()),
+        ReconcileEnd::Applied => assert_eq!(world.live.names("Cluster"), ["peu01"]),
+        ReconcileEnd::Refused(_) => assert_eq!(world.live.take_writes(), Vec::<String>::new()),
         other => panic!("{other:?}"),
     }
 }
@@ -182,7 +182,7 @@ async fn a_kind_that_nobody_serves_is_said_with_its_place() {
         "apiVersion: example.com/v1\nkind: Oddity\nmetadata:\n  name: odd\n",
     );
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
     assert_eq!(
@@ -200,7 +200,7 @@ async fn a_suspended_cluster_is_left_alone() {
     world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Suspended), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Suspended), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Suspended");
 }
@@ -211,14 +211,14 @@ async fn a_cluster_that_another_management_cluster_has_reported_is_not_made_here
     plain(&world, "peu01");
     *world.bot.elsewhere.lock().unwrap() = Some("mc-us".to_owned());
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "RecordedElsewhere");
 
     // Not knowing is no permission.
     *world.bot.is_away.lock().unwrap() = true;
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Failed(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Failed(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 
@@ -228,11 +228,15 @@ async fn a_turn_that_is_superseded_before_it_begins_to_write_writes_nothing() {
     plain(&world, "peu01");
     *world.over.lock().unwrap() = Some((0, Interruption::Superseded));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Interrupted(Interruption::Superseded)), "{:?}", outcome.ended);
+    assert!(
+        matches!(outcome.ended, ReconcileEnd::Interrupted(Interruption::Superseded)),
+        "{:?}",
+        outcome.ended
+    );
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     *world.over.lock().unwrap() = None;
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
 }
 
 #[tokio::test]
@@ -244,7 +248,7 @@ async fn a_folder_claimed_twice_is_refused() {
         "managementClusters:\n- {name: mc-eu, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: [\"gauss/*\"]}\n- {name: mc-us, uid: 6f1c0000-0000-4000-8000-000000000002, clusters: [\"*/peu01\"]}\n",
     );
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "ClaimedTwice");
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
@@ -266,7 +270,7 @@ async fn what_a_folder_has_applied_that_is_claimed_twice_is_taken_by_no_other() 
     );
     world.write("gauss/peu02/base/more.yaml", map);
     let outcome = world.reconcile("gauss/peu02").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 

@@ -1,7 +1,7 @@
 //! Objects of the OpenStack resource controller: machines wait for them, its words refuse, and what died in its create is
 //! made anew.
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn uid(world: &World) -> Value {
 async fn machines_wait_until_the_image_of_this_generation_is_available() {
     let world = world();
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert!(outcome.again, "somebody looks again soon");
     let writes = world.live.take_writes();
     assert_eq!(writes[0], "apply Image org/ubuntu", "first of all");
@@ -91,7 +91,7 @@ async fn machines_wait_until_the_image_of_this_generation_is_available() {
     {
         says(&world, None, ("Progressing", "True"), reason, message);
         let outcome = world.reconcile("gauss/peu01").await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
         assert_eq!(withheld(&world), [format!("{waits}{reason}: {message}")]);
         assert_eq!(world.condition("gauss-peu01", ConditionType::Applied), "False WorkersWithheld");
     }
@@ -121,7 +121,7 @@ async fn what_orc_gives_up_refuses_the_folder_in_its_words_until_git_changes_it(
         );
         world.write("gauss/peu01/base/all.yaml", &FOLDER.replace("paused: false", "paused: true"));
         let outcome = world.reconcile("gauss/peu01").await;
-        assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
         assert_eq!(world.live.take_writes(), Vec::<String>::new(), "nothing of it is applied");
         let refused = &world.status("gauss-peu01").refused[0];
         assert_eq!(
@@ -135,7 +135,7 @@ async fn what_orc_gives_up_refuses_the_folder_in_its_words_until_git_changes_it(
     // Another wish is another try.
     world.write("gauss/peu01/base/image.yaml", &IMAGE.replace("private", "shared"));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     let mut writes = world.live.take_writes();
     writes.sort();
     assert_eq!(writes, ["apply Cluster org/peu01", "apply Image org/ubuntu"]);
@@ -150,7 +150,7 @@ async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
         dies(&world);
         let before = uid(&world);
         let outcome = world.reconcile("gauss/peu01").await;
-        let Ended::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+        let ReconcileEnd::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
         assert_eq!(reasons[0].kind, "CloudObjectMadeAnew");
         assert!(reasons[0].message.ends_with("connection reset by peer"), "{}", reasons[0].message);
         assert_eq!(world.live.take_writes(), ["delete Image org/ubuntu"]);
@@ -162,7 +162,7 @@ async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
     }
     dies(&world);
     let outcome = world.reconcile("gauss/peu01").await;
-    let Ended::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert!(reasons[0].message.starts_with("its creation failed, and so did that of its replacements: "));
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     // Somebody saw to it: the next one that dies has its three tries again.
@@ -179,7 +179,7 @@ async fn who_is_killed_before_the_deletion_has_counted_it() {
     world.live.take_writes();
     world.live.state().dies_after = Some(0);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Failed(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Failed(_)), "{:?}", outcome.ended);
     assert_eq!((world.live.take_writes(), made_anew(&world)), (Vec::new(), 1));
     world.live.state().dies_after = None;
     world.reconcile("gauss/peu01").await;
@@ -199,12 +199,12 @@ async fn what_the_cloud_has_is_never_made_anew() {
     world.live.take_writes();
     says(&world, Some("i"), ("Progressing", "False"), "InvalidConfiguration", RESET);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     // And not where it came to be between the look and the deletion.
     dies(&world);
     world.live.state().touches_before_delete = Some(Box::new(|image| image["status"]["id"] = json!("i")));
     let outcome = world.reconcile("gauss/peu01").await;
-    let Ended::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert!(reasons[0].message.contains("was changed while Capstan checked it"), "{}", reasons[0].message);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
@@ -215,7 +215,7 @@ async fn without_the_controller_nothing_is_applied_and_it_is_named() {
     let kind = ("openstack.k-orc.cloud".to_owned(), "Image".to_owned());
     let scope = world.live.state().kinds.remove(&kind).unwrap();
     let outcome = world.reconcile("gauss/peu01").await;
-    let Ended::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(
         reasons.iter().map(|reason| format!("{} {}", reason.kind, reason.line())).collect::<Vec<_>>(),
         [

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_ports::{Clock, Fence, LiveError};
 use capstan_reconciler::reconcile::resources::{CloudCredentialsSpec, ConditionType};
-use capstan_reconciler::reconcile::{CloudCredentials, Ended, ReconcileOutcome};
+use capstan_reconciler::reconcile::{CloudCredentials, ReconcileEnd, ReconcileOutcome};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -283,5 +283,5 @@ pub(crate) fn opened(clusters: &[&str], cloud: &str, secret: &str) -> CloudCrede
 
 /// Whether everything of the cluster is gone.
 pub(crate) fn is_removed(outcome: &ReconcileOutcome) -> bool {
-    matches!(outcome.ended, Ended::Removed)
+    matches!(outcome.ended, ReconcileEnd::Removed)
 }

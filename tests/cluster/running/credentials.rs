@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_reconciler::reconcile::resources::ConditionType;
-use capstan_reconciler::reconcile::{CloudCredentials, Ended, ReconcileOutcome};
+use capstan_reconciler::reconcile::{CloudCredentials, ReconcileEnd, ReconcileOutcome};
 use serde_json::{Value, json};
 
 use super::credential_town::{DAY, SECRETS, Town, annotation, content, is_removed, opened};
@@ -13,7 +13,7 @@ use super::keystone::FakeClouds;
 const CREDENTIAL_ID: &str = "capstan.dev/credential-id";
 
 fn applied(outcome: &ReconcileOutcome) {
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
 }
 
 /// The first renewal, with everybody on the new ones.
@@ -291,7 +291,7 @@ async fn a_secret_that_a_folder_brings_itself_is_refused() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: peu01-cloud-config\n  namespace: org\n";
     town.world.write("gauss/peu01/base/secret.yaml", secret);
     let outcome = town.pass().await;
-    let Ended::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(reasons[0].kind, "SecretIsCapstans");
     assert!(
         reasons[0].line().starts_with("gauss/peu01/base/secret.yaml:1: Secret org/peu01-cloud-config: "),
@@ -307,7 +307,7 @@ async fn a_secret_that_a_folder_brings_itself_is_refused() {
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: peu02\n  namespace: org\n",
     );
     let outcome = town.world.reconcile("gauss/peu02").await;
-    let Ended::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(reasons[0].kind, "SecretIsCapstans");
 }
 
@@ -372,7 +372,7 @@ async fn a_folder_that_cannot_be_rendered_keeps_its_credentials_valid() {
     town.world.write("gauss/peu01/base/broken.yaml", "kind: [\n");
     town.pass_time(20 * DAY);
     let outcome = town.pass().await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!((town.current(SECRETS[0]), town.current(SECRETS[1])), ("c3".to_owned(), "c4".to_owned()));
     // One that is suspended is not touched.
     town.world.remove("gauss/peu01/base/broken.yaml");
@@ -465,7 +465,7 @@ async fn a_cluster_that_goes_keeps_its_credentials_to_the_last() {
         town.pass().await;
     }
     let outcome = town.pass().await;
-    let Ended::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(reasons[0].kind, "CloudNotAnswered");
     town.keystone.state().is_away = false;
     town.pass_time(60);

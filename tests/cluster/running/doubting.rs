@@ -1,14 +1,14 @@
 //! A tree that was kept on a disk, while nobody can say whether it is the newest.
 
-use capstan_live::kept_tree::Standing;
+use capstan_live::kept_tree::TreeOrigin;
 use capstan_reconciler::reconcile::resources::ConditionType;
-use capstan_reconciler::reconcile::{Ended, Interruption};
+use capstan_reconciler::reconcile::{Interruption, ReconcileEnd};
 use serde_json::json;
 
 use super::applying::plain;
 use super::world::World;
 
-fn keep(world: &World, standing: Standing) {
+fn keep(world: &World, standing: TreeOrigin) {
     *world.standing.lock().unwrap() = standing;
 }
 
@@ -27,7 +27,7 @@ async fn a_kept_tree_repairs_what_it_was_the_last_to_be_applied_to_and_deletes_n
     world.live.state().refuses_deletion = None;
     world.live.take_writes();
 
-    keep(&world, Standing::Kept);
+    keep(&world, TreeOrigin::Kept);
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["apply ConfigMap org/peu01-b"]);
@@ -35,7 +35,7 @@ async fn a_kept_tree_repairs_what_it_was_the_last_to_be_applied_to_and_deletes_n
     assert_eq!((status.kept.len(), status.kept[0].reason.as_str()), (1, "KeptUntilConfirmed"));
     assert_eq!(status.inventory.objects().len(), 4, "nothing is forgotten either");
 
-    keep(&world, Standing::Confirmed);
+    keep(&world, TreeOrigin::Confirmed);
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["delete ConfigMap org/more"]);
 }
@@ -52,10 +52,14 @@ async fn a_kept_tree_does_nothing_to_a_cluster_of_which_other_content_was_tried(
     world.reconcile("gauss/peu01").await;
     let (status, _) = (world.status("gauss-peu01"), world.live.take_writes());
 
-    keep(&world, Standing::Kept);
+    keep(&world, TreeOrigin::Kept);
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
     let outcome = world.reconcile_at(&kept, "gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Interrupted(Interruption::Unconfirmed)), "{:?}", outcome.ended);
+    assert!(
+        matches!(outcome.ended, ReconcileEnd::Interrupted(Interruption::Unconfirmed)),
+        "{:?}",
+        outcome.ended
+    );
     assert_eq!(world.live.take_writes(), [""; 0]);
     assert_eq!(world.status("gauss-peu01"), status);
 }
@@ -77,13 +81,17 @@ async fn a_kept_tree_deletes_no_cluster() {
         posted.clusters.get_mut("gauss-peu01").unwrap().status.attempted_commit = Some(commit);
     }
 
-    keep(&world, Standing::Kept);
+    keep(&world, TreeOrigin::Kept);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Interrupted(Interruption::Unconfirmed)), "{:?}", outcome.ended);
+    assert!(
+        matches!(outcome.ended, ReconcileEnd::Interrupted(Interruption::Unconfirmed)),
+        "{:?}",
+        outcome.ended
+    );
     assert_eq!(world.live.take_writes(), [""; 0]);
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
 
-    keep(&world, Standing::Confirmed);
+    keep(&world, TreeOrigin::Confirmed);
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["delete Cluster org/peu01"]);
 }

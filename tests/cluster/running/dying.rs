@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::Adopt;
 use serde_json::json;
 
@@ -72,7 +72,7 @@ async fn a_death_between_any_two_writes_ends_in_the_same_state() {
                 state.answers = true;
             }
             let outcome = world.reconcile("gauss/peu01").await;
-            assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+            assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
             assert_eq!(end_state(&world), wanted, "after a death at write {writes}");
             let inventory = world.status("gauss-peu01").inventory;
             assert_eq!(inventory.objects().len(), 6);
@@ -92,7 +92,7 @@ async fn what_was_intended_and_never_applied_is_forgotten_when_git_drops_it() {
     make(&world);
     world.live.state().dies_after = Some(1);
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Failed(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Failed(_)), "{:?}", outcome.ended);
     world.live.state().dies_after = None;
     for name in ["c", "d", "e"] {
         world.remove(&format!("gauss/peu01/base/{name}.yaml"));
@@ -115,14 +115,14 @@ async fn a_cluster_that_is_deleted_between_look_and_apply_is_not_made_a_second_t
     world.live.change("Cluster", "peu01", |object| object["spec"]["paused"] = serde_json::json!(true));
     world.live.state().loses_before_write = Some("peu01".to_owned());
     let outcome = world.reconcile("gauss/peu01").await;
-    let Ended::Failed(failure) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Failed(failure) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(failure.kind, "Conflict");
     assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
 
     // The next look sees that it is gone, and asks first whether it may be made.
     *world.bot.elsewhere.lock().unwrap() = Some("mc-us".to_owned());
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use capstan_live::applying::Refusal;
+use capstan_live::applying::ApiRefusal;
 use capstan_model::object::FieldPath;
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
@@ -406,7 +406,7 @@ fn without_bookkeeping(object: &Value) -> Value {
 }
 
 pub(super) fn refused(doing: &str, (status, body): (u16, Value)) -> LiveError {
-    LiveError::Refused { doing: doing.to_owned(), refusal: Refusal::read(status, &body) }
+    LiveError::Refused { doing: doing.to_owned(), refusal: ApiRefusal::read(status, &body) }
 }
 
 pub(super) fn gone(doing: &str) -> LiveError {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use capstan_model::object::ObjectId;
 use capstan_ports::{As, Contested, Fence, LiveError, ManagementCluster as _, Run};
 use capstan_reconciler::gate::Gate;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::ports::ClusterRecord;
 use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
@@ -47,7 +47,7 @@ async fn nothing_is_written_once_the_lead_is_lost_whenever_that_is() {
 
         world.fence.lock().unwrap().take();
         let outcome = world.reconcile("gauss/peu01").await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
         assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
     }
 }
@@ -83,7 +83,7 @@ async fn an_inventory_that_another_process_wrote_meanwhile_is_not_overwritten() 
     assert_eq!(world.live.take_writes(), [""; 0], "nothing that is not in the inventory is applied");
     assert_eq!(world.status("gauss-peu01").attempted_commit, Some("f".repeat(40)));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn what_another_leader_made_since_the_look_is_not_written_over() {
         "metadata": {"name": "more", "namespace": "org", "uid": "theirs", "resourceVersion": "7"}});
     world.live.state().makes_before_write = Some(newer);
     let outcome = world.reconcile("gauss/peu01").await;
-    let Ended::Failed(failure) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Failed(failure) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(failure.kind, "Conflict");
     let key = ("ConfigMap", "more");
     let state = world.live.state();

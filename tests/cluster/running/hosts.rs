@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capstan_model::object::ObjectId;
 use capstan_ports::{Change, LiveChange, Post, Scope, SystemClock};
 use capstan_reconciler::gate::Gate;
-use capstan_reconciler::hosts::{Memory, Outcome, Ports, turn};
+use capstan_reconciler::hosts::{HostMemory, HostPorts, HostTurnOutcome, turn};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -17,8 +17,8 @@ const CLUSTER_NAME: &str = "sip.airshipit.org/cluster-name";
 
 pub(super) struct Town {
     pub(super) live: Arc<FakeCluster>,
-    pub(super) ports: Ports,
-    pub(super) memory: Memory,
+    pub(super) ports: HostPorts,
+    pub(super) memory: HostMemory,
 }
 
 impl Town {
@@ -45,14 +45,14 @@ impl Town {
             live.put(secret(&format!("{name}-net"), "networkData", &data.to_string()));
             live.put(secret(&format!("{name}-bmc"), "password", "never"));
         }
-        let ports = Ports {
+        let ports = HostPorts {
             live: Arc::new(Gate::new(live.clone(), 8)),
             clock: Arc::new(SystemClock),
             node_ports_at: Some("192.0.2.1".to_owned()),
             watched: watch::Sender::new(BTreeSet::<Post>::new()),
             tenants: watch::Sender::new(BTreeSet::new()),
         };
-        Self { live, ports, memory: Memory::default() }
+        Self { live, ports, memory: HostMemory::default() }
     }
 
     fn wish(&self, name: &str, active: u32, port: u16) {
@@ -67,7 +67,7 @@ impl Town {
                         "sshAuthorizedKeys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"]}]}}}));
     }
 
-    pub(super) async fn turn(&mut self) -> Outcome {
+    pub(super) async fn turn(&mut self) -> HostTurnOutcome {
         turn(&self.ports, &mut self.memory, &|| false).await.unwrap()
     }
 
@@ -131,7 +131,7 @@ async fn hosts_are_chosen_noted_served_and_labelled_and_then_nothing_is_written(
 
     // The same process, and another one that knows nothing.
     assert_eq!(town.turn().await.writes, 0);
-    town.memory = Memory::default();
+    town.memory = HostMemory::default();
     assert_eq!(town.turn().await.writes, 0);
     assert_eq!(town.live.take_writes(), [""; 0]);
     // Whatever is read, the credentials of a management controller are not.
@@ -146,14 +146,14 @@ async fn where_a_kind_is_not_served_nothing_is_done_and_it_begins_when_it_comes(
     town.wish("a", 1, 30000);
     let hosts = ("metal3.io".to_owned(), "BareMetalHost".to_owned());
     let scope = town.live.state().kinds.remove(&hosts).unwrap();
-    assert_eq!(town.turn().await, Outcome::default());
+    assert_eq!(town.turn().await, HostTurnOutcome::default());
     assert!(town.ports.watched.borrow().is_empty());
     town.live.state().kinds.insert(hosts.clone(), scope);
     assert!(town.turn().await.is_served);
     assert_eq!(town.labelled("a").len(), 1);
     assert_eq!(town.ports.watched.borrow().len(), 4);
     town.live.state().kinds.remove(&hosts);
-    assert_eq!(town.turn().await, Outcome::default());
+    assert_eq!(town.turn().await, HostTurnOutcome::default());
     assert!(town.ports.watched.borrow().is_empty() && town.ports.tenants.borrow().is_empty());
 }
 
@@ -222,7 +222,7 @@ async fn killed_after_any_write_the_next_process_ends_the_same() {
         }
         turn(&town.ports, &mut town.memory, &|| false).await.unwrap_err();
         town.live.state().dies_after = None;
-        town.memory = Memory::default();
+        town.memory = HostMemory::default();
         town.turn().await;
         for name in ["a", "b"] {
             assert_eq!(town.labelled(name), whole.labelled(name), "killed after {killed_after}");
@@ -442,7 +442,7 @@ async fn a_field_of_another_type_takes_nothing_away_and_is_told() {
         town.live.take_writes();
         town.live.change("SIPCluster", "a", |object| edit(&mut object["spec"]));
         for _ in 0..3 {
-            town.memory = Memory::default();
+            town.memory = HostMemory::default();
             town.turn().await;
         }
         assert_eq!((town.labelled("a"), town.live.names("Deployment")), (hosts, before), "{told}");

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use capstan_model::tree::Tree;
 use capstan_ports::Scope;
 use capstan_reconciler::reconcile::ports::{
-    FleetRecord, OpenSource, SecretData, SourceError, Sources, TreeSource as _, TrialFailed,
+    FleetRecord, OpenSource, SecretData, SourceError, SourceOpener, TreeSource as _, TrialFailed,
 };
 use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
 use capstan_reconciler::reconcile::{InventorySource, Ports};
@@ -66,7 +66,7 @@ struct Town {
 struct Opens(Arc<Noted>);
 
 #[async_trait]
-impl Sources for Opens {
+impl SourceOpener for Opens {
     async fn open(
         &self,
         ports: &Ports,

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use capstan_controllers::{Health, Parts, Reconciler};
+use capstan_controllers::{ProbeHealth, Reconciler, ReconcilerParts};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_ports::{Fence, Leadership, LiveError, Term};
 use capstan_reconciler::reconcile::Ports;
 use capstan_reconciler::reconcile::ports::{
-    Bot, BotError, ClusterReport, FleetRecord, NewAgent, OpenSource, Preflight, PreflightAnswer,
-    PreflightVerdict, SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
+    Bot, BotError, ClusterReport, FleetRecord, NewAgent, OpenSource, PendingWork, Preflight, PreflightAnswer,
+    PreflightVerdict, SecretData, SourceError, SourceOpener, SourceTree, TreeSource, TrialFailed,
 };
 use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
 use capstan_test_support::tally;
@@ -90,9 +90,9 @@ impl TreeSource for Handle {
 
 #[async_trait]
 impl Bot for Handle {
-    async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<Work, BotError> {
+    async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<PendingWork, BotError> {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        Ok(Work {
+        Ok(PendingWork {
             commit: None,
             preflights: self.0.questions.lock().unwrap().drain(..).collect(),
             standing: None,
@@ -120,7 +120,7 @@ impl Bot for Handle {
 }
 
 #[async_trait]
-impl Sources for Handle {
+impl SourceOpener for Handle {
     async fn open(
         &self,
         _ports: &Ports,
@@ -173,18 +173,18 @@ impl Running {
     }
 
     /// Over a world's Fleet as it stands now.
-    pub(super) fn over(world: &World, sources: Arc<dyn Sources>) -> Self {
+    pub(super) fn over(world: &World, sources: Arc<dyn SourceOpener>) -> Self {
         {
             let fleet = world.fleet.lock().unwrap();
             let mut posted = world.status_store.posted();
             posted.fleets = vec![FleetRecord { status: posted.fleet_status.clone(), ..fleet.clone() }];
         }
         let stop = CancellationToken::new();
-        let parts = Parts {
+        let parts = ReconcilerParts {
             ports: world.ports(),
             sources,
             leadership: Arc::new(Alone),
-            health: Arc::new(Health::default()),
+            health: Arc::new(ProbeHealth::default()),
             node_ports_at: None,
             providers: None,
         };

@@ -1,6 +1,6 @@
 //! Control planes and their machines: no way round the guards by another name, and nothing that takes them away.
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::ports::PreflightVerdict;
 use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_reconciler::reconcile::resources::ConditionType;
@@ -219,13 +219,13 @@ async fn a_cluster_that_a_hand_deletes_is_waited_for_and_then_asked_after() {
     });
     world.live.remove("ConfigMap", "peu01-a");
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Waiting(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Waiting(_)), "{:?}", outcome.ended);
     assert_eq!(world.condition("gauss-peu01", ConditionType::Applied), "False ClusterTerminating");
     assert_eq!(world.live.take_writes(), [""; 0]);
     world.live.remove("Cluster", "peu01");
     *world.bot.elsewhere.lock().unwrap() = Some("mc-us".to_owned());
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), [""; 0]);
     *world.bot.elsewhere.lock().unwrap() = None;
     round(&world).await;

@@ -6,9 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_agent_client::rollout_report;
 use capstan_live::agent::{KubeconfigForm, KubeconfigPlace};
-use capstan_live::owners::Form;
+use capstan_live::owners::OwnersForm;
 use capstan_plan::settings::RepositoryName;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::ConditionType;
 use capstan_test_support::tally;
 use serde_json::json;
@@ -31,7 +31,7 @@ async fn owners_get_a_file_that_they_alone_can_open() {
     let (ada, bob, eve) = (Person::new("ada"), Person::new("bob"), Person::new("eve"));
     town.owned_by(&[&ada, &bob], "");
     let outcome = town.pass().await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(town.condition(), "True Published", "{}", town.message());
     assert_eq!(
         town.message(),
@@ -190,7 +190,7 @@ async fn cluster_apis_own_key_and_a_login_need_no_binding() {
     town.owned_by(&[&ada], "access: {credentials: admin}\n");
     town.pass().await;
     let file = town.published().unwrap();
-    assert_eq!((file.form, town.bound()), (Form::Admin, None));
+    assert_eq!((file.form, town.bound()), (OwnersForm::Admin, None));
     assert_eq!(ada.open(&file.content).as_deref(), Some(KUBECONFIG));
     assert_eq!(town.condition(), "True Published", "{}", town.message());
 
@@ -202,7 +202,7 @@ async fn cluster_apis_own_key_and_a_login_need_no_binding() {
     let file = town.published().unwrap();
     let text = String::from_utf8(file.content).unwrap();
     assert!(text.contains("--oidc-client-id=kubernetes") && !text.contains("canary"), "{text}");
-    assert_eq!((file.form, file.recipients.len(), file.expires_at), (Form::Login, 0, None));
+    assert_eq!((file.form, file.recipients.len(), file.expires_at), (OwnersForm::Login, 0, None));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::KeyRecipient;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const BROKEN: &str = "gauss/peu01/base/broken.yaml";
 
 async fn refused(town: &Town) {
     let outcome = town.pass().await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn of_a_suspended_cluster_nothing_is_touched_but_to_keep_somebody_out() {
     town.inside.remove("ClusterRoleBinding", "capstan:owners");
     town.inside.take_writes();
     let outcome = town.pass().await;
-    assert!(matches!(outcome.ended, Ended::Suspended), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Suspended), "{:?}", outcome.ended);
     assert_eq!((town.told(), town.inside.take_writes()), (1, Vec::new()));
     // Whoever dies on the way leaves it to the next one.
     town.owned_by(&[&ada], "");

@@ -1,7 +1,7 @@
 //! Whose an object is: a folder that is refused owns nothing that it has not applied, and of two Fleets one has an
 //! object.
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::ports::{FleetKey, FleetRecord};
 use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
@@ -250,7 +250,7 @@ fn in_both(world: &World) {
 }
 
 /// A turn of one Fleet's folder in a tree that has this one folder.
-async fn turn(world: &World, fleet: &FleetRecord, folder: &str) -> Ended {
+async fn turn(world: &World, fleet: &FleetRecord, folder: &str) -> ReconcileEnd {
     let revision = {
         *world.fleet.lock().unwrap() = fleet.clone();
         let all = world.files.lock().unwrap().clone();
@@ -269,7 +269,7 @@ async fn two_fleets_never_take_one_object() {
     let [one, other] = two_fleets(&world);
     in_both(&world);
     let ended = turn(&world, &one, "gauss/peu01").await;
-    assert!(matches!(ended, Ended::Applied), "{ended:?}");
+    assert!(matches!(ended, ReconcileEnd::Applied), "{ended:?}");
     let manifest = world.live.object("ConfigMap", "peu01-a").unwrap();
     world.live.take_writes();
     let path = "newton/peu01/base/maps.yaml";
@@ -277,7 +277,7 @@ async fn two_fleets_never_take_one_object() {
     world.write(path, &changed);
     for _ in 0..2 {
         let ended = turn(&world, &other, "newton/peu01").await;
-        assert!(matches!(ended, Ended::Refused(_)), "{ended:?}");
+        assert!(matches!(ended, ReconcileEnd::Refused(_)), "{ended:?}");
         assert_eq!(world.live.take_writes(), [""; 0]);
         let refused = &world.status("newton-peu01").refused[0];
         assert_eq!(
@@ -289,13 +289,13 @@ async fn two_fleets_never_take_one_object() {
         );
         assert_eq!(inventory(&world, "newton-peu01"), [""; 0]);
         let ended = turn(&world, &one, "gauss/peu01").await;
-        assert!(matches!(ended, Ended::Applied), "{ended:?}");
+        assert!(matches!(ended, ReconcileEnd::Applied), "{ended:?}");
     }
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap(), manifest);
     // Its Fleet lets it go: the ManagedCluster is deleted by hand.
     world.status_store.posted().clusters.remove("gauss-peu01");
     let ended = turn(&world, &other, "newton/peu01").await;
-    assert!(matches!(ended, Ended::Applied), "{ended:?}");
+    assert!(matches!(ended, ReconcileEnd::Applied), "{ended:?}");
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "2"}));
 }
 
@@ -306,7 +306,7 @@ async fn of_two_fleets_that_begin_at_once_one_has_the_cluster() {
     in_both(&world);
     let (first, second) = (turn(&world, &one, "gauss/peu01"), turn(&world, &other, "newton/peu01"));
     let ended = tokio::join!(first, second);
-    let told = [&ended.0, &ended.1].map(|ended| matches!(ended, Ended::Applied));
+    let told = [&ended.0, &ended.1].map(|ended| matches!(ended, ReconcileEnd::Applied));
     assert_eq!(told.iter().filter(|applied| **applied).count(), 1, "{ended:?}");
     let writes = world.live.take_writes();
     assert_eq!(writes.len(), 3, "{writes:?}");

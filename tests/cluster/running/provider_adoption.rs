@@ -1,6 +1,6 @@
 //! Providers that the operator, clusterctl or kubectl installed, and that Capstan takes over once somebody says so.
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::Adopt;
 use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ async fn a_fleet_that_takes_over_says_so_on_the_sets_provider_objects() {
         world.write("mc/providers/base/a.yaml", object);
         world.fleet.lock().unwrap().spec.guards.adopt = adopt;
         let outcome = world.reconcile("mc/providers").await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
         let live = world.live.object("InfrastructureProvider", "own").unwrap();
         assert_eq!(live["metadata"]["annotations"]["capstan.dev/adopt"].as_str(), expected);
         world.live.take_writes();

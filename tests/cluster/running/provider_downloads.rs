@@ -13,7 +13,7 @@ use capstan_forge::{CANARY, Forge, Options};
 use capstan_model::digest::sha256;
 use capstan_ports::{AllowedHosts, ComponentSource, SourceCredentials};
 use capstan_providers::OciArtifact;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_registries::Fetcher;
 use serde_json::{Value, json};
 
@@ -344,7 +344,7 @@ async fn a_set_hands_its_record_to_whoever_installs() {
                 "spec": {"replicas": 1}}));
         }
         let outcome = world.reconcile("mc/providers").await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
         let live = world.live.object("InfrastructureProvider", "own").unwrap();
         let annotation = live["metadata"]["annotations"]["capstan.dev/components"].as_str();
         assert_eq!(annotation, expected.as_deref(), "{by} {version}");

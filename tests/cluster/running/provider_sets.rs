@@ -2,7 +2,7 @@
 //! and workloads.
 
 use capstan_model::object::ObjectId;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::{ConditionType, RolloutState};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn manager(world: &World, updated: u32) {
 
 async fn rollout(world: &World) -> (RolloutState, String) {
     let outcome = world.reconcile(SET).await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     let rollout = outcome.status.rollout.unwrap();
     (rollout.state, rollout.message.unwrap_or_default())
 }
@@ -139,7 +139,7 @@ async fn nothing_of_a_set_is_deleted_without_a_tombstone() {
     assert_eq!(world.live.names("CoreProvider"), ["cluster-api"]);
 
     world.write(&format!("{SET}/capstan.yaml"), "delete: cluster\n");
-    let Ended::Refused(reasons) = world.reconcile(SET).await.ended else { panic!("not refused") };
+    let ReconcileEnd::Refused(reasons) = world.reconcile(SET).await.ended else { panic!("not refused") };
     assert!(reasons[0].message.contains("write a tombstone for each provider"), "{reasons:?}");
     assert_eq!(world.live.names("CoreProvider"), ["cluster-api"]);
 }
@@ -180,7 +180,7 @@ async fn capstan_installs_nothing_while_an_operator_lives() {
     let world = world("capstan");
     world.live.put(operator(1));
     let outcome = world.reconcile(SET).await;
-    let Ended::Refused(reasons) = outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Refused(reasons) = outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(reasons[0].kind, "OwnedElsewhere");
     assert_eq!(
         reasons[0].message,
@@ -200,7 +200,7 @@ async fn capstan_installs_nothing_while_an_operator_lives() {
     let told = |name: &str| (id(name), format!("26 objects of {name}"));
     world.operators.note_previews([told("cluster-api"), told("other")].into());
     let outcome = world.reconcile(SET).await;
-    let Ended::Refused(reasons) = outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Refused(reasons) = outcome.ended else { panic!("{:?}", outcome.ended) };
     let told: Vec<_> = reasons.iter().map(|one| (one.kind, one.object.clone())).collect();
     assert_eq!(told, [("OwnedElsewhere", None), ("AdoptionPreview", Some(id("cluster-api")))]);
     assert_eq!(reasons[1].message, "26 objects of cluster-api");

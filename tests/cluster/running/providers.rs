@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use capstan_fleet::components::{DownloadLimits, Downloads};
 use capstan_ports::{AllowedHosts, Clock, Scope, ServiceAccount};
 use capstan_reconciler::gate::Gate;
-use capstan_reconciler::providers::{Memory, Outcome, Ports, pass, preview};
+use capstan_reconciler::providers::{ProviderMemory, ProviderPassOutcome, ProviderPorts, pass, preview};
 use capstan_registries::Fetcher;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ const CORE: &str = "core-system";
 pub(super) struct Ground {
     pub(super) live: Arc<FakeCluster>,
     clock: Arc<TestClock>,
-    ports: Ports,
-    memory: Memory,
+    ports: ProviderPorts,
+    memory: ProviderMemory,
 }
 
 /// Fetches from these hosts.
@@ -57,7 +57,7 @@ impl Ground {
             live.state().kinds.insert((group.to_owned(), kind.to_owned()), scope);
         }
         let clock = Arc::new(TestClock(AtomicI64::new(1_800_000_000)));
-        let ports = Ports {
+        let ports = ProviderPorts {
             live: Arc::new(Gate::new(Arc::<FakeCluster>::clone(&live), 8)),
             account: ServiceAccount { namespace: "capstan-system".into(), name: "capstan-providers".into() },
             clock: clock.clone(),
@@ -73,7 +73,7 @@ impl Ground {
         live.put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "core", "namespace": CORE,
                 "labels": {"for": "core", "provider.cluster.x-k8s.io/version": "v1.0.0"}},
             "data": {"metadata": METADATA, "components": COMPONENTS.replace("manager", "core-manager").replace(NAMESPACE, CORE)}}));
-        let mut ground = Self { live, clock, ports, memory: Memory::default() };
+        let mut ground = Self { live, clock, ports, memory: ProviderMemory::default() };
         ground.pass().await;
         let core = ground.live.object("CoreProvider", "cluster-api").unwrap();
         assert_eq!(core["status"]["installedVersion"], "v1.0.0", "{core}");
@@ -81,7 +81,7 @@ impl Ground {
         ground
     }
 
-    pub(super) async fn pass(&mut self) -> Outcome {
+    pub(super) async fn pass(&mut self) -> ProviderPassOutcome {
         pass(&self.ports, &mut self.memory, &|| false).await.unwrap()
     }
 
@@ -147,7 +147,7 @@ async fn what_is_remembered_of_one_provider_and_cannot_be_read_stops_that_one_al
         ground.live.remove("ServiceAccount", name);
     }
     ground.later(600);
-    ground.memory = Memory::default();
+    ground.memory = ProviderMemory::default();
     ground.pass().await;
     assert!(ground.live.object("ServiceAccount", "manager").is_some(), "the other one is repaired");
     assert!(

@@ -1,6 +1,6 @@
 //! What is deleted of what Git names no more, and what is not.
 
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
@@ -138,13 +138,13 @@ async fn a_cluster_with_a_tombstone_goes_first_and_its_parts_after_it() {
     world.live.take_writes();
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\n");
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Waiting(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Waiting(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), ["delete Cluster org/peu01"]);
     let mut last = None;
     for _ in 0..6 {
         last = Some(world.reconcile("gauss/peu01").await);
     }
-    assert!(matches!(last.unwrap().ended, Ended::Removed));
+    assert!(matches!(last.unwrap().ended, ReconcileEnd::Removed));
     assert!(world.status("gauss-peu01").inventory.objects().is_empty());
     assert_eq!(
         world.live.names("KubeadmControlPlane").len() + world.live.names("DevMachineTemplate").len(),
@@ -176,7 +176,7 @@ async fn replicas_that_git_lets_go_do_not_fall() {
     world.live.take_writes();
     world.write("gauss/peu01/base/md.yaml", &workers(""));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.object("MachineDeployment", "md-0").unwrap()["spec"]["replicas"], 5);
     world.live.take_writes();
     world.reconcile("gauss/peu01").await;

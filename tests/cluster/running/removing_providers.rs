@@ -1,6 +1,6 @@
 //! What the installer of providers deletes: what it looked at, as it was.
 
-use capstan_reconciler::providers::{Memory, Outcome, pass};
+use capstan_reconciler::providers::{ProviderMemory, ProviderPassOutcome, pass};
 use serde_json::{Value, json};
 
 use super::fake::Touch;
@@ -21,8 +21,8 @@ fn left_behind() -> World {
     world
 }
 
-async fn one_pass(world: &World) -> Outcome {
-    pass(&world.installer(), &mut Memory::default(), &|| false).await.unwrap()
+async fn one_pass(world: &World) -> ProviderPassOutcome {
+    pass(&world.installer(), &mut ProviderMemory::default(), &|| false).await.unwrap()
 }
 
 fn touch_before_delete(world: &World, touch: impl FnOnce(&mut Value) + Send + 'static) {

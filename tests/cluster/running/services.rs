@@ -12,7 +12,7 @@ use capstan_live::services::ServiceState;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositoryName;
 use capstan_ports::{KubeconfigRefused, ManagementCluster, Scope, WorkloadClusters};
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::{Adopt, ConditionType};
 use capstan_report::{RolloutSubject, rollout_check};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -141,7 +141,7 @@ async fn services_come_when_the_api_does_each_after_those_that_it_waits_for() {
         }
     }));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied) && outcome.again, "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied) && outcome.again, "{:?}", outcome.ended);
     assert_eq!(states(&world), named([("ingress", Waiting), ("cilium", Progressing)]));
     assert_eq!(workload.take_writes(), ["apply DaemonSet kube-system/cilium"]);
     let cilium = world.status("gauss-peu01").services[1].clone();
@@ -222,7 +222,7 @@ async fn one_cluster_that_does_not_answer_costs_its_own_services_alone() {
     away.state().is_away = Some("no answer within 10 s".to_owned());
     for name in ["peu01", "peu02"] {
         let outcome = world.reconcile(&format!("gauss/{name}")).await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     }
     assert_eq!(world.condition("gauss-peu02", ConditionType::Ready), "True Done");
     assert!(well.object("Deployment", "ingress").is_some());
@@ -340,7 +340,7 @@ async fn a_control_plane_waits_for_the_services_that_come_before_it() {
     with_machines(&world, "v1.35.2", "one");
     world.write("gauss/peu01/services/cilium/cilium.yaml", &CILIUM.replace("v1.16.0", "v1.17.0"));
     let outcome = world.reconcile("gauss/peu01").await;
-    let Ended::Waiting(reasons) = &outcome.ended else { unreachable!("{:?}", outcome.ended) };
+    let ReconcileEnd::Waiting(reasons) = &outcome.ended else { unreachable!("{:?}", outcome.ended) };
     assert_eq!(
         reasons[0].line(),
         "the control plane waits for service cilium (`when: beforeControlPlane`): DaemonSet kube-system/cilium: 0 of 1 pods are ready"
@@ -580,7 +580,7 @@ async fn each_failure_stands_in_the_check_with_its_cause_its_object_and_its_plac
         let workload = come_up(&world, "peu01");
         happen(&world, &workload);
         let outcome = world.reconcile("gauss/peu01").await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{name}: {:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{name}: {:?}", outcome.ended);
         let check = check(&world);
         for part in *says {
             assert!(check.contains(part), "{name}: no `{part}` in\n{check}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan_live::services::CleanupState;
 use capstan_ports::Scope;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use serde_json::{Value, json};
 
 use super::fake::FakeCluster;
@@ -46,8 +46,8 @@ async fn town() -> (World, Arc<FakeCluster>) {
     (world, workload)
 }
 
-fn waits(ended: &Ended) -> Vec<String> {
-    let Ended::Waiting(reasons) = ended else { unreachable!("{ended:?}") };
+fn waits(ended: &ReconcileEnd) -> Vec<String> {
+    let ReconcileEnd::Waiting(reasons) = ended else { unreachable!("{ended:?}") };
     reasons.iter().map(|reason| format!("{}: {}", reason.kind, reason.message)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Services that do not allow the Kubernetes that their cluster is to have.
 
 use capstan_live::services::ServiceState;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 
 use super::adopting::with_machines;
 use super::services::{CILIUM, come_up, named, states};
@@ -29,7 +29,7 @@ async fn a_control_plane_waits_while_a_service_does_not_allow_its_coming_minor()
     world.write("gauss/peu01/services/cilium/cilium.yaml", &CILIUM.replace("v1.16.0", "v1.17.0"));
     for applied in [&["apply DaemonSet kube-system/cilium"][..], &[]] {
         let outcome = world.reconcile("gauss/peu01").await;
-        let Ended::Waiting(reasons) = &outcome.ended else { unreachable!("{:?}", outcome.ended) };
+        let ReconcileEnd::Waiting(reasons) = &outcome.ended else { unreachable!("{:?}", outcome.ended) };
         assert_eq!((reasons.len(), reasons[0].kind), (1, "KubernetesNotAllowed"));
         assert_eq!(
             reasons[0].line(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan_live::services::ServiceState;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::ports::PreflightVerdict;
 use capstan_reconciler::reconcile::resources::ConditionType;
 
@@ -135,7 +135,7 @@ async fn a_chart_that_brings_another_network_is_not_applied_either() {
     world.write("gauss/peu01/capstan.yaml", &entry("calico", ""));
     for _ in 0..3 {
         let outcome = world.reconcile("gauss/peu01").await;
-        assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+        assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
         assert_eq!(world.live.names("HelmChartProxy"), ["cilium"]);
         let status = world.status("gauss-peu01");
         let held = "HelmChartProxy org/calico: the pod network changes from `cilium` to `calico`: Capstan refuses this.";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_live::kept_tree::Standing;
+use capstan_live::kept_tree::TreeOrigin;
 use capstan_live::services::ServiceState;
 use capstan_ports::Scope;
 use capstan_reconciler::reconcile::resources::ConditionType;
@@ -29,10 +29,10 @@ async fn what_is_switched_off_goes_and_what_others_have_stays() {
 
     let off = SERVICES.replace("after: [cilium]", "enabled: false");
     world.write("gauss/peu01/capstan.yaml", &off);
-    *world.standing.lock().unwrap() = Standing::Kept;
+    *world.standing.lock().unwrap() = TreeOrigin::Kept;
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), [""; 0], "not on the word of a tree that may be old");
-    *world.standing.lock().unwrap() = Standing::Confirmed;
+    *world.standing.lock().unwrap() = TreeOrigin::Confirmed;
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), ["delete Deployment default/ingress"]);
     let ingress = world.status("gauss-peu01").services[0].clone();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use capstan_live::applying::Refusal;
+use capstan_live::applying::ApiRefusal;
 use capstan_ports::LiveError;
 use capstan_reconciler::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
@@ -79,7 +79,7 @@ pub(crate) fn touch(record: &mut ClusterRecord) {
 
 fn conflict() -> LiveError {
     let body = serde_json::json!({"kind": "Status", "reason": "Conflict", "message": "the object has been modified"});
-    LiveError::Refused { doing: "writing".to_owned(), refusal: Refusal::read(409, &body) }
+    LiveError::Refused { doing: "writing".to_owned(), refusal: ApiRefusal::read(409, &body) }
 }
 
 #[derive(Default)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::ports::{PreflightVerdict, TrialFailed};
 use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_reconciler::reconcile::resources::ConditionType;
@@ -22,10 +22,10 @@ async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
     let revision = world.revision().await;
     assert_eq!(revision.try_again_after(), None);
     let outcome = world.reconcile_at(&revision, "gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     world.live.take_writes();
     let outcome = world.reconcile_at(&revision, "gauss/peu02").await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), [""; 0]);
     assert_eq!(world.condition("gauss-peu02", ConditionType::Refused), "True TooLarge");
     assert_eq!(
@@ -39,7 +39,7 @@ async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
     assert!(world.revision().await.untried.contains_key(&id("gauss/peu02")));
     world.write("gauss/peu02/base/more.yaml", "# nothing\n");
     let outcome = world.reconcile("gauss/peu02").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(world.trial.takes(), ["gauss/peu01 gauss/peu02", "gauss/peu01", "gauss/peu02"]);
 }
 

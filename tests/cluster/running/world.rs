@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_fleet::components::Downloads;
-use capstan_live::applying::Inventory;
-use capstan_live::kept_tree::Standing;
+use capstan_live::applying::AppliedInventory;
+use capstan_live::kept_tree::TreeOrigin;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::settings::RepositorySettings;
@@ -18,15 +18,15 @@ use capstan_reconciler::gate::Gate;
 use capstan_reconciler::providers;
 use capstan_reconciler::reconcile::names::resource_names;
 use capstan_reconciler::reconcile::ports::{
-    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, OwnersFile, Preflight,
-    PreflightAnswer, SourceTree, TrialFailed, TrialRenders, Work,
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, OwnersFile, PendingWork,
+    Preflight, PreflightAnswer, SourceTree, TrialFailed, TrialRenders,
 };
 use capstan_reconciler::reconcile::rename_migration::{migrate, migration_sources};
 use capstan_reconciler::reconcile::resources::{
     Adopt, ConditionType, CreateClusters, FleetSpec, FleetStatus, Guards, ManagedClusterStatus,
     ServiceAccountSpec, SourceSpec,
 };
-use capstan_reconciler::reconcile::revision::{Opened, Revision, Viewpoint};
+use capstan_reconciler::reconcile::revision::{OpenedRevision, Revision, Viewpoint};
 use capstan_reconciler::reconcile::unclaimed::report_unclaimed;
 use capstan_reconciler::reconcile::{
     CloudCredentials, CloudPreflight, DryRunCache, Interruption, Kinds, Operators, OwnersKeys, Ports,
@@ -55,7 +55,7 @@ pub(crate) struct World {
     pub(crate) trial: Arc<FakeTrial>,
     known_trials: Arc<Trial>,
     /// How a turn's commit came to be the one that is applied from.
-    pub(crate) standing: Mutex<Standing>,
+    pub(crate) standing: Mutex<TreeOrigin>,
     /// What is asked before each write.
     pub(crate) fence: Mutex<Option<Arc<dyn Fence>>>,
     claiming: Arc<tokio::sync::Mutex<()>>,
@@ -97,8 +97,8 @@ impl Clock for TestClock {
 
 #[async_trait]
 impl Bot for FakeBot {
-    async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<Work, BotError> {
-        Ok(Work::default())
+    async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<PendingWork, BotError> {
+        Ok(PendingWork::default())
     }
     async fn answer(
         &self,
@@ -202,7 +202,7 @@ impl World {
             dry_run_cache: Arc::default(),
             known_trials: Arc::new(Trial::new(Arc::<FakeTrial>::clone(&trial))),
             trial,
-            standing: Mutex::new(Standing::Confirmed),
+            standing: Mutex::new(TreeOrigin::Confirmed),
             fence: Mutex::default(),
             claiming: Arc::default(),
             operators: Arc::default(),
@@ -284,9 +284,9 @@ impl World {
     }
 
     /// What installs providers here.
-    pub(crate) fn installer(&self) -> providers::Ports {
+    pub(crate) fn installer(&self) -> providers::ProviderPorts {
         let account = ServiceAccount { namespace: "org".to_owned(), name: "capstan-providers".to_owned() };
-        providers::Ports {
+        providers::ProviderPorts {
             live: Arc::new(Gate::new(self.live.clone(), 8)),
             account,
             clock: self.clock.clone(),
@@ -306,7 +306,7 @@ impl World {
             commit: CommitId::parse(&self.commit()).unwrap(),
             tree: Arc::new(MemoryTree::new(files)),
         };
-        let recorded: BTreeMap<ClusterId, Inventory> = self
+        let recorded: BTreeMap<ClusterId, AppliedInventory> = self
             .status_store
             .posted()
             .clusters
@@ -323,8 +323,8 @@ impl World {
             let view =
                 Viewpoint { name: "mc-eu", uid: UID, scopes: &scopes, recorded: &recorded, today, trial };
             match Revision::open(&source, &view, settled).unwrap() {
-                Opened::Ready(revision) => return *revision,
-                Opened::Unknown(kinds) => {
+                OpenedRevision::Ready(revision) => return *revision,
+                OpenedRevision::Unknown(kinds) => {
                     self.kinds.learn(self.live.as_ref(), &kinds).await.unwrap();
                     settled = true;
                 }
@@ -345,7 +345,7 @@ impl World {
             trial: &ports.trial,
         };
         let opened = Revision::open_head(base, &source, &view, true).unwrap();
-        let Opened::Ready(revision) = opened else { unreachable!("kinds are settled") };
+        let OpenedRevision::Ready(revision) = opened else { unreachable!("kinds are settled") };
         *revision
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::planned::Planned;
-use capstan_campaign::facts::{Member, Memory, Standing, Verdict};
+use capstan_campaign::facts::{Member, Memory, Standing, WaveVerdict};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
@@ -30,8 +30,9 @@ impl Run<'_> {
             let is_of_wave = |member: &Member| member.wave == at && !memory.skipped.contains(&member.cluster);
             let known = memory.waves.get(&wave.name);
             if let Some(proven) = known.and_then(|known| known.proven) {
-                let passed =
-                    || wave.verify.checks.iter().map(|name| (name.clone(), Verdict::Passed { at: proven }));
+                let passed = || {
+                    wave.verify.checks.iter().map(|name| (name.clone(), WaveVerdict::Passed { at: proven }))
+                };
                 for member in members.iter_mut().filter(|member| is_of_wave(member)) {
                     member.checks = passed().collect();
                 }
@@ -82,12 +83,12 @@ impl Run<'_> {
             let commit = commit.unwrap_or_else(|| self.facts.base.commit.clone());
             for name in names {
                 let verdict = match self.ports.host.verdict(self.repository, &commit, name).await? {
-                    None | Some(CheckState::Pending) => Verdict::Pending,
-                    Some(CheckState::Passed) => Verdict::Passed { at: now },
-                    Some(CheckState::Failed) => Verdict::Failed { at: now },
+                    None | Some(CheckState::Pending) => WaveVerdict::Pending,
+                    Some(CheckState::Passed) => WaveVerdict::Passed { at: now },
+                    Some(CheckState::Failed) => WaveVerdict::Failed { at: now },
                 };
                 member.checks.insert(name.clone(), verdict);
-                if !matches!(verdict, Verdict::Passed { .. }) {
+                if !matches!(verdict, WaveVerdict::Passed { .. }) {
                     return Ok(false);
                 }
             }

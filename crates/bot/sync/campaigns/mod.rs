@@ -30,10 +30,10 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::{Mode, RepositorySettings};
 use jiff::SignedDuration;
 
-use self::webhooks::Known;
+use self::webhooks::WebhookCampaign;
 use super::{OpenFleet, Run, SyncError};
 
-/// How often something without events is looked at.
+/// How often a run polls what has no events.
 const POLL: SignedDuration = SignedDuration::from_mins(5);
 
 impl Run<'_> {
@@ -55,7 +55,7 @@ impl Run<'_> {
         if settings.mode == Mode::Observe {
             return Ok((fleet, BTreeMap::new()));
         }
-        self.told_apart(fleet, settings).await
+        self.wave_candidates(fleet, settings).await
     }
 
     /// Applies the campaigns to the decisions about pull requests. `held` are those that wait for something
@@ -114,7 +114,7 @@ impl Run<'_> {
         // Last: a fact that was just seen, such as a passed check, must not be later than this time.
         let now = self.ports.clock.now();
         let urgent = is_urgent(planned, &moving.release);
-        let known = Known { ids: &ids, members: &members, besides: &besides, urgent, now };
+        let known = WebhookCampaign { ids: &ids, members: &members, besides: &besides, urgent, now };
         let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
         memory.note_failed(members.iter().filter_map(|member| match member.standing {
             Standing::Failed { how: Failure::RolledBack, at } => Some((member.cluster.clone(), at)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capstan_bot_core::campaigns::{Moving, by_folder};
 use capstan_bot_core::facts::settings_file;
 use capstan_bot_core::planned::Planned;
-use capstan_campaign::decision::{Decision, Facts, decide};
+use capstan_campaign::decision::{CampaignFacts, Decision, decide};
 use capstan_campaign::facts::{Load, Member, Memory, Standing};
 use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
@@ -17,14 +17,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::super::{OpenFleet, Run, SyncError};
 use super::POLL;
-use crate::wave_webhooks::{AskedCluster, Heard, Question, Wave, refused};
+use crate::wave_webhooks::{Wave, WaveCluster, WebhookAnswerState, WebhookQuestion, refused};
 
 /// A job that waits for an answer is queued by it; if that is lost, the job looks by itself.
 const LOST: SignedDuration = SignedDuration::from_mins(2);
 
 /// What is known of the clusters of a campaign.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct WebhookCampaign<'a> {
     pub(super) ids: &'a [ProposalId],
     pub(super) members: &'a [Member],
     pub(super) besides: &'a [Load],
@@ -38,14 +38,14 @@ impl Run<'_> {
         self,
         planned: Planned<'_>,
         moving: &Moving<'_>,
-        known: Known<'_>,
+        known: WebhookCampaign<'_>,
     ) -> Result<(Decision, Memory, Option<Timestamp>), SyncError> {
         let settings = moving.settings;
-        let Known { members, besides, urgent, now, .. } = known;
+        let WebhookCampaign { members, besides, urgent, now, .. } = known;
         let mut memory = moving.note.memory.clone();
         // Each answer leads to one further wave at most.
         for _ in 0..=settings.waves.len() {
-            let facts = Facts { members, memory: &memory, besides, silence: None, urgent, now };
+            let facts = CampaignFacts { members, memory: &memory, besides, silence: None, urgent, now };
             let decision = decide(settings, &facts);
             let asked = decision.ask_webhook.and_then(|at| Some((at, settings.waves.get(at)?)));
             let Some((at, wave)) = asked else {
@@ -53,37 +53,39 @@ impl Run<'_> {
                 return Ok((decision, after, None));
             };
             let Some(webhook) = &wave.verify.webhook else { break };
-            match self.hear_webhook(planned, moving, (at, webhook), known).await? {
-                Heard::Said(word) => {
+            match self.ask_webhook(planned, moving, (at, webhook), known).await? {
+                WebhookAnswerState::Said(word) => {
                     memory.waves.entry(wave.name.clone()).or_default().webhook = Some(word);
                 }
-                Heard::Silent { why, again } => {
-                    let decision = decide(settings, &Facts { silence: Some(&why), ..facts });
+                WebhookAnswerState::Silent { why, again } => {
+                    let decision = decide(settings, &CampaignFacts { silence: Some(&why), ..facts });
                     let after = decision.remembered(settings, &memory);
                     return Ok((decision, after, again));
                 }
-                Heard::Due(_) => break,
+                WebhookAnswerState::Due(_) => break,
             }
         }
-        let decision =
-            decide(settings, &Facts { members, memory: &memory, besides, silence: None, urgent, now });
+        let decision = decide(
+            settings,
+            &CampaignFacts { members, memory: &memory, besides, silence: None, urgent, now },
+        );
         let after = decision.remembered(settings, &memory);
         Ok((decision, after, Some(now + POLL)))
     }
 
     /// The answer of a wave's webhook; asks it if it is due.
-    async fn hear_webhook(
+    async fn ask_webhook(
         self,
         planned: Planned<'_>,
         moving: &Moving<'_>,
         (at, webhook): (usize, &Webhook),
-        known: Known<'_>,
-    ) -> Result<Heard, SyncError> {
+        known: WebhookCampaign<'_>,
+    ) -> Result<WebhookAnswerState, SyncError> {
         let Some(webhooks) = &self.ports.webhooks else {
-            return Ok(Heard::Silent { why: refused(&webhook.url), again: None });
+            return Ok(WebhookAnswerState::Silent { why: refused(&webhook.url), again: None });
         };
         if let Err(why) = webhooks.allows(&self.repository.name, &webhook.url) {
-            return Ok(Heard::Silent { why, again: None });
+            return Ok(WebhookAnswerState::Silent { why, again: None });
         }
         let is_asked_about =
             |member: &Member| member.wave == at && !moving.note.memory.skipped.contains(&member.cluster);
@@ -105,14 +107,14 @@ impl Run<'_> {
             state: state.finish(),
         };
         let question = match webhooks.heard(&wave, &webhook.url) {
-            Heard::Due(Some(question)) => question,
-            Heard::Due(None) => match self.question(planned, &wave, &of_wave).await {
+            WebhookAnswerState::Due(Some(question)) => question,
+            WebhookAnswerState::Due(None) => match self.question(planned, &wave, &of_wave).await {
                 Ok(question) => Arc::new(question),
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, campaign = wave.campaign, wave = wave.wave, error = %error, "a webhook is not asked yet: the merges of the wave cannot be read");
                     let why = "the webhook is not asked yet: GitHub does not list the merges of the wave"
                         .to_owned();
-                    return Ok(Heard::Silent { why, again: Some(known.now + POLL) });
+                    return Ok(WebhookAnswerState::Silent { why, again: Some(known.now + POLL) });
                 }
                 Err(error) => return Err(error),
             },
@@ -126,7 +128,7 @@ impl Run<'_> {
         planned: Planned<'_>,
         wave: &Wave,
         of_wave: &[(&ProposalId, &Member)],
-    ) -> Result<Question, SyncError> {
+    ) -> Result<WebhookQuestion, SyncError> {
         let ids: Vec<&ProposalId> = of_wave.iter().map(|(id, _)| *id).collect();
         let merges = self.merges_of(planned, &ids).await?;
         let mut clusters = Vec::with_capacity(of_wave.len());
@@ -136,7 +138,7 @@ impl Run<'_> {
                 Some(number) => self.merge_commit(number).await?,
                 None => None,
             };
-            clusters.push(AskedCluster {
+            clusters.push(WaveCluster {
                 cluster: member.cluster.to_string(),
                 pull_request,
                 merge_commit: merge_commit.map(|commit| commit.to_string()),
@@ -150,7 +152,7 @@ impl Run<'_> {
             .field("wave", wave)
             .field("state", state)
             .finish();
-        Ok(Question {
+        Ok(WebhookQuestion {
             question,
             repository: self.repository.name.to_string(),
             campaign: campaign.clone(),
@@ -173,7 +175,7 @@ impl Run<'_> {
         };
         let text = tree.read(entry).ok();
         let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
-        let (fleet, candidates) = self.told_apart(fleet, &new).await?;
+        let (fleet, candidates) = self.wave_candidates(fleet, &new).await?;
         let ids = fleet.scopes().into_iter().filter_map(|scope| scope.target.id().cloned());
         let all: Vec<_> =
             ids.map(|id| candidates.get(&id).cloned().unwrap_or_else(|| by_folder(&id))).collect();
@@ -197,9 +199,11 @@ impl Run<'_> {
 }
 
 /// When a run looks again for an answer.
-fn woken(heard: Heard, now: Timestamp) -> Heard {
+fn woken(heard: WebhookAnswerState, now: Timestamp) -> WebhookAnswerState {
     match heard {
-        Heard::Silent { why, again: None } => Heard::Silent { why, again: Some(now + LOST) },
+        WebhookAnswerState::Silent { why, again: None } => {
+            WebhookAnswerState::Silent { why, again: Some(now + LOST) }
+        }
         heard => heard,
     }
 }

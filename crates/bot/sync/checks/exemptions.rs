@@ -23,7 +23,7 @@ impl Run<'_> {
                 found.extend(self.exemption_of_retirement(pull).await?);
             }
         }
-        // An override of a proposal counts in the proposal itself whoever else has edited it; in a merge
+        // An override of a proposal counts in the proposal itself, even if people edited it; in a merge
         // group and above it in a stack, only for exactly its change.
         if subject.pull.is_none() || !subject.below().is_empty() {
             let is_in =

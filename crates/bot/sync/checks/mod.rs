@@ -46,7 +46,7 @@ pub(super) struct Judging<'a> {
 }
 
 /// The result of checking a head.
-enum Checked {
+enum HeadResult {
     /// The whole report is on GitHub.
     Reported,
     /// There will be more soon: GitHub is still computing, or a live cluster was asked.
@@ -104,32 +104,32 @@ impl Run<'_> {
     }
 
     /// An error of one head affects neither the others nor commands: the run continues, and reports it at its
-    /// end. If its pull request is gone, it is looked at again.
+    /// end. If its pull request is gone, the next run decides.
     async fn alone(
         self,
         subjects: &[Subject],
-        checked: Result<Checked, SyncError>,
+        checked: Result<HeadResult, SyncError>,
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         match checked {
             Err(error) if error.is_of_one() => {
-                if self.is_any_gone(subjects).await {
+                if self.has_gone(subjects).await {
                     ending.look_again();
                 } else {
-                    self.tell_first(subjects, &error).await;
+                    self.report_first_failure(subjects, &error).await;
                     tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
                     ending.fail(error);
                 }
             }
-            Ok(Checked::Reported) => {}
-            Ok(Checked::NotYet) => ending.look_again(),
+            Ok(HeadResult::Reported) => {}
+            Ok(HeadResult::NotYet) => ending.look_again(),
             Err(error) => return Err(error),
         }
         Ok(ending)
     }
 
     /// Whether the pull request of one of these is gone. If GitHub does not answer, the first failure counts.
-    async fn is_any_gone(&self, subjects: &[Subject]) -> bool {
+    async fn has_gone(&self, subjects: &[Subject]) -> bool {
         for number in subjects.iter().filter_map(|subject| subject.pull) {
             if self.performer.is_gone(number).await.unwrap_or(false) {
                 return true;
@@ -146,8 +146,8 @@ impl Run<'_> {
         open: &[PullRequest],
         judging: Judging<'_>,
         (outcome, seen): (&Outcome, &mut Comparisons),
-    ) -> Result<Checked, SyncError> {
-        let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
+    ) -> Result<HeadResult, SyncError> {
+        let Some(first) = subjects.first() else { return Ok(HeadResult::Reported) };
         let known = self.ports.records.check(self.repository.id, &first.head, CHECK).await?;
         let pressed = known.and_then(|known| known.pressed);
         let mut of_pull: Vec<Remarks> =
@@ -160,27 +160,27 @@ impl Run<'_> {
         if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
             && self.is_reported(first, &inputs(&live)).await?
         {
-            return Ok(Checked::Reported);
+            return Ok(HeadResult::Reported);
         }
         let asked = self.ports.planner.pauses().len();
         let until = || self.ports.planner.pauses().into_iter().skip(asked).min();
         let preflights = match self.preflights(subjects, open, judging, seen).await {
             Ok(Some(preflights)) => preflights,
-            Ok(None) => return Ok(Checked::NotYet),
+            Ok(None) => return Ok(HeadResult::NotYet),
             Err(error) if is_own_failure(&error) => {
                 let inputs = inputs("");
                 if !self.is_reported(first, &inputs).await? {
                     self.report(first, (&inputs, until()), &self.own_failure(first, &error)).await?;
                 }
-                return Ok(Checked::Reported);
+                return Ok(HeadResult::Reported);
             }
             Err(error) => return Err(error),
         };
-        let checked = if preflights.look_again() { Checked::NotYet } else { Checked::Reported };
+        let checked = if preflights.look_again() { HeadResult::NotYet } else { HeadResult::Reported };
         // An answer that came since they were read is in no report yet: this report does not include it.
         let live = match checked {
-            Checked::Reported => self.live_inputs(judging.reporters, &first.head).await?,
-            Checked::NotYet => None,
+            HeadResult::Reported => self.live_inputs(judging.reporters, &first.head).await?,
+            HeadResult::NotYet => None,
         };
         let preflights = preflights.all;
         let inputs = match live {
@@ -198,12 +198,12 @@ impl Run<'_> {
         let is_judged_for_default = subjects.iter().any(|subject| subject.way == Way::Straight);
         self.components.take_lacking();
         for (subject, remarks) in subjects.iter().zip(&of_pull) {
-            let judged = self.judge_as_its_base_says(subject, judging, (remarks, &preflights), seen).await;
+            let judged = self.judge_under_base(subject, judging, (remarks, &preflights), seen).await;
             let report = match judged {
                 // The same commit is judged for the default branch, too: no gate is left.
                 Ok(Some(report)) if is_judged_for_default => report,
                 Ok(Some(report)) => self.weigh(subject, report, Some(judging), seen).await?,
-                Ok(None) => return Ok(Checked::NotYet),
+                Ok(None) => return Ok(HeadResult::NotYet),
                 Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
                 Err(error) => return Err(error),
             };
@@ -228,11 +228,11 @@ impl Run<'_> {
         subject: &Subject,
         problem: &FileError,
         seen: &mut Comparisons,
-    ) -> Result<Checked, SyncError> {
+    ) -> Result<HeadResult, SyncError> {
         let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
         let inputs = inputs(subject, &remarks, "");
         if self.is_reported(subject, &inputs).await? {
-            return Ok(Checked::Reported);
+            return Ok(HeadResult::Reported);
         }
         let asked = self.ports.planner.pauses().len();
         let judged = match self.is_of_default_branch(subject) {
@@ -241,13 +241,13 @@ impl Run<'_> {
         };
         let report = match judged {
             Ok(Some(report)) => self.weigh(subject, report, None, seen).await?,
-            Ok(None) => return Ok(Checked::NotYet),
+            Ok(None) => return Ok(HeadResult::NotYet),
             Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
             Err(error) => return Err(error),
         };
         let until = self.ports.planner.pauses().into_iter().skip(asked).min();
         self.report(subject, (&inputs, until), &report).await?;
-        Ok(Checked::Reported)
+        Ok(HeadResult::Reported)
     }
 
     /// Judges a head by itself; `None` while GitHub computes its test merge.
@@ -286,7 +286,7 @@ impl Run<'_> {
     }
 
     /// Judges a head under the settings of its base branch; `None` while GitHub computes its test merge.
-    async fn judge_as_its_base_says(
+    async fn judge_under_base(
         self,
         subject: &Subject,
         judging: Judging<'_>,

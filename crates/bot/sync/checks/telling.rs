@@ -33,9 +33,8 @@ impl Run<'_> {
         self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
     }
 
-    /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only
-    /// logged: the head is looked at again.
-    pub(super) async fn tell_first(&self, subjects: &[Subject], error: &SyncError) {
+    /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only logged: the next run judges the head again.
+    pub(super) async fn report_first_failure(&self, subjects: &[Subject], error: &SyncError) {
         let Some(first) = subjects.first().filter(|_| is_told(error)) else { return };
         let told = async {
             if self.performer.is_concluded(&first.head).await? {

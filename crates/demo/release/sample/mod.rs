@@ -1,7 +1,7 @@
 //! The sample repository: releases of two providers, and twelve clusters of three customers.
 //!
-//! A cluster's base is the release's own text with the variables filled in, as a person would have
-//! copied it, and what people did to it since: the demo's interest lies in those edits.
+//! A cluster's base is the release's own text with the variables filled in, as a person would have copied it,
+//! and people's edits since: those edits are the point of the demo.
 
 use capstan_forge::Edit;
 use jiff::civil::Date;
@@ -30,28 +30,28 @@ pub(super) const PINNED: &str = "gauss/legacy";
 pub(super) const OFFERED: [&str; 4] = [CANARY, "gauss/prod-eu", CONFLICTING, "euler/web"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Provider {
+enum SampleProvider {
     Aws,
     OpenStack,
 }
 
-struct Cluster {
+struct SampleCluster {
     id: &'static str,
-    provider: Provider,
+    provider: SampleProvider,
     region: &'static str,
     pods: &'static str,
     workers: u32,
 }
 
-const fn aws(id: &'static str, region: &'static str, pods: &'static str, workers: u32) -> Cluster {
-    Cluster { id, provider: Provider::Aws, region, pods, workers }
+const fn aws(id: &'static str, region: &'static str, pods: &'static str, workers: u32) -> SampleCluster {
+    SampleCluster { id, provider: SampleProvider::Aws, region, pods, workers }
 }
 
-const fn open_stack(id: &'static str, pods: &'static str, workers: u32) -> Cluster {
-    Cluster { id, provider: Provider::OpenStack, region: "", pods, workers }
+const fn open_stack(id: &'static str, pods: &'static str, workers: u32) -> SampleCluster {
+    SampleCluster { id, provider: SampleProvider::OpenStack, region: "", pods, workers }
 }
 
-const CLUSTERS: [Cluster; 12] = [
+const CLUSTERS: [SampleCluster; 12] = [
     aws(CANARY, "eu-central-1", "100.64.0.0/16", 3),
     aws("gauss/prod-eu", "eu-central-1", "100.65.0.0/16", 12),
     aws(CONFLICTING, "us-east-1", "100.66.0.0/16", 9),
@@ -73,13 +73,13 @@ pub(super) const fn cluster_count() -> usize {
 
 /// The clusters that the AWS release does not concern.
 pub(super) fn of_other_provider() -> impl Iterator<Item = &'static str> {
-    CLUSTERS.iter().filter(|cluster| cluster.provider == Provider::OpenStack).map(|cluster| cluster.id)
+    CLUSTERS.iter().filter(|cluster| cluster.provider == SampleProvider::OpenStack).map(|cluster| cluster.id)
 }
 
 /// What a release fills into the texts.
-type Values = [(&'static str, &'static str); 7];
+type SampleValues = [(&'static str, &'static str); 7];
 
-const AWS_1_4: Values = [
+const AWS_1_4: SampleValues = [
     ("@kubernetes@", "v1.31.9"),
     ("@os@", "ubuntu-22.04"),
     ("@drain@", "10m"),
@@ -88,7 +88,7 @@ const AWS_1_4: Values = [
     ("@health-check@", "TCP"),
     ("@api-server@", ""),
 ];
-const AWS_1_5: Values = [
+const AWS_1_5: SampleValues = [
     ("@kubernetes@", "v1.32.7"),
     ("@os@", "ubuntu-24.04"),
     ("@drain@", "15m"),
@@ -150,11 +150,11 @@ pub(super) fn clusters(hold_until: Date) -> Vec<Edit> {
     files
 }
 
-fn cluster(cluster: &Cluster) -> Vec<Edit> {
+fn cluster(cluster: &SampleCluster) -> Vec<Edit> {
     let (customer, name) = cluster.id.split_once('/').unwrap_or(("", cluster.id));
     let (release, values, texts): (_, &[_], _) = match cluster.provider {
-        Provider::Aws => (OLD, &AWS_1_4, &AWS_BASE),
-        Provider::OpenStack => ("openstack/v2.6.0", &OPEN_STACK_2_6, &OPEN_STACK_BASE),
+        SampleProvider::Aws => (OLD, &AWS_1_4, &AWS_BASE),
+        SampleProvider::OpenStack => ("openstack/v2.6.0", &OPEN_STACK_2_6, &OPEN_STACK_BASE),
     };
     let name = format!("{customer}-{name}");
     let namespace = format!("org-{customer}");
@@ -167,7 +167,7 @@ fn cluster(cluster: &Cluster) -> Vec<Edit> {
         ("${REPLICAS}", &workers),
     ];
     let mut files: Vec<(&str, &str)> = texts.to_vec();
-    if cluster.provider == Provider::Aws {
+    if cluster.provider == SampleProvider::Aws {
         files.push(("machine-deployment.yaml", AWS_DEPLOYMENT));
     }
     let write = |(file, text): (&str, &str)| {

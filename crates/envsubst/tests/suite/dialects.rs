@@ -27,7 +27,7 @@ const PIECES: &[&str] = &[
     "%", "_",
 ];
 
-/// What stands between a name and its arguments.
+/// The text between a name and its arguments.
 const OPERATORS: &[&str] = &[
     "", ":=", ":-", "=", ":?", ":+", "-", "+", ",", ",,", "^", "^^", ",^", "^^^", ":", "/", "//", "/#", "/%",
     "#", "##", "%", "%%", "@", "!",
@@ -48,8 +48,8 @@ pub(crate) const BY_RIGHT: &[Row] = &[
     ("${A,^}", None, None, Some("abcABC123ABCabc")),
     ("${A/${N}/x}", None, None, Some("abcABC1x3ABCabc")),
     ("${A#[a-c]}", None, None, Some("bcABC123ABCabc")),
-    // Nothing takes the place of what has no value. clusterctl asks for values of what stands outside of arguments
-    // before it computes, so that nothing is left but these.
+    // Nothing replaces an expression without a value. clusterctl requires values outside of arguments before
+    // it computes, so only these remain.
     ("${EMPTY:=${UNSET}}", None, None, Some("")),
     ("${UNSET/a/b}", None, None, Some("")),
     // White space is clusterctl's alone, which takes it from its whole text.

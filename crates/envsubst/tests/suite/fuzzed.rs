@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use capstan_envsubst::{Budget, Dialect, Evaluator, Operation, Substituted, Token, Value, read, tokens};
+use capstan_envsubst::{
+    Dialect, Evaluator, Substituted, TextBudget, TextToken, Value, VariableOperation, read, tokens,
+};
 
 /// What a text comes to where every variable without a value is given none.
 pub(crate) fn computed(text: &str, dialect: &Dialect, values: &BTreeMap<String, String>) -> Option<String> {
     let value = |name: &str| values.get(name).map_or(Value::Unset, |value| Value::Set(value));
-    let budget = Budget::of(dialect);
+    let budget = TextBudget::of(dialect);
     let mut out = Substituted::default();
     let tokens = read(text, dialect).ok()?;
     Evaluator::new(dialect, &value, &budget).tokens(&tokens, &mut out).ok()?;
@@ -20,12 +22,12 @@ pub(crate) fn computed(text: &str, dialect: &Dialect, values: &BTreeMap<String, 
 
 /// Whether a text holds what only some dialects compute: [`super::dialects::BY_RIGHT`] has an example of each.
 pub(crate) fn may_differ(text: &str, values: &BTreeMap<String, String>) -> bool {
-    fn differs(token: &Token<'_>, values: &BTreeMap<String, String>) -> bool {
-        let Token::Variable(variable) = token else { return false };
+    fn differs(token: &TextToken<'_>, values: &BTreeMap<String, String>) -> bool {
+        let TextToken::Variable(variable) = token else { return false };
         match &variable.operation {
-            Operation::Unsupported => true,
-            Operation::Default { tokens, .. } => tokens.iter().any(|token| differs(token, values)),
-            Operation::Value | Operation::Function(_) => !values.contains_key(variable.name),
+            VariableOperation::Unsupported => true,
+            VariableOperation::Default { tokens, .. } => tokens.iter().any(|token| differs(token, values)),
+            VariableOperation::Value | VariableOperation::Function(_) => !values.contains_key(variable.name),
         }
     }
     let is_too_deep =
@@ -52,7 +54,7 @@ pub(crate) fn compare(template: &str, values: &BTreeMap<String, String>) {
         let parts = tokens(template, &dialect);
         let written: String = parts.iter().map(as_written).collect();
         assert_eq!(written, template);
-        let is_whole = !parts.iter().any(|token| matches!(token, Token::Malformed(_)));
+        let is_whole = !parts.iter().any(|token| matches!(token, TextToken::Malformed(_)));
         assert_eq!(read(template, &dialect).is_ok(), is_whole, "{template}");
     }
     let scalars = computed(template, &Dialect::SCALARS, values);
@@ -69,11 +71,11 @@ pub(crate) fn compare(template: &str, values: &BTreeMap<String, String>) {
     }
 }
 
-fn as_written<'t>(token: &Token<'t>) -> &'t str {
+fn as_written<'t>(token: &TextToken<'t>) -> &'t str {
     match token {
-        Token::Text(text) | Token::Malformed(text) => text,
-        Token::Escaped(_) => "$$",
-        Token::Variable(variable) => variable.raw,
+        TextToken::Text(text) | TextToken::Malformed(text) => text,
+        TextToken::Escaped(_) => "$$",
+        TextToken::Variable(variable) => variable.raw,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use capstan_envsubst::{Bounds, Budget, Dialect, Evaluator, Refused, Substituted, Value, Why, tokens};
+use capstan_envsubst::{
+    Dialect, EvaluationError, Evaluator, FunctionError, Substituted, TextBounds, TextBudget, Value, tokens,
+};
 
 use super::fuzzed::computed;
 
@@ -71,9 +73,9 @@ fn functions_are_those_of_envsubst() {
 }
 
 /// Why a text has no value, in scalars.
-fn refused<'t>(text: &'t str, values: &dyn Fn(&str) -> Value<'static>) -> Option<Refused<'t>> {
+fn refused<'t>(text: &'t str, values: &dyn Fn(&str) -> Value<'static>) -> Option<EvaluationError<'t>> {
     let tokens = tokens(text, &Dialect::SCALARS);
-    let budget = Budget::of(&Dialect::SCALARS);
+    let budget = TextBudget::of(&Dialect::SCALARS);
     let evaluator = Evaluator::new(&Dialect::SCALARS, values, &budget);
     evaluator.tokens(&tokens, &mut Substituted::default()).err()
 }
@@ -85,21 +87,21 @@ fn what_has_no_value_is_told_from_what_is_not_computed() {
         "SECRET" => Value::Secret,
         _ => Value::Unset,
     };
-    let not_computed = |name, raw, why| Some(Refused::NotComputed { name, raw, why });
+    let not_computed = |name, raw, why| Some(EvaluationError::NotComputed { name, raw, why });
     for (text, expected) in [
         ("${SET} ${UNSET:=${SET}}", None),
-        ("a ${UNSET}", Some(Refused::Unset("UNSET"))),
-        ("${#UNSET}", Some(Refused::Unset("UNSET"))),
-        ("${UNSET:=${OTHER}}", Some(Refused::Unset("OTHER"))),
+        ("a ${UNSET}", Some(EvaluationError::Unset("UNSET"))),
+        ("${#UNSET}", Some(EvaluationError::Unset("UNSET"))),
+        ("${UNSET:=${OTHER}}", Some(EvaluationError::Unset("OTHER"))),
         ("${SET:=${OTHER}}", None),
         // A default never takes the place of a value that nobody reads.
-        ("${SECRET:=x}", Some(Refused::Secret("SECRET"))),
-        ("${SECRET^}", Some(Refused::Secret("SECRET"))),
-        ("${UNSET:=a ${SET:+y}}", not_computed("SET", "${SET:+y}", Why::Strange)),
-        ("${SET:5:-9}", not_computed("SET", "${SET:5:-9}", Why::NoPart)),
+        ("${SECRET:=x}", Some(EvaluationError::Secret("SECRET"))),
+        ("${SECRET^}", Some(EvaluationError::Secret("SECRET"))),
+        ("${UNSET:=a ${SET:+y}}", not_computed("SET", "${SET:+y}", FunctionError::Strange)),
+        ("${SET:5:-9}", not_computed("SET", "${SET:5:-9}", FunctionError::NoPart)),
         // Needed or not, the tools crash on it.
-        ("${SET:=${SET:5:-9}}", not_computed("SET", "${SET:5:-9}", Why::NoPart)),
-        ("${SET-x}", not_computed("", "${SET-x}", Why::Malformed)),
+        ("${SET:=${SET:5:-9}}", not_computed("SET", "${SET:5:-9}", FunctionError::NoPart)),
+        ("${SET-x}", not_computed("", "${SET-x}", FunctionError::Malformed)),
     ] {
         assert_eq!(refused(text, &values), expected, "{text}");
     }
@@ -110,9 +112,9 @@ fn what_has_no_value_is_told_from_what_is_not_computed() {
 fn patterns_of_all_texts_together_take_only_so_many_steps() {
     let long = "a".repeat(200);
     let values = |_: &str| Value::Set(long.as_str());
-    let bounds = Bounds { steps: 1 << 20, ..Dialect::SCALARS.bounds };
+    let bounds = TextBounds { steps: 1 << 20, ..Dialect::SCALARS.bounds };
     let dialect = Dialect { bounds, ..Dialect::SCALARS };
-    let budget = Budget::of(&dialect);
+    let budget = TextBudget::of(&dialect);
     let said = |text: &str| {
         let tokens = tokens(text, &dialect);
         let evaluator = Evaluator::new(&dialect, &values, &budget);
@@ -130,7 +132,7 @@ fn patterns_of_all_texts_together_take_only_so_many_steps() {
     let value = |_: &str| Value::Set("abc");
     let pattern = format!("${{A#{}}}", "b".repeat(1 << 19));
     let tokens = tokens(&pattern, &dialect);
-    let budget = Budget::of(&dialect);
+    let budget = TextBudget::of(&dialect);
     let evaluator = Evaluator::new(&dialect, &value, &budget);
     assert!(evaluator.tokens(&tokens, &mut Substituted::default()).is_err());
 }
@@ -141,7 +143,7 @@ fn a_text_is_made_at_its_bound_and_refused_beyond() {
     let values = |name: &str| Value::Set(if name == "HALF" { half.as_str() } else { rest.as_str() });
     let dialect = Dialect::SCALARS;
     let made = |text: &str| {
-        let budget = Budget::of(&dialect);
+        let budget = TextBudget::of(&dialect);
         let mut made = Substituted::default();
         let done = Evaluator::new(&dialect, &values, &budget).tokens(&tokens(text, &dialect), &mut made);
         done.map(|()| made.text.len()).map_err(|refused| refused.to_string())
@@ -153,7 +155,7 @@ fn a_text_is_made_at_its_bound_and_refused_beyond() {
 
 #[test]
 fn all_texts_of_a_document_share_a_bound() {
-    let budget = Budget::of(&Dialect::FLUX);
+    let budget = TextBudget::of(&Dialect::FLUX);
     assert!((0..32).all(|_| budget.takes_bytes(1_048_576)));
     assert!(!budget.takes_bytes(1));
 }

@@ -9,7 +9,7 @@ use crate::services::issuer::{Authority, NoLogin, Serving, certificate};
 const NAME: &str = "a-auth-30003";
 const HIDDEN: &str = "hidden";
 
-/// What whoever signs makes of it: a certificate of ninety days.
+/// The signer's result: a certificate of ninety days.
 pub(super) fn certify(world: &mut World, name: &str, secret: &str, host: &str) {
     let cluster = world.cluster(name).clone();
     let not_before: Timestamp = NOW.parse().unwrap();
@@ -23,11 +23,11 @@ pub(super) fn certify(world: &mut World, name: &str, secret: &str, host: &str) {
     needs.serving = Some(Serving { pem, host: host.to_owned(), not_before, not_after });
 }
 
-fn needs() -> Needs {
+fn needs() -> IssuerNeeds {
     let connectors = format!(
         "[{{\"type\": \"ldap\", \"id\": \"corp\", \"name\": \"Corp\", \"config\": {{\"bindPW\": \"{HIDDEN}\"}}}}]"
     );
-    Needs {
+    IssuerNeeds {
         authority: Ok(Authority { pem: "CA".to_owned(), not_after: "2036-01-01T00:00:00Z".parse().unwrap() }),
         connectors: Ok(Connectors::read(&connectors).unwrap()),
         serving: None,
@@ -74,7 +74,7 @@ fn the_certificate_comes_before_the_pods_and_a_renewed_one_replaces_them() {
         (oidc.issuer.as_str(), oidc.client_id.as_str(), oidc.ca.as_str()),
         ("https://192.0.2.1:30003", "kubernetes", "CA")
     );
-    // What people log in with stands in the Secret of the configuration alone.
+    // Credentials of people are only in the Secret of the configuration.
     assert!(!format!("{status:?}").contains(HIDDEN));
     assert_eq!(world.next("a"), None);
 
@@ -94,7 +94,8 @@ fn the_certificate_comes_before_the_pods_and_a_renewed_one_replaces_them() {
 fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
     let mut world = world();
     let known = world.issuers.remove(NAME).unwrap();
-    let mut lacks = Needs { authority: Err("Secret gauss/ca is not there".to_owned()), ..known.clone() };
+    let mut lacks =
+        IssuerNeeds { authority: Err("Secret gauss/ca is not there".to_owned()), ..known.clone() };
     world.issuers.insert(NAME.to_owned(), lacks.clone());
     world.run(&["a"], usize::MAX);
     assert_eq!(
@@ -112,7 +113,8 @@ fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
     world.run(&["a"], usize::MAX);
     assert!(deployment(&world).is_some() && world.cluster("a").status.oidc.is_some());
 
-    // Another entry in its place, of whose Secrets nothing is known: what ran for the former stays, and is told no more.
+    // Another entry in its place, with unknown Secrets: the former's objects stay, and are not reported any
+    // more.
     let mut moved = self::world();
     moved.run(&["a"], usize::MAX);
     moved.clusters[0].spec.services.auth[0].node_port = Some(30004);
@@ -134,12 +136,12 @@ fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
     );
 
     let nobody = Err(NoLogin::Nobody("nobody could log in".to_owned()));
-    world.issuers.insert(NAME.to_owned(), Needs { connectors: nobody, serving, ..needs() });
+    world.issuers.insert(NAME.to_owned(), IssuerNeeds { connectors: nobody, serving, ..needs() });
     world.run(&["a"], usize::MAX);
     assert_eq!((deployment(&world), world.cluster("a").status.oidc.as_ref()), (None, None));
 }
 
-/// What was told before is told on while it stays, where what runs says the same.
+/// An earlier issuer is reported as long as it stays and its objects are the same.
 #[test]
 fn an_issuer_that_somebody_wrote_into_the_status_is_not_told_on() {
     let mut world = world();
@@ -167,7 +169,7 @@ fn an_issuer_that_somebody_wrote_into_the_status_is_not_told_on() {
 #[test]
 fn a_wrong_field_takes_no_issuer_away() {
     use super::wrong::{Field, assert_stays};
-    let auth = |change: fn(&mut crate::cluster::Auth)| {
+    let auth = |change: fn(&mut crate::cluster::IssuerSpec)| {
         move |world: &mut World| change(&mut world.clusters[0].spec.services.auth[0])
     };
     let unread = |why: &'static str| {

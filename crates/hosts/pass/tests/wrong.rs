@@ -12,8 +12,8 @@ const LAST_NODE_PORT: u64 = 32_767;
 /// Performs what there is to do, except for Services that an API server would refuse.
 fn run_as_the_api_server_takes_it(world: &mut World) {
     for _ in 0..200 {
-        let refused = |step: &&Step| match step {
-            Step::Apply(object) => {
+        let refused = |step: &&HostStep| match step {
+            HostStep::Apply(object) => {
                 let ports = object.pointer("/spec/ports").and_then(Value::as_array).into_iter().flatten();
                 ports
                     .filter_map(|port| port["nodePort"].as_u64())
@@ -65,7 +65,7 @@ fn a_wrong_field_takes_no_service_and_no_host_away() {
     let services = |change: fn(&mut crate::cluster::Services)| {
         move |world: &mut World| change(&mut world.clusters[0].spec.services)
     };
-    let role = |change: fn(&mut crate::cluster::Role)| {
+    let role = |change: fn(&mut crate::cluster::HostRole)| {
         move |world: &mut World| change(world.clusters[0].spec.nodes.get_mut("ControlPlane").unwrap())
     };
     let rows: [Field<'_>; 14] = [
@@ -160,7 +160,8 @@ fn a_wrong_field_takes_no_service_and_no_host_away() {
     }
 }
 
-/// The wrongly named role gets hosts of its own; what the other one has in use stays, and what stands before it.
+/// The wrongly named role gets hosts of its own; hosts of the other one that are in use stay, and so does the
+/// service in front of them.
 #[test]
 fn a_wrong_name_of_a_role_takes_nothing_in_use_away() {
     let mut world = World::of(racks(), vec![tenant("a", 2, 1, 30000)]);

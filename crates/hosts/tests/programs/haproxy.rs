@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use capstan_hosts::cluster::Named;
-use capstan_hosts::services::haproxy::{Check, Files, Frontend, Program, Server, Target, render};
+use capstan_hosts::cluster::NamespacedName;
+use capstan_hosts::services::haproxy::{
+    BackendServer, BalancedTarget, Frontend, HaproxyPaths, Program, ServerCheck, render,
+};
 use capstan_test_support::random::{Random, seed};
 use capstan_test_support::{TempDir, tempdir};
 
@@ -43,7 +45,7 @@ impl Ground {
         make("ca", "/CN=tenant", &[]);
         make("server", "/CN=apiserver", &[signed.as_slice(), named.as_slice()].concat());
         make("stranger", "/CN=apiserver", &named);
-        // Signed by the tenant's CA, for somebody else.
+        // Signed by the tenant's CA, for another name.
         make("other", "/CN=etcd", &[signed.as_slice(), &["-addext", "subjectAltName=DNS:etcd"]].concat());
         Some(Self { haproxy, folder })
     }
@@ -52,8 +54,9 @@ impl Ground {
         self.folder.path().join(name)
     }
 
-    fn files(&self) -> Files {
-        Files::new(self.at("ca.crt").to_str().unwrap(), self.at("servers.state").to_str().unwrap()).unwrap()
+    fn files(&self) -> HaproxyPaths {
+        HaproxyPaths::new(self.at("ca.crt").to_str().unwrap(), self.at("servers.state").to_str().unwrap())
+            .unwrap()
     }
 
     fn write(&self, program: &Program) {
@@ -113,8 +116,8 @@ fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/servers.py")
 }
 
-fn server(name: &str, address: IpAddr, port: u16) -> Server {
-    Server::new(&Named::new("gauss", name), address, port).unwrap()
+fn server(name: &str, address: IpAddr, port: u16) -> BackendServer {
+    BackendServer::new(&NamespacedName::new("gauss", name), address, port).unwrap()
 }
 
 #[test]
@@ -139,8 +142,13 @@ fn every_configuration_is_taken() {
             if random.percent(50) {
                 listen.push(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port));
             }
-            let target = if is_control_plane { Target::ControlPlane } else { Target::Worker(port) };
-            let check = if is_control_plane && random.percent(50) { Check::Readyz } else { Check::Connect };
+            let target =
+                if is_control_plane { BalancedTarget::ControlPlane } else { BalancedTarget::Worker(port) };
+            let check = if is_control_plane && random.percent(50) {
+                ServerCheck::Readyz
+            } else {
+                ServerCheck::Connect
+            };
             Frontend { target, listen, servers, check }
         });
         let frontends = frontends.collect();
@@ -168,10 +176,10 @@ fn traffic_goes_to_api_servers_of_the_tenant_that_are_ready() {
     ];
     let program = Program {
         frontends: vec![Frontend {
-            target: Target::ControlPlane,
+            target: BalancedTarget::ControlPlane,
             listen: vec![at],
             servers,
-            check: Check::Readyz,
+            check: ServerCheck::Readyz,
         }],
         health: vec![SocketAddr::new(V4, free_port(V4))],
         files: ground.files(),
@@ -197,7 +205,7 @@ fn traffic_goes_to_api_servers_of_the_tenant_that_are_ready() {
         ground.ask(at);
         assert!(begun.elapsed() < Duration::from_secs(60), "{}", ground.log());
     }
-    // Both strangers were looked at, again and again, and nobody was sent to them.
+    // Both strangers were checked again and again, and got no request.
     assert!(
         ground.at("stranger.refused").exists() && ground.at("other.refused").exists(),
         "{}",
@@ -221,7 +229,10 @@ fn ipv6_works_beside_ipv4() {
         servers: vec![server("a", V6, a)],
         check,
     };
-    for (target, check) in [(Target::ControlPlane, Check::Readyz), (Target::Worker(30011), Check::Connect)] {
+    for (target, check) in [
+        (BalancedTarget::ControlPlane, ServerCheck::Readyz),
+        (BalancedTarget::Worker(30011), ServerCheck::Connect),
+    ] {
         let program = Program {
             frontends: vec![frontend(target, check)],
             health: vec![SocketAddr::new(V4, free_port(V4))],

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use capstan_hosts::services::host_key::Pair;
-use capstan_hosts::services::ssh::{Access, Place, PublicKey, authorized_keys, server_configuration};
+use capstan_hosts::services::host_key::KeyPairHalves;
+use capstan_hosts::services::ssh::{PublicKey, SshAccess, SshPaths, authorized_keys, server_configuration};
 use capstan_test_support::{TempDir, tempdir};
 
 use super::{Running, free_port, listens, outcome, program, run};
@@ -24,7 +24,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn prepare(access: Access) -> Option<Self> {
+    fn prepare(access: SshAccess) -> Option<Self> {
         let sshd = program("sshd", "openssh-server")?;
         program("ssh", "openssh-client")?;
         let folder = tempdir().unwrap();
@@ -39,7 +39,7 @@ impl Ground {
         let user = run("id", folder.path(), &["-un"]).trim().to_owned();
         let mut ground = Self { sshd, folder, user, jump, node, other, _running: Vec::new() };
         let key = PublicKey::read(&ground.read("user.pub")).unwrap();
-        let place = Place {
+        let place = SshPaths {
             listen: vec![jump],
             host_keys: vec![ground.at("host")],
             authorized_keys: ground.at("jump_keys"),
@@ -110,7 +110,7 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn a_jump_host_leads_to_its_hosts_and_nowhere_else() {
-    let Some(ground) = Ground::prepare(Access::ForwardOnly) else { return };
+    let Some(ground) = Ground::prepare(SshAccess::ForwardOnly) else { return };
     let arrived = ground.jump_to("user", ground.node);
     assert_eq!(said(&arrived), "arrived\n", "{}", ground.log());
     assert!(arrived.status.success());
@@ -149,10 +149,10 @@ fn a_jump_host_leads_to_its_hosts_and_nowhere_else() {
     }
 }
 
-/// A key line with an option never reaches the file; were it there, sshd would run the command.
+/// A key line with an option never reaches the file; if it did, sshd would run the command.
 #[test]
 fn a_key_line_with_a_command_is_refused() {
-    let Some(ground) = Ground::prepare(Access::ForwardOnly) else { return };
+    let Some(ground) = Ground::prepare(SshAccess::ForwardOnly) else { return };
     let line = format!("command=\"echo arrived\" {}", ground.read("stranger.pub"));
     assert!(PublicKey::read(&line).is_err());
     let refused = ground.ssh("stranger", &[&ground.url(ground.jump)]);
@@ -161,7 +161,7 @@ fn a_key_line_with_a_command_is_refused() {
 
 #[test]
 fn with_a_shell_people_work_there() {
-    let Some(ground) = Ground::prepare(Access::Shell) else { return };
+    let Some(ground) = Ground::prepare(SshAccess::Shell) else { return };
     let arrived = ground.ssh("user", &[&ground.url(ground.jump), "echo arrived"]);
     assert_eq!(said(&arrived), "arrived\n", "{}", ground.log());
 }
@@ -172,7 +172,7 @@ fn a_host_key_is_one_for_openssh() {
     let Some(keygen) = program("ssh-keygen", "openssh-client") else { return };
     let seed = hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
     let public = hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
-    let pair = Pair { seed: &seed, public: &public };
+    let pair = KeyPairHalves { seed: &seed, public: &public };
     let folder = tempdir().unwrap();
     let file = folder.path().join("key");
     fs::write(&file, pair.private_file()).unwrap();

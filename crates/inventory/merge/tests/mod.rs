@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use capstan_model::tree::RepoPath;
 
 use super::*;
-use crate::kinds::Inventory;
+use crate::kinds::InventoryFiles;
 use crate::origin::LevelKind;
 use crate::testing::{inventory, lines};
 use crate::values::Member;
@@ -151,7 +151,7 @@ pub(super) fn schema(text: &str) -> ReleaseSchema {
 }
 
 /// The inventory of a cluster `c` in two levels, the first of which is the upper one.
-fn two(levels: [LevelKind; 2], upper: &str, lower: &str) -> Inventory {
+fn two(levels: [LevelKind; 2], upper: &str, lower: &str) -> InventoryFiles {
     let [first, second] = levels;
     inventory(&format!(
         "Inventory i: {{levels: [{}, {}]}}\nClusterDefinition c: {{in: {{{}: u, {}: l}}}}\n{} u: {{values: {upper}}}\n{} l: {{values: {lower}}}\n",

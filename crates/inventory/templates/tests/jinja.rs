@@ -1,7 +1,7 @@
 //! The same templates by Python's Jinja2 and by Capstan: equal objects, or a refusal that names the construct.
 //!
-//! What Jinja2 makes of each (3.1.6, read as YAML) stands in `expected.json`, and is held against Jinja2 itself where
-//! there is one. `REFUSED` lists what differs by contract.
+//! Jinja2's result for each (3.1.6, read as YAML) is in `expected.json`, and is compared with Jinja2 itself
+//! where it is installed. `REFUSED` lists what differs by contract.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -11,7 +11,7 @@ mod part;
 mod placing;
 
 /// A render of these templates (name and text) for the cluster `c` with these values.
-pub(super) fn rendered(templates: &[(&str, &str)], values: &str) -> Result<Rendered, Vec<String>> {
+pub(super) fn rendered(templates: &[(&str, &str)], values: &str) -> Result<RenderedTemplates, Vec<String>> {
     let folder = RepoPath::parse("aws/v1.0.0/templates").unwrap();
     let files: Vec<SourceText> =
         templates.iter().map(|(name, text)| file(&format!("{folder}/{name}"), text)).collect();

@@ -12,7 +12,7 @@ fn a_part_of_a_file_keeps_its_text_and_comments() {
         object("three")
     );
     let render = || rendered(&[("a.yaml", &all), ("b.yaml", &object("four"))], "{}").unwrap();
-    let told = |rendered: &Rendered| -> Vec<(String, Vec<(String, usize)>)> {
+    let told = |rendered: &RenderedTemplates| -> Vec<(String, Vec<(String, usize)>)> {
         let objects = |file: &RenderedFile| {
             file.objects.iter().map(|object| (object.id.name.clone(), object.document)).collect()
         };

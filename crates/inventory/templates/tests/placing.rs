@@ -1,4 +1,4 @@
-//! T3, T4 and T8: where a value stands, and what becomes of comments.
+//! T3, T4 and T8: places of values, and comments.
 
 use capstan_test_support::random::{Random, seed};
 

@@ -2,9 +2,9 @@
 
 use super::rule::{ShortDuration, TablePart, TableRule};
 use super::run::{TableRun, below, is_empty, own, says_something};
-use crate::conversion::cluster_api::{Version, number, reference_steps, seconds_of};
+use crate::conversion::cluster_api::{ReferenceVersion, number, reference_steps, seconds_of};
 use crate::conversion::has_variables::has_variables;
-use crate::conversion::refusal::Refusal;
+use crate::conversion::refusal::ConversionRefusal;
 use crate::conversion::step::ConversionStep::{Itemize, Remove, Replace};
 use crate::conversion::step::ItemFields;
 use crate::schema::nanoseconds;
@@ -109,7 +109,9 @@ impl TableRun<'_> {
             TableRule::Group(from, to) => {
                 let (from, to) = (at(from), at(to));
                 let Some(node) = self.found(&from) else { return };
-                match reference_steps(&from, &node, Version::GroupOnly, &|key| REFERENCE.contains(&key)) {
+                match reference_steps(&from, &node, ReferenceVersion::GroupOnly, &|key| {
+                    REFERENCE.contains(&key)
+                }) {
                     Ok(steps) => {
                         steps.into_iter().for_each(|step| self.step(step));
                         if from != to {
@@ -117,7 +119,7 @@ impl TableRun<'_> {
                         }
                     }
                     Err(refusal) => {
-                        let Refusal { field, why, advice, .. } = *refusal;
+                        let ConversionRefusal { field, why, advice, .. } = *refusal;
                         self.refuse(&field, why, advice);
                     }
                 }

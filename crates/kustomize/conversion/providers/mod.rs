@@ -7,7 +7,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `rule` | the words of a table |
-//! | `run` | an object on its way, and what came of it so far |
+//! | `run` | an object during its conversion, and the result so far |
 //! | `engine` | does a table's rules on it |
 //! | the others | the tables, each with what a table cannot say |
 //!

@@ -53,7 +53,7 @@ const GROUP: &[TableRule] = &[
     Hand(filter),
 ];
 
-/// What stands below `filter` is beside `id` in v1alpha7.
+/// The fields below `filter` are beside `id` in v1alpha7.
 fn filter(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("filter");
     let entries = run.object.at(&place).and_then(Node::as_mapping).unwrap_or_default().to_vec();

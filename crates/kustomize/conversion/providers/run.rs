@@ -2,14 +2,14 @@
 
 use crate::conversion::apply::{Did, apply_step};
 use crate::conversion::paths::before;
-use crate::conversion::refusal::Refusal;
+use crate::conversion::refusal::ConversionRefusal;
 use crate::conversion::step::ConversionStep::{self, Add, Move, Remove};
 use crate::conversion::step::{AtHand, ConversionNote};
 use capstan_model::object::FieldPath;
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
-/// An object on its way, and what came of it so far.
+/// An object during its conversion, and the result so far.
 pub(super) struct TableRun<'a> {
     /// The object before all steps.
     was: &'a Node,
@@ -17,7 +17,7 @@ pub(super) struct TableRun<'a> {
     pub(super) object: Node,
     pub(super) steps: Vec<ConversionStep>,
     pub(super) notes: Vec<ConversionNote>,
-    pub(super) refused: Vec<Refusal>,
+    pub(super) refused: Vec<ConversionRefusal>,
     at_hand: AtHand,
 }
 
@@ -61,7 +61,13 @@ impl<'a> TableRun<'a> {
     pub(super) fn refuse(&mut self, path: &FieldPath, why: impl Into<String>, advice: impl Into<String>) {
         let field = self.origin(path);
         let value = self.was.at(&field).or_else(|| self.object.at(path)).map(Node::value);
-        self.refused.push(Refusal { field, value, why: why.into(), advice: advice.into(), asks: false });
+        self.refused.push(ConversionRefusal {
+            field,
+            value,
+            why: why.into(),
+            advice: advice.into(),
+            asks: false,
+        });
     }
 
     pub(super) fn ask(&mut self, path: &FieldPath, why: impl Into<String>, advice: impl Into<String>) {

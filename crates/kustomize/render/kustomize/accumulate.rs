@@ -6,19 +6,19 @@ use super::accumulated::{Accumulated, Appending};
 use super::builder::Builder;
 use super::config::Config;
 use super::defaults;
-use super::file::{Flavour, Kustomization, Named};
+use super::file::{Flavour, Kustomization, PlacedText};
 use super::finish::finish;
-use super::generate::{self, Kind};
-use super::origin::{Origin, Tracks};
+use super::generate::{self, GeneratorKind};
+use super::origin::{BuildOrigin, Tracks};
 use super::plugins;
 use super::transformer;
 use super::vars;
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::custom_schema::CustomSchema;
 use crate::render::dialect::Dialect;
-use crate::render::error::{RenderError, Trouble};
-use crate::render::placed::Placed;
-use crate::render::resource::Resource;
+use crate::render::error::{RenderError, RenderErrorKind};
+use crate::render::placed::PlacedValue;
+use crate::render::resource::RenderedResource;
 use crate::render::schema::Schemas;
 use capstan_model::tree::{RepoPath, TreeEntry};
 
@@ -30,12 +30,18 @@ pub(in crate::render) struct Built {
 
 impl Built {
     /// With all that kustomize does at the very end.
-    pub(in crate::render) fn finish(self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
+    pub(in crate::render) fn finish(
+        self,
+        budget: &RenderBudget,
+    ) -> Result<Vec<RenderedResource>, RenderError> {
         finish(self.accumulated, &self.kustomization, budget)
     }
 
-    /// [`Self::finish`], where somebody goes on with what was before the end.
-    pub(in crate::render) fn finished(&self, budget: &Budget) -> Result<Vec<Resource>, RenderError> {
+    /// [`Self::finish`], where the state before the end is still needed.
+    pub(in crate::render) fn finished(
+        &self,
+        budget: &RenderBudget,
+    ) -> Result<Vec<RenderedResource>, RenderError> {
         finish(self.accumulated.clone(), &self.kustomization, budget)
     }
 }
@@ -53,7 +59,7 @@ impl Builder<'_> {
     ) -> Result<Built, RenderError> {
         let kustomization = self.read(entry, Flavour::Outermost)?;
         let tracks = if kustomization.build_metadata.is_empty() { Tracks::Nothing } else { Tracks::Origins };
-        self.origin = Origin::top(tracks);
+        self.origin = BuildOrigin::top(tracks);
         self.schemas = Schemas::default();
         let accumulated = self.enter(folder, &kustomization, first)?;
         Ok(Built { accumulated, kustomization })
@@ -87,7 +93,7 @@ impl Builder<'_> {
             let way: Vec<&str> = self.way.iter().chain([folder]).map(RepoPath::as_str).collect();
             return Err(RenderError::at(
                 &kustomization.place,
-                Trouble::Cycle,
+                RenderErrorKind::Cycle,
                 format!("kustomizations include one another, {}: remove one of the links", way.join(" -> ")),
             ));
         }
@@ -130,7 +136,7 @@ impl Builder<'_> {
         &mut self,
         folder: &RepoPath,
         kustomization: &Kustomization,
-        name: &Named,
+        name: &PlacedText,
         to: &mut Appending<'_>,
     ) -> Result<(), RenderError> {
         let path = self.locate(folder, name)?;
@@ -217,8 +223,10 @@ impl Builder<'_> {
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
         let global = kustomization.generator_options.as_ref();
-        let entries = kustomization.config_maps.iter().map(|entry| (Kind::ConfigMap, entry));
-        for (kind, entry) in entries.chain(kustomization.secrets.iter().map(|entry| (Kind::Secret, entry))) {
+        let entries = kustomization.config_maps.iter().map(|entry| (GeneratorKind::ConfigMap, entry));
+        for (kind, entry) in
+            entries.chain(kustomization.secrets.iter().map(|entry| (GeneratorKind::Secret, entry)))
+        {
             let step = self.origin.step(entry.place.file().name(), kind.generator());
             self.generate_one(folder, kind, entry, global, &step, all)?;
         }
@@ -233,24 +241,24 @@ impl Builder<'_> {
     fn generate_one(
         &mut self,
         folder: &RepoPath,
-        kind: Kind,
-        entry: &Placed,
-        global: Option<&Placed>,
+        kind: GeneratorKind,
+        entry: &PlacedValue,
+        global: Option<&PlacedValue>,
         step: &str,
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
         let entry = &*generate::read_entry(kind, entry)?;
         for source in ["files", "envs"] {
-            for item in entry.field(source).map(Placed::items).unwrap_or_default() {
+            for item in entry.field(source).map(PlacedValue::items).unwrap_or_default() {
                 let text = item.as_str().unwrap_or_default();
                 let path = text.split_once('=').map_or(text, |(_, path)| path);
-                let name = Named { text: path.to_owned(), place: item.place.clone() };
+                let name = PlacedText { text: path.to_owned(), place: item.place.clone() };
                 let path = self.locate(folder, &name)?;
                 self.note_outside(folder, &path);
             }
         }
-        let read = |name: &Named| self.bytes(folder, name);
-        let mark = |value: &mut Placed| self.origin.of_generator(step, value);
+        let read = |name: &PlacedText| self.bytes(folder, name);
+        let mark = |value: &mut PlacedValue| self.origin.of_generator(step, value);
         generate::generate(kind, entry, global, &mark, &read, &mut all.resources, &self.loader.budget)
     }
 
@@ -282,8 +290,8 @@ impl Builder<'_> {
         &mut self,
         folder: &RepoPath,
         kustomization: &Kustomization,
-        names: &[Named],
-    ) -> Result<Vec<Placed>, RenderError> {
+        names: &[PlacedText],
+    ) -> Result<Vec<PlacedValue>, RenderError> {
         let mut all = Accumulated::default();
         let mut appending = Appending::to(&mut all);
         for name in names {

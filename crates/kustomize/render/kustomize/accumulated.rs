@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::file::Kustomization;
-use super::id::{Id, Key};
+use super::id::{Id, IdKey};
 use super::vars::Var;
-use crate::render::budget::Budget;
-use crate::render::error::{RenderError, Trouble};
-use crate::render::resource::Resource;
+use crate::render::budget::RenderBudget;
+use crate::render::error::{RenderError, RenderErrorKind};
+use crate::render::resource::RenderedResource;
 
 /// Objects on their way, and the fields that transformers above may reach.
 #[derive(Debug, Clone, Default)]
 pub(in crate::render) struct Accumulated {
-    pub(in crate::render) resources: Vec<Resource>,
+    pub(in crate::render) resources: Vec<RenderedResource>,
     pub(super) config: Option<Arc<Config>>,
     pub(super) vars: Vec<Var>,
 }
 
 impl Accumulated {
     /// Objects that no kustomization gave.
-    pub(in crate::render) const fn plain(resources: Vec<Resource>) -> Self {
+    pub(in crate::render) const fn plain(resources: Vec<RenderedResource>) -> Self {
         Self { resources, config: None, vars: Vec::new() }
     }
 
@@ -30,7 +30,7 @@ impl Accumulated {
         &mut self,
         other: &Arc<Config>,
         kustomization: &Kustomization,
-        budget: &Budget,
+        budget: &RenderBudget,
     ) -> Result<(), RenderError> {
         match &mut self.config {
             None => self.config = Some(Arc::clone(other)),
@@ -44,8 +44,8 @@ impl Accumulated {
 /// Objects that others are added to, and nothing else is done with meanwhile.
 pub(super) struct Appending<'a> {
     pub(super) all: &'a mut Accumulated,
-    /// Where the object of an identity stands.
-    known: HashMap<Key, usize>,
+    /// The index of the object with an identity.
+    known: HashMap<IdKey, usize>,
 }
 
 impl<'a> Appending<'a> {
@@ -55,7 +55,7 @@ impl<'a> Appending<'a> {
     }
 
     /// Adds objects; one identity may come only once.
-    pub(super) fn append(&mut self, more: Vec<Resource>) -> Result<(), RenderError> {
+    pub(super) fn append(&mut self, more: Vec<RenderedResource>) -> Result<(), RenderError> {
         for resource in more {
             let id = resource.id();
             let at = *self.known.entry(id.clone().key()).or_insert(self.all.resources.len());
@@ -68,10 +68,10 @@ impl<'a> Appending<'a> {
     }
 }
 
-fn twins(id: &Id, first: &Resource, second: &Resource) -> RenderError {
+fn twins(id: &Id, first: &RenderedResource, second: &RenderedResource) -> RenderError {
     RenderError::at(
         &second.value.place,
-        Trouble::Duplicate,
+        RenderErrorKind::Duplicate,
         format!(
             "{} is here and also in {} line {}. An object may be there only once: remove or rename one",
             id.object_id(),

@@ -1,6 +1,6 @@
 //! What is kept while kustomizations are built: files, patches, notes, schemas.
 
-use super::origin::Origin;
+use super::origin::BuildOrigin;
 use crate::render::load::Loader;
 use crate::render::rendered::PatchUse;
 use crate::render::schema::Schemas;
@@ -14,7 +14,7 @@ pub(in crate::render) struct Builder<'a> {
     pub(in crate::render) patches: Vec<PatchUse>,
     pub(in crate::render) notes: Vec<String>,
     pub(in crate::render) schemas: Schemas,
-    pub(super) origin: Origin,
+    pub(super) origin: BuildOrigin,
     /// The folders being built, outermost first.
     pub(super) way: Vec<RepoPath>,
 }
@@ -27,7 +27,7 @@ impl<'a> Builder<'a> {
             patches: Vec::new(),
             notes: Vec::new(),
             schemas: Schemas::default(),
-            origin: Origin::default(),
+            origin: BuildOrigin::default(),
             way: Vec::new(),
         }
     }

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::fields::{Conflict, Create, FieldSpec, split_path};
 use super::id::Gvk;
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
 use crate::render::keys::{fields_of, spelled};
-use crate::render::placed::{Content, Placed, SourceOffset};
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
 use capstan_model::spelling::hint;
 
 /// The fields of all transformers.
@@ -52,7 +52,7 @@ const KEYS: [&str; 11] = [
 
 impl Config {
     /// Reads a file that `configurations` names.
-    pub(super) fn read(document: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(document: &PlacedValue) -> Result<Self, RenderError> {
         let mut config = Self::default();
         for (key, value) in spelled(document, &KEYS)?.entries() {
             if key == "nameReference" {
@@ -95,7 +95,7 @@ impl Config {
         &mut self,
         other: &Self,
         place: &SourceOffset,
-        budget: &Budget,
+        budget: &RenderBudget,
     ) -> Result<(), RenderError> {
         // Each field is looked for among all.
         budget.pairs(self.fields(), other.fields(), place)?;
@@ -153,7 +153,7 @@ impl Config {
     }
 
     /// Reads a file that `crds` names: definitions whose properties say what they are for.
-    pub(super) fn of_definitions(document: &Placed, budget: &Budget) -> Result<Self, RenderError> {
+    pub(super) fn of_definitions(document: &PlacedValue, budget: &RenderBudget) -> Result<Self, RenderError> {
         let definitions = document.to_value();
         let mut config = Self::default();
         for (name, definition) in definitions.as_object().into_iter().flatten() {
@@ -174,7 +174,7 @@ struct Definitions<'a> {
     all: &'a Value,
     kind: &'a str,
     place: &'a SourceOffset,
-    budget: &'a Budget,
+    budget: &'a RenderBudget,
 }
 
 /// Steps of looking at one property of a definition.
@@ -242,7 +242,7 @@ impl Definitions<'_> {
 }
 
 impl NameReference {
-    fn read(entry: &Placed) -> Result<Self, RenderError> {
+    fn read(entry: &PlacedValue) -> Result<Self, RenderError> {
         let fields = ["group", "version", "kind", "fieldSpecs"];
         let entry = &*fields_of(entry, "an entry of `nameReference`", &fields)?;
         let fields = match entry.field("fieldSpecs") {
@@ -254,7 +254,7 @@ impl NameReference {
 }
 
 /// Reads one field of a configuration.
-pub(super) fn read_field(entry: &Placed) -> Result<FieldSpec, RenderError> {
+pub(super) fn read_field(entry: &PlacedValue) -> Result<FieldSpec, RenderError> {
     let fields = ["group", "version", "kind", "path", "create"];
     let entry = &*fields_of(entry, "a field of a transformer", &fields)?;
     let path = text(entry, "path")?;
@@ -264,7 +264,7 @@ pub(super) fn read_field(entry: &Placed) -> Result<FieldSpec, RenderError> {
             "this field has no `path` or one with an empty part: write `spec/some/field`",
         ));
     }
-    let create = match entry.field("create").map(Placed::to_value) {
+    let create = match entry.field("create").map(PlacedValue::to_value) {
         None | Some(Value::Null | Value::Bool(false)) => Create::No,
         Some(Value::Bool(true)) => Create::Yes,
         Some(_) => {
@@ -274,11 +274,11 @@ pub(super) fn read_field(entry: &Placed) -> Result<FieldSpec, RenderError> {
     Ok(FieldSpec::new(gvk(entry)?, &path, create))
 }
 
-fn gvk(entry: &Placed) -> Result<Gvk, RenderError> {
+fn gvk(entry: &PlacedValue) -> Result<Gvk, RenderError> {
     Ok(Gvk { group: text(entry, "group")?, version: text(entry, "version")?, kind: text(entry, "kind")? })
 }
 
-fn text(entry: &Placed, key: &str) -> Result<String, RenderError> {
+fn text(entry: &PlacedValue, key: &str) -> Result<String, RenderError> {
     match entry.field(key).filter(|value| !value.is_null()) {
         None => Ok(String::new()),
         Some(value) => value
@@ -288,10 +288,10 @@ fn text(entry: &Placed, key: &str) -> Result<String, RenderError> {
     }
 }
 
-fn list(value: &Placed) -> Result<&[Placed], RenderError> {
+fn list(value: &PlacedValue) -> Result<&[PlacedValue], RenderError> {
     match &value.content {
-        Content::Sequence(items) => Ok(items),
-        Content::Scalar(scalar) if scalar.value().is_null() => Ok(&[]),
+        PlacedContent::Sequence(items) => Ok(items),
+        PlacedContent::Scalar(scalar) if scalar.value().is_null() => Ok(&[]),
         _ => Err(RenderError::malformed(&value.place, "a list of fields is required here")),
     }
 }

@@ -196,7 +196,7 @@ fn variables() -> Vec<FieldSpec> {
     }
     all.extend(
         [
-            // Kustomize's own ways for these two, in which nothing stands: left as they are.
+            // Kustomize's own paths for these two, which match nothing: left as they are.
             ("CronJob", "spec/jobTemplate/spec/template/volumes/nfs/server"),
             ("StatefulSet", "spec/volumeClaimTemplates/spec/nfs/server"),
             ("DaemonSet", "spec/template/spec/volumes/nfs/server"),

@@ -4,9 +4,9 @@
 //! (<https://github.com/kubernetes-sigs/kustomize/tree/master/kyaml/yaml>, `PathGetter` and `PathMatcher`).
 
 use super::fields::split_path;
-use crate::render::budget::{Budget, Expression};
+use crate::render::budget::{BudgetedRegex, RenderBudget};
 use crate::render::error::RenderError;
-use crate::render::placed::{Content, Placed, SourceOffset};
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
 
 /// The parts of a path. Brackets hold a part together; those of `[a.b]` go, those of `[a=b]` stay.
 pub(super) fn split(path: &str) -> Vec<String> {
@@ -36,7 +36,10 @@ fn condition(part: &str) -> Option<Result<(&str, &str), String>> {
 }
 
 /// The one value at the end of a path; `None` where nothing is.
-pub(super) fn look_up<'a>(value: &'a Placed, path: &[String]) -> Result<Option<&'a Placed>, String> {
+pub(super) fn look_up<'a>(
+    value: &'a PlacedValue,
+    path: &[String],
+) -> Result<Option<&'a PlacedValue>, String> {
     let mut value = value;
     for part in path.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
         let next = if let Ok(index) = part.parse::<usize>() {
@@ -53,7 +56,7 @@ pub(super) fn look_up<'a>(value: &'a Placed, path: &[String]) -> Result<Option<&
             })
         } else {
             match &value.content {
-                Content::Mapping(_) => value.field(part),
+                PlacedContent::Mapping(_) => value.field(part),
                 _ if value.is_null() => None,
                 _ => return Err(format!("there is no mapping for `{part}`")),
             }
@@ -66,9 +69,9 @@ pub(super) fn look_up<'a>(value: &'a Placed, path: &[String]) -> Result<Option<&
     Ok(Some(value))
 }
 
-fn list(value: &Placed) -> Result<&[Placed], String> {
+fn list(value: &PlacedValue) -> Result<&[PlacedValue], String> {
     match &value.content {
-        Content::Sequence(items) => Ok(items),
+        PlacedContent::Sequence(items) => Ok(items),
         _ if value.is_null() => Ok(&[]),
         _ => Err("there is no list whose item could be taken".to_owned()),
     }
@@ -76,29 +79,29 @@ fn list(value: &Placed) -> Result<&[Placed], String> {
 
 /// What is made at the end of a path where nothing is.
 #[derive(Clone)]
-pub(super) enum Missing {
+pub(super) enum MissingPathPart {
     /// Nothing.
     Stays,
     /// This, and everything on the way.
-    Made(Content),
+    Made(PlacedContent),
 }
 
 /// How a path is followed.
 #[derive(Clone, Copy)]
-pub(super) struct Way<'a> {
-    pub(super) missing: &'a Missing,
+pub(super) struct PathWay<'a> {
+    pub(super) missing: &'a MissingPathPart,
     /// Where that is written which is made.
     pub(super) place: &'a SourceOffset,
-    pub(super) budget: &'a Budget,
+    pub(super) budget: &'a RenderBudget,
 }
 
-impl<'a> Way<'a> {
+impl<'a> PathWay<'a> {
     /// The way along these parts, whose expressions are paid for here.
     pub(super) fn of(
         path: &[String],
-        missing: &'a Missing,
+        missing: &'a MissingPathPart,
         place: &'a SourceOffset,
-        budget: &'a Budget,
+        budget: &'a RenderBudget,
     ) -> Result<Self, RenderError> {
         let way = Self { missing, place, budget };
         for (_, pattern) in path.iter().filter_map(|part| condition(part)?.ok()) {
@@ -107,27 +110,27 @@ impl<'a> Way<'a> {
         Ok(way)
     }
 
-    pub(super) const fn written_at<'b>(&self, place: &'b SourceOffset) -> Way<'b>
+    pub(super) const fn written_at<'b>(&self, place: &'b SourceOffset) -> PathWay<'b>
     where
         'a: 'b,
     {
-        Way { missing: self.missing, place, budget: self.budget }
+        PathWay { missing: self.missing, place, budget: self.budget }
     }
 
-    fn expression(&self, pattern: &str) -> Result<Result<Expression, String>, RenderError> {
+    fn expression(&self, pattern: &str) -> Result<Result<BudgetedRegex, String>, RenderError> {
         self.budget.expression(pattern, self.place)
     }
 }
 
 /// What becomes of each value that fits.
-pub(super) type Change<'f> = dyn FnMut(&mut Placed) -> Result<(), String> + 'f;
+pub(super) type FieldChange<'f> = dyn FnMut(&mut PlacedValue) -> Result<(), String> + 'f;
 
 /// Changes all values that fit a path, and tells how many there were.
 pub(super) fn change(
-    value: &mut Placed,
+    value: &mut PlacedValue,
     path: &[String],
-    way: &Way<'_>,
-    with: &mut Change<'_>,
+    way: &PathWay<'_>,
+    with: &mut FieldChange<'_>,
 ) -> Result<usize, String> {
     let Some((part, rest)) = path.split_first() else {
         with(value)?;
@@ -141,7 +144,7 @@ pub(super) fn change(
         return change_items(value, (key, pattern), rest, way, with);
     }
     if part == "*" {
-        let Content::Sequence(items) = &mut value.content else {
+        let PlacedContent::Sequence(items) = &mut value.content else {
             return if value.is_null() {
                 Ok(0)
             } else {
@@ -154,11 +157,11 @@ pub(super) fn change(
 }
 
 fn change_field(
-    value: &mut Placed,
+    value: &mut PlacedValue,
     part: &str,
     rest: &[String],
-    way: &Way<'_>,
-    with: &mut Change<'_>,
+    way: &PathWay<'_>,
+    with: &mut FieldChange<'_>,
 ) -> Result<usize, String> {
     if value.is_null() {
         return Ok(0);
@@ -167,11 +170,11 @@ fn change_field(
         return Err(format!("there is no mapping for `{part}`"));
     }
     if value.field(part).is_none() {
-        let Missing::Made(last) = way.missing else { return Ok(0) };
+        let MissingPathPart::Made(last) = way.missing else { return Ok(0) };
         value.set(part, blank(rest, last, way.place));
     }
     let Some(field) = value.field_mut(part) else { return Ok(0) };
-    if !rest.is_empty() && matches!(field.content, Content::Scalar(_)) {
+    if !rest.is_empty() && matches!(field.content, PlacedContent::Scalar(_)) {
         // Kustomize reads YAML in a string here, and changes a copy of it.
         return Err(format!("`{part}` is a single value and has no fields"));
     }
@@ -179,29 +182,29 @@ fn change_field(
 }
 
 /// What is made before the rest of the path is followed.
-fn blank(rest: &[String], last: &Content, place: &SourceOffset) -> Placed {
+fn blank(rest: &[String], last: &PlacedContent, place: &SourceOffset) -> PlacedValue {
     let content = match rest.first() {
         None => last.clone(),
         Some(part) if condition(part).is_some() || part.parse::<usize>().is_ok() => {
-            Content::Sequence(Vec::new())
+            PlacedContent::Sequence(Vec::new())
         }
-        Some(_) => Content::Mapping(Vec::new()),
+        Some(_) => PlacedContent::Mapping(Vec::new()),
     };
-    Placed { place: place.clone(), content }
+    PlacedValue { place: place.clone(), content }
 }
 
 fn change_index(
-    value: &mut Placed,
+    value: &mut PlacedValue,
     index: usize,
     rest: &[String],
-    way: &Way<'_>,
-    with: &mut Change<'_>,
+    way: &PathWay<'_>,
+    with: &mut FieldChange<'_>,
 ) -> Result<usize, String> {
     let count = list(value)?.len();
-    let Content::Sequence(items) = &mut value.content else {
+    let PlacedContent::Sequence(items) = &mut value.content else {
         return Err(format!("there is no item {index}, and no list"));
     };
-    if let Missing::Made(last) = way.missing
+    if let MissingPathPart::Made(last) = way.missing
         && count == index
     {
         items.push(blank(rest, last, way.place));
@@ -213,17 +216,17 @@ fn change_index(
 }
 
 fn change_items(
-    value: &mut Placed,
+    value: &mut PlacedValue,
     (key, pattern): (&str, &str),
     rest: &[String],
-    way: &Way<'_>,
-    with: &mut Change<'_>,
+    way: &PathWay<'_>,
+    with: &mut FieldChange<'_>,
 ) -> Result<usize, String> {
     let fits = way.expression(pattern).ok().and_then(Result::ok);
     let fits = fits.ok_or_else(|| format!("`{pattern}` is not a regular expression"))?.regex;
     let mut changed = 0;
     let mut seen = false;
-    let Content::Sequence(items) = &mut value.content else {
+    let PlacedContent::Sequence(items) = &mut value.content else {
         return if value.is_null() {
             Ok(0)
         } else {
@@ -231,7 +234,8 @@ fn change_items(
         };
     };
     for item in items.iter_mut() {
-        let text = if key.is_empty() { Some(item.written()) } else { item.field(key).map(Placed::written) };
+        let text =
+            if key.is_empty() { Some(item.written()) } else { item.field(key).map(PlacedValue::written) };
         if !text.is_some_and(|text| fits.is_match(&text)) {
             continue;
         }
@@ -240,16 +244,16 @@ fn change_items(
         let rest = if key.is_empty() { &[] } else { rest };
         changed += change(item, rest, way, with)?;
     }
-    let Missing::Made(_) = way.missing else { return Ok(changed) };
+    let MissingPathPart::Made(_) = way.missing else { return Ok(changed) };
     if seen && changed > 0 {
         return Ok(changed);
     }
     let place = way.place;
-    let scalar = Placed::open(pattern, place);
+    let scalar = PlacedValue::open(pattern, place);
     let mut item = if key.is_empty() {
         scalar
     } else {
-        Placed { place: place.clone(), content: Content::Mapping(vec![(key.to_owned(), scalar)]) }
+        PlacedValue { place: place.clone(), content: PlacedContent::Mapping(vec![(key.to_owned(), scalar)]) }
     };
     let changed = change(&mut item, if key.is_empty() { &[] } else { rest }, way, with)?;
     items.push(item);

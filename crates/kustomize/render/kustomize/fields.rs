@@ -1,11 +1,11 @@
 //! Fields that a transformer reaches: which kinds, which path, and whether it is made where it is missing.
 
 use super::id::Gvk;
-use crate::render::budget::{Budget, Size, refuse_deeper};
+use crate::render::budget::{RenderBudget, ValueSize, refuse_deeper};
 use crate::render::error::RenderError;
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::resource::Resource;
-use crate::render::shared::Shared;
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::resource::RenderedResource;
+use crate::render::shared::SharedNode;
 use crate::render::spread::share;
 
 /// One such field, as kustomize's configuration writes it: `spec/template/metadata/labels`.
@@ -33,7 +33,7 @@ pub(super) enum Blank {
 }
 
 /// What is done with a field that was found.
-pub(super) type Set<'f> = dyn FnMut(&mut Placed) -> Result<(), RenderError> + 'f;
+pub(super) type Set<'f> = dyn FnMut(&mut PlacedValue) -> Result<(), RenderError> + 'f;
 
 /// Two specifications of one field that disagree.
 pub(super) struct Conflict;
@@ -46,10 +46,10 @@ impl FieldSpec {
     /// Calls `set` with every field of the object that this means.
     pub(super) fn visit(
         &self,
-        object: &mut Resource,
+        object: &mut RenderedResource,
         blank: Blank,
         place: &SourceOffset,
-        budget: &Budget,
+        budget: &RenderBudget,
         set: &mut Set<'_>,
     ) -> Result<(), RenderError> {
         if !Gvk::of(&object.value).fits(&self.gvk) {
@@ -57,7 +57,7 @@ impl FieldSpec {
         }
         let steps = split_path(&self.path, '/');
         let mut found = 0_usize;
-        let walk = Walk { create: self.create, blank, place, budget };
+        let walk = FieldWalk { create: self.create, blank, place, budget };
         walk.walk(&mut object.value, 0, &steps, &mut |field| {
             found += 1;
             set(field)
@@ -85,39 +85,39 @@ impl FieldSpec {
     }
 }
 
-struct Walk<'a> {
+struct FieldWalk<'a> {
     create: Create,
     blank: Blank,
     place: &'a SourceOffset,
-    budget: &'a Budget,
+    budget: &'a RenderBudget,
 }
 
-impl Walk<'_> {
+impl FieldWalk<'_> {
     /// `depth` are the steps from the object to the value.
     fn walk(
         &self,
-        value: &mut Placed,
+        value: &mut PlacedValue,
         depth: usize,
         steps: &[String],
         set: &mut Set<'_>,
     ) -> Result<(), RenderError> {
         let Some((step, rest)) = steps.split_first() else { return set(value) };
         match &mut value.content {
-            Content::Scalar(scalar) if scalar.value().is_null() => Ok(()),
-            Content::Scalar(_) => Err(RenderError::malformed(
+            PlacedContent::Scalar(scalar) if scalar.value().is_null() => Ok(()),
+            PlacedContent::Scalar(_) => Err(RenderError::malformed(
                 &value.place,
                 format!("a mapping or a list with a field `{step}` is required here: correct the object"),
             )),
-            Content::Sequence(items) => {
+            PlacedContent::Sequence(items) => {
                 items.iter_mut().try_for_each(|item| self.walk(item, depth + 1, steps, set))
             }
-            Content::Mapping(_) => self.walk_mapping(value, depth, step, rest, set),
+            PlacedContent::Mapping(_) => self.walk_mapping(value, depth, step, rest, set),
         }
     }
 
     fn walk_mapping(
         &self,
-        value: &mut Placed,
+        value: &mut PlacedValue,
         depth: usize,
         step: &str,
         rest: &[String],
@@ -126,10 +126,10 @@ impl Walk<'_> {
         let (name, is_list) = step.strip_suffix("[]").map_or((step, false), |name| (name, true));
         let creates = self.create == Create::Yes && self.blank != Blank::Nothing && !is_list;
         let blank = match (is_list, rest.is_empty(), self.blank) {
-            (true, ..) => Some(Content::Sequence(Vec::new())),
+            (true, ..) => Some(PlacedContent::Sequence(Vec::new())),
             _ if !creates => None,
-            (false, true, Blank::Text) => Some(Content::Scalar(serde_json::Value::from("").into())),
-            _ => Some(Content::Mapping(Vec::new())),
+            (false, true, Blank::Text) => Some(PlacedContent::Scalar(serde_json::Value::from("").into())),
+            _ => Some(PlacedContent::Mapping(Vec::new())),
         };
         if creates
             && value.field(name).is_none()
@@ -137,8 +137,8 @@ impl Walk<'_> {
         {
             // What is made is a mapping at most.
             refuse_deeper(depth + 2, self.place)?;
-            self.budget.size(Size { values: 1, bytes: name.len(), height: 1 }, self.place)?;
-            value.set(name, Placed { place: self.place.clone(), content: content.clone() });
+            self.budget.size(ValueSize { values: 1, bytes: name.len(), height: 1 }, self.place)?;
+            value.set(name, PlacedValue { place: self.place.clone(), content: content.clone() });
         }
         let Some(field) = value.field_mut(name) else { return Ok(()) };
         if field.is_null()
@@ -146,7 +146,7 @@ impl Walk<'_> {
         {
             match content {
                 // Kustomize forgets that it is null, and keeps the text.
-                Content::Scalar(_) => *field = Placed::open(&field.written(), &field.place),
+                PlacedContent::Scalar(_) => *field = PlacedValue::open(&field.written(), &field.place),
                 content => field.content = content,
             }
         }
@@ -154,7 +154,7 @@ impl Walk<'_> {
     }
 }
 
-/// The parts of a path; a delimiter after a backslash is none.
+/// The parts of a path; a delimiter after a backslash does not count.
 pub(super) fn split_path(path: &str, delimiter: char) -> Vec<String> {
     let path = path.strip_prefix(delimiter).unwrap_or(path);
     let mut parts: Vec<String> = Vec::new();
@@ -172,13 +172,13 @@ pub(super) fn split_path(path: &str, delimiter: char) -> Vec<String> {
 }
 
 /// Puts a scalar in the place of one; kustomize sets nothing else there.
-pub(super) fn put_scalar(field: &mut Placed, new: Placed) -> Result<(), RenderError> {
+pub(super) fn put_scalar(field: &mut PlacedValue, new: PlacedValue) -> Result<(), RenderError> {
     match field.content {
-        Content::Scalar(_) => {
+        PlacedContent::Scalar(_) => {
             field.replace_scalar(new);
             Ok(())
         }
-        Content::Mapping(_) | Content::Sequence(_) => Err(RenderError::malformed(
+        PlacedContent::Mapping(_) | PlacedContent::Sequence(_) => Err(RenderError::malformed(
             &field.place,
             "a single value is required here: correct the object or the field's path",
         )),
@@ -187,29 +187,29 @@ pub(super) fn put_scalar(field: &mut Placed, new: Placed) -> Result<(), RenderEr
 
 /// Whether an entry was there before it was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum MapEntry {
     New,
     Known,
 }
 
 /// Sets an entry of a mapping; null gets none, as in kustomize. A new one is a place of that node.
 pub(super) fn put_entry(
-    field: &mut Placed,
+    field: &mut PlacedValue,
     key: &str,
-    new: &Placed,
-    node: Shared,
-) -> Result<Entry, RenderError> {
+    new: &PlacedValue,
+    node: SharedNode,
+) -> Result<MapEntry, RenderError> {
     if field.is_null() {
-        return Ok(Entry::Known);
+        return Ok(MapEntry::Known);
     }
     if let Some(old) = field.field_mut(key) {
         old.replace_scalar(new.clone());
-        return Ok(Entry::Known);
+        return Ok(MapEntry::Known);
     }
     let mut new = new.clone();
     share(&mut new, Some(node));
     if field.set(key, new) {
-        return Ok(Entry::New);
+        return Ok(MapEntry::New);
     }
     Err(RenderError::malformed(
         &field.place,

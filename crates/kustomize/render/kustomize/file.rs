@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::id::Gvk;
-use super::images::Image;
-use super::order::Order;
+use super::images::ImageEntry;
+use super::order::SortOrder;
 use super::replicas::Replicas;
-use crate::render::budget::Budget;
-use crate::render::error::{RenderError, Trouble};
+use crate::render::budget::RenderBudget;
+use crate::render::error::{RenderError, RenderErrorKind};
 use crate::render::keys::{fields_of, spelled};
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::selector::Selector;
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::selector::PatchSelector;
 use capstan_model::spelling::hint;
 
 use super::config::read_field;
@@ -21,36 +21,36 @@ use super::vars::Var;
 /// What a kustomization says.
 pub(super) struct Kustomization {
     pub(super) place: SourceOffset,
-    pub(super) resources: Vec<Named>,
-    pub(super) components: Vec<Named>,
-    pub(super) configurations: Vec<Named>,
-    pub(super) crds: Vec<Named>,
-    pub(super) openapi: Option<Named>,
-    pub(super) config_maps: Vec<Placed>,
-    pub(super) secrets: Vec<Placed>,
-    pub(super) generator_options: Option<Placed>,
-    pub(super) generators: Vec<Named>,
-    pub(super) transformers: Vec<Named>,
-    pub(super) strategic: Vec<Named>,
+    pub(super) resources: Vec<PlacedText>,
+    pub(super) components: Vec<PlacedText>,
+    pub(super) configurations: Vec<PlacedText>,
+    pub(super) crds: Vec<PlacedText>,
+    pub(super) openapi: Option<PlacedText>,
+    pub(super) config_maps: Vec<PlacedValue>,
+    pub(super) secrets: Vec<PlacedValue>,
+    pub(super) generator_options: Option<PlacedValue>,
+    pub(super) generators: Vec<PlacedText>,
+    pub(super) transformers: Vec<PlacedText>,
+    pub(super) strategic: Vec<PlacedText>,
     pub(super) patches: Vec<PatchEntry>,
     pub(super) json6902: Vec<PatchEntry>,
-    pub(super) namespace: Option<Named>,
-    pub(super) prefix: Option<Named>,
-    pub(super) suffix: Option<Named>,
-    pub(super) labels: Vec<Labels>,
-    pub(super) common_labels: Vec<(String, Placed)>,
-    pub(super) annotations: Vec<(String, Placed)>,
-    pub(super) images: Vec<Image>,
+    pub(super) namespace: Option<PlacedText>,
+    pub(super) prefix: Option<PlacedText>,
+    pub(super) suffix: Option<PlacedText>,
+    pub(super) labels: Vec<LabelsEntry>,
+    pub(super) common_labels: Vec<(String, PlacedValue)>,
+    pub(super) annotations: Vec<(String, PlacedValue)>,
+    pub(super) images: Vec<ImageEntry>,
     pub(super) replicas: Vec<Replicas>,
-    pub(super) replacements: Vec<Placed>,
+    pub(super) replacements: Vec<PlacedValue>,
     pub(super) vars: Vec<Var>,
-    pub(super) build_metadata: Vec<Named>,
-    pub(super) order: Order,
+    pub(super) build_metadata: Vec<PlacedText>,
+    pub(super) order: SortOrder,
 }
 
-/// A text of a kustomization, and where it stands.
+/// A text of a kustomization, and its place.
 #[derive(Debug, Clone)]
-pub(in crate::render) struct Named {
+pub(in crate::render) struct PlacedText {
     pub(in crate::render) text: String,
     pub(in crate::render) place: SourceOffset,
 }
@@ -58,7 +58,7 @@ pub(in crate::render) struct Named {
 /// An entry of `patches` or `patchesJson6902`.
 pub(super) struct PatchEntry {
     pub(super) place: SourceOffset,
-    pub(super) target: Option<(Rc<Selector>, SourceOffset)>,
+    pub(super) target: Option<(Rc<PatchSelector>, SourceOffset)>,
     pub(super) body: PatchBody,
     pub(super) may_change: MayChange,
 }
@@ -66,8 +66,8 @@ pub(super) struct PatchEntry {
 /// Where a patch is written.
 #[derive(Clone)]
 pub(super) enum PatchBody {
-    Inline(Named),
-    File(Named),
+    Inline(PlacedText),
+    File(PlacedText),
 }
 
 impl PatchBody {
@@ -76,8 +76,8 @@ impl PatchBody {
     pub(super) fn trimmed(&self) -> Cow<'_, Self> {
         match self {
             Self::File(_) => Cow::Borrowed(self),
-            Self::Inline(Named { text, place }) => {
-                Cow::Owned(Self::Inline(Named { text: text.trim().to_owned(), place: place.clone() }))
+            Self::Inline(PlacedText { text, place }) => {
+                Cow::Owned(Self::Inline(PlacedText { text: text.trim().to_owned(), place: place.clone() }))
             }
         }
     }
@@ -86,28 +86,28 @@ impl PatchBody {
 /// Whether a patch may change what an object is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct MayChange {
-    pub(super) name: Allowed,
-    pub(super) kind: Allowed,
+    pub(super) name: LoadAllowed,
+    pub(super) kind: LoadAllowed,
 }
 
 /// Yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Allowed {
+pub(super) enum LoadAllowed {
     #[default]
     No,
     Yes,
 }
 
 /// An entry of `labels`.
-pub(super) struct Labels {
-    pub(super) pairs: Vec<(String, Placed)>,
-    pub(super) reach: Reach,
+pub(super) struct LabelsEntry {
+    pub(super) pairs: Vec<(String, PlacedValue)>,
+    pub(super) reach: LabelReach,
     pub(super) fields: Vec<FieldSpec>,
 }
 
 /// How far labels go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum LabelReach {
     /// The objects' own labels.
     Metadata,
     /// Those of pod templates too.
@@ -171,10 +171,10 @@ const OPENAPI_VERSION: &str = "v1.21.2";
 impl Kustomization {
     /// Reads the one document of a kustomization file.
     pub(super) fn read(
-        documents: &[Placed],
+        documents: &[PlacedValue],
         start: &SourceOffset,
         flavour: Flavour,
-        budget: &Budget,
+        budget: &RenderBudget,
     ) -> Result<Self, RenderError> {
         let document = match documents {
             [document] if document.is_mapping() => document,
@@ -224,7 +224,9 @@ impl Kustomization {
             labels: list(document, "labels")?.iter().map(labels).collect::<Result<_, RenderError>>()?,
             common_labels: pairs(document, "commonLabels")?,
             annotations: pairs(document, "commonAnnotations")?,
-            images: images.map(|image| Image::read(image, budget)).collect::<Result<_, RenderError>>()?,
+            images: images
+                .map(|image| ImageEntry::read(image, budget))
+                .collect::<Result<_, RenderError>>()?,
             replicas: list(document, "replicas")?
                 .iter()
                 .map(Replicas::read)
@@ -233,8 +235,8 @@ impl Kustomization {
             vars: list(document, "vars")?.iter().map(Var::read).collect::<Result<_, RenderError>>()?,
             build_metadata: names(document, "buildMetadata")?,
             order: match document.field("sortOptions").filter(|options| !options.is_null()) {
-                Some(options) => Order::read(options)?,
-                None => Order::default(),
+                Some(options) => SortOrder::read(options)?,
+                None => SortOrder::default(),
             },
         })
     }
@@ -245,7 +247,7 @@ impl Kustomization {
     }
 }
 
-fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
+fn check_type(document: &PlacedValue, flavour: Flavour) -> Result<(), RenderError> {
     let api = document.text_at(&["apiVersion"]).unwrap_or_default();
     if !api.is_empty() && !api.starts_with("kustomize.config.k8s.io/") {
         return Err(RenderError::malformed(
@@ -286,7 +288,7 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
     }
 }
 
-fn check_fields(document: &Placed) -> Result<(), RenderError> {
+fn check_fields(document: &PlacedValue) -> Result<(), RenderError> {
     for (field, value) in document.entries() {
         let empty = value.is_empty() || value.as_str() == Some("");
         if UNSUPPORTED.contains(&field.as_str()) {
@@ -303,19 +305,19 @@ fn check_fields(document: &Placed) -> Result<(), RenderError> {
         if !SUPPORTED.contains(&field.as_str()) {
             return Err(RenderError::at(
                 &value.place,
-                Trouble::Malformed,
+                RenderErrorKind::Malformed,
                 format!("a kustomization has no field `{field}`{}", hint(field, &SUPPORTED)),
             ));
         }
     }
-    let says = |(field, _): &(String, Placed)| !["apiVersion", "kind"].contains(&field.as_str());
+    let says = |(field, _): &(String, PlacedValue)| !["apiVersion", "kind"].contains(&field.as_str());
     if document.entries().iter().any(says) {
         return Ok(());
     }
     Err(RenderError::malformed(&document.place, "this kustomization is empty: list its `resources`"))
 }
 
-fn openapi(document: &Placed) -> Result<Option<Named>, RenderError> {
+fn openapi(document: &PlacedValue) -> Result<Option<PlacedText>, RenderError> {
     let Some(openapi) = document.field("openapi").filter(|openapi| !openapi.is_empty()) else {
         return Ok(None);
     };
@@ -340,44 +342,44 @@ fn wrong(place: &SourceOffset, field: &str, wanted: &str) -> RenderError {
     RenderError::malformed(place, format!("`{field}` of a kustomization is {wanted}"))
 }
 
-fn list<'a>(document: &'a Placed, field: &str) -> Result<&'a [Placed], RenderError> {
+fn list<'a>(document: &'a PlacedValue, field: &str) -> Result<&'a [PlacedValue], RenderError> {
     match document.field(field) {
         None => Ok(&[]),
         Some(value) if value.is_null() => Ok(&[]),
         Some(value) => match &value.content {
-            Content::Sequence(items) => Ok(items),
+            PlacedContent::Sequence(items) => Ok(items),
             _ => Err(wrong(&value.place, field, "a list")),
         },
     }
 }
 
-fn names(document: &Placed, field: &str) -> Result<Vec<Named>, RenderError> {
-    let name = |item: &Placed| {
+fn names(document: &PlacedValue, field: &str) -> Result<Vec<PlacedText>, RenderError> {
+    let name = |item: &PlacedValue| {
         let text = item.as_str().ok_or_else(|| wrong(&item.place, field, "a list of texts"))?;
-        Ok(Named { text: text.to_owned(), place: item.place.clone() })
+        Ok(PlacedText { text: text.to_owned(), place: item.place.clone() })
     };
     list(document, field)?.iter().map(name).collect()
 }
 
-pub(super) fn name(document: &Placed, field: &str) -> Result<Option<Named>, RenderError> {
+pub(super) fn name(document: &PlacedValue, field: &str) -> Result<Option<PlacedText>, RenderError> {
     match document.field(field).filter(|value| !value.is_null()) {
         None => Ok(None),
         Some(value) => {
             let text = value.as_str().ok_or_else(|| wrong(&value.place, field, "a text: quote it"))?;
-            Ok((!text.is_empty()).then(|| Named { text: text.to_owned(), place: value.place.clone() }))
+            Ok((!text.is_empty()).then(|| PlacedText { text: text.to_owned(), place: value.place.clone() }))
         }
     }
 }
 
-pub(super) fn pairs(document: &Placed, field: &str) -> Result<Vec<(String, Placed)>, RenderError> {
+pub(super) fn pairs(document: &PlacedValue, field: &str) -> Result<Vec<(String, PlacedValue)>, RenderError> {
     let Some(value) = document.field(field).filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
     if !value.is_mapping() {
         return Err(wrong(&value.place, field, "a mapping of texts"));
     }
-    let text = |(key, pair): &(String, Placed)| match pair.as_str() {
+    let text = |(key, pair): &(String, PlacedValue)| match pair.as_str() {
         // An unquoted date is its text here.
-        Some(_) => Ok((key.clone(), Placed::text(&pair.written(), &pair.place))),
-        None if pair.is_null() => Ok((key.clone(), Placed::text("", &pair.place))),
+        Some(_) => Ok((key.clone(), PlacedValue::text(&pair.written(), &pair.place))),
+        None if pair.is_null() => Ok((key.clone(), PlacedValue::text("", &pair.place))),
         None => {
             Err(RenderError::malformed(&pair.place, format!("`{key}` of `{field}` is not a text: quote it")))
         }
@@ -385,30 +387,38 @@ pub(super) fn pairs(document: &Placed, field: &str) -> Result<Vec<(String, Place
     value.entries().iter().map(text).collect()
 }
 
-fn flag(entry: &Placed, field: &str) -> Allowed {
-    match entry.field(field).map(Placed::to_value) {
-        Some(serde_json::Value::Bool(true)) => Allowed::Yes,
-        _ => Allowed::No,
+fn flag(entry: &PlacedValue, field: &str) -> LoadAllowed {
+    match entry.field(field).map(PlacedValue::to_value) {
+        Some(serde_json::Value::Bool(true)) => LoadAllowed::Yes,
+        _ => LoadAllowed::No,
     }
 }
 
-fn labels(entry: &Placed) -> Result<Labels, RenderError> {
+fn labels(entry: &PlacedValue) -> Result<LabelsEntry, RenderError> {
     let fields = ["pairs", "includeSelectors", "includeTemplates", "fields"];
     let entry = &*fields_of(entry, "an entry of `labels`", &fields)?;
     let fields = list(entry, "fields")?.iter().map(read_field).collect::<Result<_, RenderError>>()?;
     let reach = match (flag(entry, "includeSelectors"), flag(entry, "includeTemplates")) {
-        (Allowed::Yes, _) => Reach::Selectors,
-        (Allowed::No, Allowed::Yes) => Reach::Templates,
-        (Allowed::No, Allowed::No) => Reach::Metadata,
+        (LoadAllowed::Yes, _) => LabelReach::Selectors,
+        (LoadAllowed::No, LoadAllowed::Yes) => LabelReach::Templates,
+        (LoadAllowed::No, LoadAllowed::No) => LabelReach::Metadata,
     };
-    Ok(Labels { pairs: pairs(entry, "pairs")?, reach, fields })
+    Ok(LabelsEntry { pairs: pairs(entry, "pairs")?, reach, fields })
 }
 
-fn patches(document: &Placed, field: &str, budget: &Budget) -> Result<Vec<PatchEntry>, RenderError> {
+fn patches(
+    document: &PlacedValue,
+    field: &str,
+    budget: &RenderBudget,
+) -> Result<Vec<PatchEntry>, RenderError> {
     list(document, field)?.iter().map(|entry| patch_entry(entry, field, budget)).collect()
 }
 
-pub(super) fn patch_entry(entry: &Placed, field: &str, budget: &Budget) -> Result<PatchEntry, RenderError> {
+pub(super) fn patch_entry(
+    entry: &PlacedValue,
+    field: &str,
+    budget: &RenderBudget,
+) -> Result<PatchEntry, RenderError> {
     let what = format!("an entry of `{field}`");
     let entry = &*fields_of(entry, &what, &["path", "patch", "target", "options"])?;
     let inline = name(entry, "patch")?.filter(|patch| !patch.text.trim().is_empty());
@@ -423,7 +433,7 @@ pub(super) fn patch_entry(entry: &Placed, field: &str, budget: &Budget) -> Resul
         }
     };
     let target = match entry.field("target").filter(|target| !target.is_null()) {
-        Some(target) => Some((Rc::new(Selector::read(target, budget)?), target.place.clone())),
+        Some(target) => Some((Rc::new(PatchSelector::read(target, budget)?), target.place.clone())),
         None => None,
     };
     let may_change = match entry.field("options") {
@@ -437,7 +447,7 @@ pub(super) fn patch_entry(entry: &Placed, field: &str, budget: &Budget) -> Resul
     Ok(PatchEntry { place: entry.place.clone(), target, body, may_change })
 }
 
-impl Labels {
+impl LabelsEntry {
     /// The fields that they are put into.
     pub(super) fn all_fields(
         &self,
@@ -447,12 +457,12 @@ impl Labels {
         let mut fields = self.fields.clone();
         FieldSpec::merge_all(&mut fields, &config.labels)?;
         match self.reach {
-            Reach::Selectors => FieldSpec::merge_all(&mut fields, &config.common_labels)?,
-            Reach::Templates => {
+            LabelReach::Selectors => FieldSpec::merge_all(&mut fields, &config.common_labels)?,
+            LabelReach::Templates => {
                 FieldSpec::merge_all(&mut fields, &config.template_labels)?;
                 FieldSpec::merge_one(&mut fields, &own)?;
             }
-            Reach::Metadata => FieldSpec::merge_one(&mut fields, &own)?,
+            LabelReach::Metadata => FieldSpec::merge_one(&mut fields, &own)?,
         }
         Ok(fields)
     }

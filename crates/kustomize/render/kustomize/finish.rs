@@ -6,14 +6,14 @@ use super::accumulated::Accumulated;
 use super::annotations::settle_annotations;
 use super::defaults;
 use super::file::Kustomization;
-use super::id::Key;
+use super::id::IdKey;
 use super::origin::{ORIGIN, TRANSFORMATIONS};
 use super::{names, references, vars};
-use crate::render::budget::Budget;
-use crate::render::error::{RenderError, Trouble};
+use crate::render::budget::RenderBudget;
+use crate::render::error::{RenderError, RenderErrorKind};
 use crate::render::load::is_local;
-use crate::render::placed::Placed;
-use crate::render::resource::Resource;
+use crate::render::placed::PlacedValue;
+use crate::render::resource::RenderedResource;
 
 /// What `managedByLabel` says, in the version of kustomize that is imitated.
 const MANAGED_BY: &str = "kustomize-v5.8.1";
@@ -21,8 +21,8 @@ const MANAGED_BY: &str = "kustomize-v5.8.1";
 pub(super) fn finish(
     accumulated: Accumulated,
     kustomization: &Kustomization,
-    budget: &Budget,
-) -> Result<Vec<Resource>, RenderError> {
+    budget: &RenderBudget,
+) -> Result<Vec<RenderedResource>, RenderError> {
     let Accumulated { mut resources, config, vars } = accumulated;
     let config = config.unwrap_or_else(defaults::built_in);
     names::add_hashes(&mut resources);
@@ -38,14 +38,14 @@ pub(super) fn finish(
     Ok(resources)
 }
 
-fn refuse_twins(resources: &[Resource]) -> Result<(), RenderError> {
-    let mut known: HashMap<Key, &Resource> = HashMap::with_capacity(resources.len());
+fn refuse_twins(resources: &[RenderedResource]) -> Result<(), RenderError> {
+    let mut known: HashMap<IdKey, &RenderedResource> = HashMap::with_capacity(resources.len());
     for resource in resources {
         let id = resource.id();
         if let Some(first) = known.insert(id.clone().key(), resource) {
             return Err(RenderError::at(
                 &resource.value.place,
-                Trouble::Duplicate,
+                RenderErrorKind::Duplicate,
                 format!(
                     "{} is here and also in {} line {}, with final names: rename one",
                     id.object_id(),
@@ -58,15 +58,15 @@ fn refuse_twins(resources: &[Resource]) -> Result<(), RenderError> {
     Ok(())
 }
 
-fn mark(resource: &mut Resource, kustomization: &Kustomization) {
+fn mark(resource: &mut RenderedResource, kustomization: &Kustomization) {
     let value = &mut resource.value;
     if kustomization.adds("managedByLabel")
         && let Some(place) = kustomization.build_metadata.first().map(|option| option.place.clone())
         && let Some(labels) = value.mapping_at(&["metadata", "labels"], &place)
     {
-        labels.set("app.kubernetes.io/managed-by", Placed::text(MANAGED_BY, &place));
+        labels.set("app.kubernetes.io/managed-by", PlacedValue::text(MANAGED_BY, &place));
     }
-    // Kustomize takes its marks away where they are not asked for, whoever wrote them.
+    // Kustomize removes its marks unless they are requested, even if people wrote them.
     let marks = [(ORIGIN, "originAnnotations"), (TRANSFORMATIONS, "transformerAnnotations")];
     let annotations = value.field_mut("metadata").and_then(|metadata| metadata.field_mut("annotations"));
     if let Some(annotations) = annotations {

@@ -7,21 +7,21 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::origin::ORIGIN;
-use super::sources::{Pair, ReadFile, pairs};
-use crate::render::budget::{Budget, LOOK, Size};
-use crate::render::error::{RenderError, Trouble};
+use super::sources::{KeyValue, ReadFile, pairs};
+use crate::render::budget::{LOOK, RenderBudget, ValueSize};
+use crate::render::error::{RenderError, RenderErrorKind};
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::resource::{Hashed, Resource};
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::resource::{Hashed, RenderedResource};
 
 /// What is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GeneratorKind {
     ConfigMap,
     Secret,
 }
 
-impl Kind {
+impl GeneratorKind {
     const fn name(self) -> &'static str {
         match self {
             Self::ConfigMap => "ConfigMap",
@@ -52,41 +52,44 @@ const OPTIONS: [&str; 4] = ["disableNameSuffixHash", "labels", "annotations", "i
 
 /// Generates one object of an entry that was read, and puts it among the others.
 pub(super) fn generate(
-    kind: Kind,
-    entry: &Placed,
-    global: Option<&Placed>,
-    mark: &dyn Fn(&mut Placed),
+    kind: GeneratorKind,
+    entry: &PlacedValue,
+    global: Option<&PlacedValue>,
+    mark: &dyn Fn(&mut PlacedValue),
     read: &ReadFile<'_>,
-    resources: &mut Vec<Resource>,
-    budget: &Budget,
+    resources: &mut Vec<RenderedResource>,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     let options = [global, entry.field("options")].into_iter().flatten();
-    let options: Vec<Cow<'_, Placed>> = options
+    let options: Vec<Cow<'_, PlacedValue>> = options
         .map(|options| fields_of(options, "`options` of generators", &OPTIONS))
         .collect::<Result<_, RenderError>>()?;
-    let options: Vec<&Placed> = options.iter().map(|options| &**options).collect();
+    let options: Vec<&PlacedValue> = options.iter().map(|options| &**options).collect();
     budget.objects(1, &entry.place)?;
     budget.pairs(resources.len(), LOOK, &entry.place)?;
     let mut value = object(kind, entry, &options, pairs(entry, read, budget)?)?;
     mark(&mut value);
-    let mut resource = Resource::unnamed(value);
+    let mut resource = RenderedResource::unnamed(value);
     let is_set = |field: &str| {
-        options.iter().any(|option| option.field(field).map(Placed::to_value) == Some(Value::Bool(true)))
+        options.iter().any(|option| option.field(field).map(PlacedValue::to_value) == Some(Value::Bool(true)))
     };
     resource.hashed = if is_set("disableNameSuffixHash") { Hashed::No } else { Hashed::Yes };
-    budget.size(Size { bytes: 0, ..Size::of(&resource.value) }, &entry.place)?;
+    budget.size(ValueSize { bytes: 0, ..ValueSize::of(&resource.value) }, &entry.place)?;
     absorb(resource, behavior(entry)?, resources, budget)
 }
 
 /// An entry as it is written, its fields spelled as kustomize has them.
-pub(super) fn read_entry(kind: Kind, entry: &Placed) -> Result<Cow<'_, Placed>, RenderError> {
+pub(super) fn read_entry(
+    kind: GeneratorKind,
+    entry: &PlacedValue,
+) -> Result<Cow<'_, PlacedValue>, RenderError> {
     match kind {
-        Kind::ConfigMap => fields_of(entry, "an entry of `configMapGenerator`", &FIELDS[1..]),
-        Kind::Secret => fields_of(entry, "an entry of `secretGenerator`", &FIELDS),
+        GeneratorKind::ConfigMap => fields_of(entry, "an entry of `configMapGenerator`", &FIELDS[1..]),
+        GeneratorKind::Secret => fields_of(entry, "an entry of `secretGenerator`", &FIELDS),
     }
 }
 
-fn behavior(entry: &Placed) -> Result<Behavior, RenderError> {
+fn behavior(entry: &PlacedValue) -> Result<Behavior, RenderError> {
     match entry.field("behavior") {
         None => Ok(Behavior::Create),
         Some(value) => match value.as_str() {
@@ -100,16 +103,21 @@ fn behavior(entry: &Placed) -> Result<Behavior, RenderError> {
     }
 }
 
-fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> Result<Placed, RenderError> {
+fn object(
+    kind: GeneratorKind,
+    entry: &PlacedValue,
+    options: &[&PlacedValue],
+    pairs: Vec<KeyValue>,
+) -> Result<PlacedValue, RenderError> {
     let place = &entry.place;
     let name =
         entry.field("name").filter(|name| name.as_str().is_some_and(|text| !text.is_empty())).ok_or_else(
             || RenderError::malformed(place, format!("this generated {} has no `name`: add it", kind.name())),
         )?;
-    let mut value = Placed::empty(place);
-    value.set("apiVersion", Placed::text("v1", place));
-    value.set("kind", Placed::text(kind.name(), place));
-    let mut metadata = Placed::empty(place);
+    let mut value = PlacedValue::empty(place);
+    value.set("apiVersion", PlacedValue::text("v1", place));
+    value.set("kind", PlacedValue::text(kind.name(), place));
+    let mut metadata = PlacedValue::empty(place);
     metadata.set("name", name.clone());
     if let Some(namespace) = entry.field("namespace").filter(|namespace| !namespace.written().is_empty()) {
         metadata.set("namespace", namespace.clone());
@@ -117,47 +125,50 @@ fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> 
     for field in ["labels", "annotations"] {
         // A generator's own win over those of `generatorOptions`.
         let mut merged = Vec::new();
-        for (key, pair) in options.iter().filter_map(|option| option.field(field)).flat_map(Placed::entries) {
+        for (key, pair) in
+            options.iter().filter_map(|option| option.field(field)).flat_map(PlacedValue::entries)
+        {
             if pair.as_str().is_none() {
                 return Err(RenderError::malformed(&pair.place, format!("`{key}` is not a text: quote it")));
             }
             merged.push((key.clone(), pair.clone()));
         }
-        let merged = Placed::mapping(merged, place);
+        let merged = PlacedValue::mapping(merged, place);
         if !merged.entries().is_empty() {
             metadata.set(field, merged);
         }
     }
     value.set("metadata", metadata);
-    if kind == Kind::Secret {
+    if kind == GeneratorKind::Secret {
         let of = entry.field("type").filter(|of| !of.written().is_empty());
-        value.set("type", of.cloned().unwrap_or_else(|| Placed::text("Opaque", place)));
-        value.set("data", Placed::empty(place));
+        value.set("type", of.cloned().unwrap_or_else(|| PlacedValue::text("Opaque", place)));
+        value.set("data", PlacedValue::empty(place));
     }
-    let mut fields: Vec<(&str, Vec<(String, Placed)>)> = Vec::new();
-    for Pair { key, value: bytes, place: source } in pairs {
+    let mut fields: Vec<(&str, Vec<(String, PlacedValue)>)> = Vec::new();
+    for KeyValue { key, value: bytes, place: source } in pairs {
         let (field, text) = match (kind, String::from_utf8(bytes)) {
-            (Kind::Secret, text) => {
+            (GeneratorKind::Secret, text) => {
                 ("data", base64_lines(&text.map_or_else(|error| error.into_bytes(), String::into_bytes)))
             }
-            (Kind::ConfigMap, Ok(text)) => ("data", text),
-            (Kind::ConfigMap, Err(error)) => ("binaryData", base64_lines(error.as_bytes())),
+            (GeneratorKind::ConfigMap, Ok(text)) => ("data", text),
+            (GeneratorKind::ConfigMap, Err(error)) => ("binaryData", base64_lines(error.as_bytes())),
         };
-        let pair = (key, Placed::text(&text, &source));
+        let pair = (key, PlacedValue::text(&text, &source));
         match fields.iter_mut().find(|(known, _)| *known == field) {
             Some((_, pairs)) => pairs.push(pair),
             None => fields.push((field, vec![pair])),
         }
     }
     for (field, pairs) in fields {
-        value.set(field, Placed::mapping(pairs, place));
+        value.set(field, PlacedValue::mapping(pairs, place));
     }
-    let immutable =
-        |option: &&Placed| option.field("immutable").map(Placed::to_value) == Some(Value::Bool(true));
+    let immutable = |option: &&PlacedValue| {
+        option.field("immutable").map(PlacedValue::to_value) == Some(Value::Bool(true))
+    };
     if options.iter().any(immutable) {
         value.set(
             "immutable",
-            Placed { place: place.clone(), content: Content::Scalar(Value::Bool(true).into()) },
+            PlacedValue { place: place.clone(), content: PlacedContent::Scalar(Value::Bool(true).into()) },
         );
     }
     Ok(value)
@@ -182,10 +193,10 @@ fn base64_lines(bytes: &[u8]) -> String {
 }
 
 fn absorb(
-    new: Resource,
+    new: RenderedResource,
     behavior: Behavior,
-    resources: &mut Vec<Resource>,
-    budget: &Budget,
+    resources: &mut Vec<RenderedResource>,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     let id = new.id();
     let mut there = resources.iter_mut().filter(|resource| resource.ids().iter().any(|known| known.is(&id)));
@@ -194,7 +205,7 @@ fn absorb(
     match (first, second, behavior) {
         (_, true, _) => Err(RenderError::at(
             &place,
-            Trouble::Duplicate,
+            RenderErrorKind::Duplicate,
             format!("several objects are or were {}: give them different names", id.object_id()),
         )),
         (None, false, Behavior::Create) => {
@@ -210,7 +221,7 @@ fn absorb(
         )),
         (Some(old), false, Behavior::Create) => Err(RenderError::at(
             &place,
-            Trouble::Duplicate,
+            RenderErrorKind::Duplicate,
             format!(
                 "{} is here and also in {} line {}. An object may be there only once: remove or rename one, or write `behavior: merge` or `replace`",
                 id.object_id(),
@@ -228,15 +239,17 @@ fn absorb(
 
 /// The new object in the old one's place, under its name, with its labels and annotations besides, and
 /// with its data where they are merged.
-fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &SourceOffset) {
+fn take_over(old: &mut RenderedResource, new: RenderedResource, behavior: Behavior, place: &SourceOffset) {
     let mut value = new.value;
-    let texts = |entries: &[(String, Placed)]| -> Vec<(String, Placed)> {
-        let text = |(key, pair): &(String, Placed)| (key.clone(), Placed::text(&pair.written(), &pair.place));
+    let texts = |entries: &[(String, PlacedValue)]| -> Vec<(String, PlacedValue)> {
+        let text = |(key, pair): &(String, PlacedValue)| {
+            (key.clone(), PlacedValue::text(&pair.written(), &pair.place))
+        };
         entries.iter().map(text).collect()
     };
-    let merged = |value: &mut Placed, keys: &[&str]| {
-        let of = |source: &Placed| texts(source.at(keys).map(Placed::entries).unwrap_or_default());
-        let all = Placed::mapping([&old.value, &*value].into_iter().flat_map(of), place);
+    let merged = |value: &mut PlacedValue, keys: &[&str]| {
+        let of = |source: &PlacedValue| texts(source.at(keys).map(PlacedValue::entries).unwrap_or_default());
+        let all = PlacedValue::mapping([&old.value, &*value].into_iter().flat_map(of), place);
         let Some((last, way)) = keys.split_last() else { return };
         let Some(parent) = value.mapping_at(way, place) else { return };
         parent.remove(last);

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::id::text_at;
-use crate::render::placed::Placed;
+use crate::render::placed::PlacedValue;
 use capstan_model::digest::sha256;
 
 /// Ten characters for a ConfigMap or Secret, which cannot spell words.
-pub(super) fn of(object: &Placed) -> String {
-    let part = |key: &str| object.field(key).filter(|value| !value.is_null()).map(Placed::to_value);
+pub(super) fn of(object: &PlacedValue) -> String {
+    let part = |key: &str| object.field(key).filter(|value| !value.is_null()).map(PlacedValue::to_value);
     let kind = text_at(object, &["kind"]);
     // Kustomize means to put the name in and looks it up under a path that never fits.
     let mut content = json!({

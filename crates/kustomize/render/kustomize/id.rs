@@ -1,7 +1,7 @@
 //! Identities as kustomize compares them: with the API version, and with the names that were.
 
-use crate::render::placed::Placed;
-use crate::render::resource::{Former, Resource};
+use crate::render::placed::PlacedValue;
+use crate::render::resource::{Former, RenderedResource};
 use crate::render::schema::is_cluster_scoped;
 use capstan_model::object::ObjectId;
 
@@ -18,8 +18,8 @@ impl Gvk {
         Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }
 
-    /// Of an object or a patch: whatever text stands there.
-    pub(in crate::render) fn of(value: &Placed) -> Self {
+    /// Of an object or a patch, whatever its text.
+    pub(in crate::render) fn of(value: &PlacedValue) -> Self {
         let api_version = text_at(value, &["apiVersion"]);
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         Self::new(group, version, &text_at(value, &["kind"]))
@@ -56,18 +56,18 @@ pub(in crate::render) struct Id {
 
 /// What two identities have in common that are the same object for kustomize ([`Id::is`]).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct IdKey {
     gvk: Gvk,
     namespace: String,
     name: String,
 }
 
-/// What stands for the namespace of kinds that have none.
+/// The namespace of kinds that have none.
 const NOT_A_NAMESPACE: &str = "_non_namespaceable_";
 
 impl Id {
     /// The present identity of an object, or the one that a patch names.
-    pub(in crate::render) fn of(value: &Placed) -> Self {
+    pub(in crate::render) fn of(value: &PlacedValue) -> Self {
         Self {
             gvk: Gvk::of(value),
             namespace: text_at(value, &["metadata", "namespace"]),
@@ -95,8 +95,8 @@ impl Id {
     }
 
     /// By what it is found among many.
-    pub(super) fn key(self) -> Key {
-        Key { namespace: self.effective_namespace().to_owned(), gvk: self.gvk, name: self.name }
+    pub(super) fn key(self) -> IdKey {
+        IdKey { namespace: self.effective_namespace().to_owned(), gvk: self.gvk, name: self.name }
     }
 
     /// The same object for kustomize.
@@ -114,7 +114,7 @@ impl Id {
     }
 }
 
-impl Resource {
+impl RenderedResource {
     /// The present identity.
     pub(in crate::render) fn id(&self) -> Id {
         Id::of(&self.value)
@@ -154,7 +154,7 @@ impl Resource {
     }
 }
 
-pub(super) fn text_at(value: &Placed, keys: &[&str]) -> String {
+pub(super) fn text_at(value: &PlacedValue, keys: &[&str]) -> String {
     value
         .at(keys)
         .filter(|found| !found.is_null())

@@ -4,15 +4,15 @@ use regex::Regex;
 
 use super::fields::{Blank, FieldSpec};
 use super::id::Gvk;
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::resource::Resource;
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::resource::RenderedResource;
 
 /// An entry of `images`.
 #[derive(Debug, Clone)]
-pub(super) struct Image {
+pub(super) struct ImageEntry {
     pub(super) place: SourceOffset,
     name: Name,
     new_name: String,
@@ -31,7 +31,7 @@ enum Name {
 }
 
 impl Name {
-    fn read(name: &str, place: &SourceOffset, budget: &Budget) -> Result<Option<Self>, RenderError> {
+    fn read(name: &str, place: &SourceOffset, budget: &RenderBudget) -> Result<Option<Self>, RenderError> {
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte)) {
             return Ok(Some(Self::Plain(name.to_owned())));
         }
@@ -48,7 +48,7 @@ impl Name {
     }
 }
 
-/// What follows the name, in which a dot stands for any character.
+/// The text after the name, in which a dot matches any character.
 fn rest_behind<'i>(name: &str, image: &'i str) -> Option<&'i str> {
     let mut rest = image.chars();
     for wanted in name.chars() {
@@ -70,8 +70,8 @@ fn is_tag_and_digest(text: &str) -> bool {
 
 const FIELDS: [&str; 5] = ["name", "newName", "newTag", "tagSuffix", "digest"];
 
-impl Image {
-    pub(super) fn read(entry: &Placed, budget: &Budget) -> Result<Self, RenderError> {
+impl ImageEntry {
+    pub(super) fn read(entry: &PlacedValue, budget: &RenderBudget) -> Result<Self, RenderError> {
         let entry = &*fields_of(entry, "an entry of `images`", &FIELDS)?;
         let text = |key: &str| match entry.field(key).filter(|value| !value.is_null()) {
             None => Ok(String::new()),
@@ -96,11 +96,11 @@ impl Image {
         })
     }
 
-    fn update(&self, field: &mut Placed, budget: &Budget) -> Result<(), RenderError> {
+    fn update(&self, field: &mut PlacedValue, budget: &RenderBudget) -> Result<(), RenderError> {
         if field.is_null() {
             return Ok(());
         }
-        if !matches!(field.content, Content::Scalar(_)) {
+        if !matches!(field.content, PlacedContent::Scalar(_)) {
             return Err(RenderError::malformed(
                 &field.place,
                 "`images` requires the name of an image here: correct the object",
@@ -110,7 +110,7 @@ impl Image {
         if self.name.fits(&text) {
             let renamed = self.renamed(&text);
             budget.text(renamed.len(), &self.place)?;
-            field.replace_scalar(Placed::open(&renamed, &self.place));
+            field.replace_scalar(PlacedValue::open(&renamed, &self.place));
         }
         Ok(())
     }
@@ -159,10 +159,10 @@ fn split(image: &str) -> (&str, &str, &str) {
 
 /// Changes one image wherever it is used.
 pub(super) fn set(
-    resources: &mut [Resource],
-    image: &Image,
+    resources: &mut [RenderedResource],
+    image: &ImageEntry,
     fields: &[FieldSpec],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     for resource in resources {
         if Gvk::of(&resource.value).kind == "CustomResourceDefinition" {
@@ -170,22 +170,22 @@ pub(super) fn set(
         }
         anywhere(&mut resource.value, image, budget)?;
         for field in fields {
-            let update = &mut |found: &mut Placed| image.update(found, budget);
+            let update = &mut |found: &mut PlacedValue| image.update(found, budget);
             field.visit(resource, Blank::Nothing, &image.place, budget, update)?;
         }
     }
     Ok(())
 }
 
-/// The images of every list `containers` or `initContainers`, wherever it stands.
-fn anywhere(value: &mut Placed, image: &Image, budget: &Budget) -> Result<(), RenderError> {
+/// The images of every list `containers` or `initContainers`, at any place.
+fn anywhere(value: &mut PlacedValue, image: &ImageEntry, budget: &RenderBudget) -> Result<(), RenderError> {
     budget.steps(1 + value.entries().len(), &image.place)?;
     match &mut value.content {
-        Content::Scalar(_) => Ok(()),
-        Content::Sequence(items) => items.iter_mut().try_for_each(|item| anywhere(item, image, budget)),
-        Content::Mapping(entries) => entries.iter_mut().try_for_each(|(key, field)| {
+        PlacedContent::Scalar(_) => Ok(()),
+        PlacedContent::Sequence(items) => items.iter_mut().try_for_each(|item| anywhere(item, image, budget)),
+        PlacedContent::Mapping(entries) => entries.iter_mut().try_for_each(|(key, field)| {
             anywhere(field, image, budget)?;
-            let Content::Sequence(items) = &mut field.content else { return Ok(()) };
+            let PlacedContent::Sequence(items) = &mut field.content else { return Ok(()) };
             if key != "containers" && key != "initContainers" {
                 return Ok(());
             }

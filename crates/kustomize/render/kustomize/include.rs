@@ -4,17 +4,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::builder::Builder;
-use super::file::Named;
+use super::file::PlacedText;
 use super::remote;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::load::Loaded;
-use crate::render::placed::Placed;
+use crate::render::placed::PlacedValue;
 use capstan_model::tree::{RepoPath, TreeEntry};
 
 /// Whether a kustomization includes something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::render) enum Reached {
+pub(in crate::render) enum Inclusion {
     Yes,
     No,
 }
@@ -22,9 +22,9 @@ pub(in crate::render) enum Reached {
 impl<'a> Builder<'a> {
     /// The path that a kustomization names, which may climb but not leave the repository; of something
     /// remote, where the repository keeps it.
-    pub(super) fn locate(&self, folder: &RepoPath, name: &Named) -> Result<RepoPath, RenderError> {
+    pub(super) fn locate(&self, folder: &RepoPath, name: &PlacedText) -> Result<RepoPath, RenderError> {
         let text = name.text.as_str();
-        if let Some(remote) = remote::Remote::parse(text) {
+        if let Some(remote) = remote::RemoteResource::parse(text) {
             return remote.vendored(self.loader.tree, &name.place);
         }
         if text.starts_with('/') {
@@ -41,7 +41,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Kustomize reads files outside the kustomization's own folder only when told to.
+    /// Kustomize reads files outside the kustomization's own folder only with a flag.
     pub(super) fn note_outside(&mut self, folder: &RepoPath, path: &RepoPath) {
         let note = "Capstan renders files outside a kustomization's own folder, as Flux does. `kubectl kustomize` needs `--load-restrictor LoadRestrictionsNone` for that.";
         let outside = !folder.is_root() && !path.is_in(folder);
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn entry(&self, path: &RepoPath, name: &Named) -> Result<&'a TreeEntry, RenderError> {
+    fn entry(&self, path: &RepoPath, name: &PlacedText) -> Result<&'a TreeEntry, RenderError> {
         let tree = self.loader.tree;
         tree.entry(path).ok_or_else(|| {
             RenderError::reference(
@@ -61,20 +61,24 @@ impl<'a> Builder<'a> {
     }
 
     /// The bytes of a file that a kustomization names.
-    pub(super) fn bytes(&self, folder: &RepoPath, name: &Named) -> Result<Arc<[u8]>, RenderError> {
+    pub(super) fn bytes(&self, folder: &RepoPath, name: &PlacedText) -> Result<Arc<[u8]>, RenderError> {
         let path = self.locate(folder, name)?;
         self.loader.bytes(self.entry(&path, name)?)
     }
 
     /// The documents of a file that a kustomization names, read as kustomize reads its own files.
-    pub(super) fn read_file(&mut self, folder: &RepoPath, name: &Named) -> Result<Arc<Loaded>, RenderError> {
+    pub(super) fn read_file(
+        &mut self,
+        folder: &RepoPath,
+        name: &PlacedText,
+    ) -> Result<Arc<Loaded>, RenderError> {
         self.read_as(folder, name, Dialect::Kubernetes)
     }
 
     pub(super) fn read_as(
         &mut self,
         folder: &RepoPath,
-        name: &Named,
+        name: &PlacedText,
         dialect: Dialect,
     ) -> Result<Arc<Loaded>, RenderError> {
         let path = self.locate(folder, name)?;
@@ -83,7 +87,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The kustomization of a folder that is listed as a resource.
-    pub(super) fn folder(&self, path: &RepoPath, name: &Named) -> Result<&'a TreeEntry, RenderError> {
+    pub(super) fn folder(&self, path: &RepoPath, name: &PlacedText) -> Result<&'a TreeEntry, RenderError> {
         match self.loader.kustomization(path)? {
             Some(entry) => Ok(entry),
             None if self.loader.tree.entries_in(path).is_empty() => Err(RenderError::reference(
@@ -102,7 +106,7 @@ impl<'a> Builder<'a> {
     pub(super) fn component(
         &self,
         folder: &RepoPath,
-        name: &Named,
+        name: &PlacedText,
     ) -> Result<(RepoPath, &'a TreeEntry), RenderError> {
         let path = self.locate(folder, name)?;
         let entry = self.loader.kustomization(&path)?.ok_or_else(|| {
@@ -117,7 +121,7 @@ impl<'a> Builder<'a> {
         folder: &RepoPath,
         entry: &TreeEntry,
         wanted: &RepoPath,
-    ) -> Result<Reached, RenderError> {
+    ) -> Result<Inclusion, RenderError> {
         let mut seen = HashSet::from([folder.clone()]);
         let mut waiting = vec![(folder.clone(), entry)];
         while let Some((folder, entry)) = waiting.pop() {
@@ -125,10 +129,10 @@ impl<'a> Builder<'a> {
             let names = loaded.documents.first().into_iter().flat_map(|document| {
                 ["resources", "bases", "components"].into_iter().filter_map(|field| document.field(field))
             });
-            for name in names.flat_map(Placed::items).filter_map(Placed::as_str) {
+            for name in names.flat_map(PlacedValue::items).filter_map(PlacedValue::as_str) {
                 let Ok(path) = folder.join(name) else { continue };
                 if path == *wanted || path.is_in(wanted) {
-                    return Ok(Reached::Yes);
+                    return Ok(Inclusion::Yes);
                 }
                 if let Some(inner) = self.loader.kustomization(&path)?
                     && seen.insert(path.clone())
@@ -137,6 +141,6 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Ok(Reached::No)
+        Ok(Inclusion::No)
     }
 }

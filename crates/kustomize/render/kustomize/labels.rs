@@ -1,29 +1,29 @@
 //! `labels`, `commonLabels` and `commonAnnotations`: pairs that are put into mappings.
 
-use super::fields::{Blank, Entry, FieldSpec, put_entry};
-use crate::render::budget::{Budget, Size};
+use super::fields::{Blank, FieldSpec, MapEntry, put_entry};
+use crate::render::budget::{RenderBudget, ValueSize};
 use crate::render::error::RenderError;
-use crate::render::placed::Placed;
-use crate::render::resource::{Resource, Shares};
-use crate::render::shared::Shared;
+use crate::render::placed::PlacedValue;
+use crate::render::resource::{RenderedResource, Shares};
+use crate::render::shared::SharedNode;
 
 /// Puts every pair into every one of these fields.
 pub(super) fn add_pairs(
-    resources: &mut [Resource],
-    pairs: &[(String, Placed)],
+    resources: &mut [RenderedResource],
+    pairs: &[(String, PlacedValue)],
     fields: &[FieldSpec],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
-    let sizes: Vec<Size> = pairs.iter().map(|(key, value)| with_key(key, value)).collect();
+    let sizes: Vec<ValueSize> = pairs.iter().map(|(key, value)| with_key(key, value)).collect();
     for resource in resources {
         for ((key, value), size) in pairs.iter().zip(&sizes) {
             resource.nodes += 1;
-            let node = Shared::new(resource.nodes);
+            let node = SharedNode::new(resource.nodes);
             let mut places = 0_usize;
             for field in fields {
                 field.visit(resource, Blank::Mapping, &value.place, budget, &mut |found| {
                     budget.size(*size, &value.place)?;
-                    places += usize::from(put_entry(found, key, value, node)? == Entry::New);
+                    places += usize::from(put_entry(found, key, value, node)? == MapEntry::New);
                     Ok(())
                 })?;
             }
@@ -35,7 +35,7 @@ pub(super) fn add_pairs(
     Ok(())
 }
 
-fn with_key(key: &str, value: &Placed) -> Size {
-    let size = Size::of(value);
-    Size { bytes: size.bytes + key.len(), ..size }
+fn with_key(key: &str, value: &PlacedValue) -> ValueSize {
+    let size = ValueSize::of(value);
+    ValueSize { bytes: size.bytes + key.len(), ..size }
 }

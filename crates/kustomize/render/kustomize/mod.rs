@@ -43,4 +43,4 @@ pub(super) use accumulate::Built;
 pub(super) use accumulated::Accumulated;
 pub(super) use builder::Builder;
 pub(super) use id::{Gvk, Id};
-pub(super) use include::Reached;
+pub(super) use include::Inclusion;

@@ -1,17 +1,17 @@
 //! `namePrefix`, `nameSuffix`, and the hash at the end of generated names.
 
 use super::fields::{Blank, FieldSpec, put_scalar};
-use super::file::Named;
+use super::file::PlacedText;
 use super::hash;
 use super::id::{Gvk, Id};
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
-use crate::render::placed::Placed;
-use crate::render::resource::{Hashed, Resource};
+use crate::render::placed::PlacedValue;
+use crate::render::resource::{Hashed, RenderedResource};
 
 /// What is put to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum NameEnd {
     Prefix,
     Suffix,
 }
@@ -24,11 +24,11 @@ fn keeps_its_name(id: &Id) -> bool {
 
 /// Puts a prefix or suffix to every one of these fields, `metadata/name` above all.
 pub(super) fn add(
-    resources: &mut [Resource],
-    end: End,
-    text: &Named,
+    resources: &mut [RenderedResource],
+    end: NameEnd,
+    text: &PlacedText,
     fields: &[FieldSpec],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     for resource in resources {
         let id = resource.original_id();
@@ -40,8 +40,8 @@ pub(super) fn add(
                 // It is kept, beside the name that was.
                 budget.text(text.text.len() + id.name.len(), &text.place)?;
                 match end {
-                    End::Prefix => resource.prefixes.push(text.text.clone()),
-                    End::Suffix => resource.suffixes.push(text.text.clone()),
+                    NameEnd::Prefix => resource.prefixes.push(text.text.clone()),
+                    NameEnd::Suffix => resource.suffixes.push(text.text.clone()),
                 }
                 resource.remember();
             }
@@ -49,10 +49,10 @@ pub(super) fn add(
                 let old = found.written().into_owned();
                 budget.text(old.len() + text.text.len(), &text.place)?;
                 let new = match end {
-                    End::Prefix => format!("{}{old}", text.text),
-                    End::Suffix => format!("{old}{}", text.text),
+                    NameEnd::Prefix => format!("{}{old}", text.text),
+                    NameEnd::Suffix => format!("{old}{}", text.text),
                 };
-                put_scalar(found, Placed::open(&new, &text.place))
+                put_scalar(found, PlacedValue::open(&new, &text.place))
             })?;
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn add(
 }
 
 /// Puts the hash of their content to the names of generated objects.
-pub(super) fn add_hashes(resources: &mut [Resource]) {
+pub(super) fn add_hashes(resources: &mut [RenderedResource]) {
     for resource in resources.iter_mut().filter(|resource| resource.hashed == Hashed::Yes) {
         let hash = hash::of(&resource.value);
         resource.remember();
@@ -69,7 +69,7 @@ pub(super) fn add_hashes(resources: &mut [Resource]) {
         {
             let hashed = format!("{}-{hash}", name.written());
             let place = name.place.clone();
-            name.replace_scalar(Placed::open(&hashed, &place));
+            name.replace_scalar(PlacedValue::open(&hashed, &place));
         }
     }
 }

@@ -3,16 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::fields::{Blank, Create, FieldSpec, put_scalar};
-use super::file::Named;
-use super::id::{Gvk, Key, text_at};
-use crate::render::budget::Budget;
-use crate::render::error::{RenderError, Trouble};
-use crate::render::placed::{Content, Placed};
-use crate::render::resource::Resource;
+use super::file::PlacedText;
+use super::id::{Gvk, IdKey, text_at};
+use crate::render::budget::RenderBudget;
+use crate::render::error::{RenderError, RenderErrorKind};
+use crate::render::placed::{PlacedContent, PlacedValue};
+use crate::render::resource::RenderedResource;
 
 /// Which objects keep a namespace that they have, and which subjects of role bindings move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Reach {
+pub(super) struct NamespaceReach {
     pub(super) unset_only: UnsetOnly,
     pub(super) subjects: Subjects,
 }
@@ -38,22 +38,22 @@ pub(super) enum Subjects {
 
 /// Sets the namespace.
 pub(super) fn set(
-    resources: &mut [Resource],
-    namespace: &Named,
+    resources: &mut [RenderedResource],
+    namespace: &PlacedText,
     fields: &[FieldSpec],
-    reach: Reach,
-    budget: &Budget,
+    reach: NamespaceReach,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
-    let text = Placed::text(&namespace.text, &namespace.place);
-    let put = |found: &mut Placed| {
+    let text = PlacedValue::text(&namespace.text, &namespace.place);
+    let put = |found: &mut PlacedValue| {
         budget.text(namespace.text.len(), &namespace.place)?;
         // A null that kustomize no longer knows as one is a text to it.
-        let there = matches!(&found.content, Content::Scalar(scalar) if !scalar.is_known_null())
+        let there = matches!(&found.content, PlacedContent::Scalar(scalar) if !scalar.is_known_null())
             && !found.written().is_empty();
         if reach.unset_only == UnsetOnly::Yes && there { Ok(()) } else { put_scalar(found, text.clone()) }
     };
     let own = FieldSpec::new(Gvk::default(), "metadata/namespace", Create::Yes);
-    let mut known = Known::of(resources);
+    let mut known = IdentityIndex::of(resources);
     for index in 0..resources.len() {
         let Some(resource) = resources.get_mut(index) else { break };
         let old = resource.id().key();
@@ -91,11 +91,11 @@ fn applies(field: &FieldSpec, gvk: &Gvk) -> bool {
 }
 
 /// Which objects have an identity, while identities change.
-struct Known(HashMap<Key, BTreeSet<usize>>);
+struct IdentityIndex(HashMap<IdKey, BTreeSet<usize>>);
 
-impl Known {
-    fn of(resources: &[Resource]) -> Self {
-        let mut known: HashMap<Key, BTreeSet<usize>> = HashMap::with_capacity(resources.len());
+impl IdentityIndex {
+    fn of(resources: &[RenderedResource]) -> Self {
+        let mut known: HashMap<IdKey, BTreeSet<usize>> = HashMap::with_capacity(resources.len());
         for (at, resource) in resources.iter().enumerate() {
             known.entry(resource.id().key()).or_default().insert(at);
         }
@@ -103,7 +103,7 @@ impl Known {
     }
 
     /// The first other object of the identity that one has now.
-    fn move_to(&mut self, at: usize, old: &Key, new: Key) -> Option<usize> {
+    fn move_to(&mut self, at: usize, old: &IdKey, new: IdKey) -> Option<usize> {
         if let Some(there) = self.0.get_mut(old) {
             there.remove(&at);
         }
@@ -114,8 +114,14 @@ impl Known {
     }
 }
 
-fn bind(binding: &mut Placed, reach: Reach, namespace: &Placed, budget: &Budget) -> Result<(), RenderError> {
-    let Some(Content::Sequence(subjects)) = binding.field_mut("subjects").map(|field| &mut field.content)
+fn bind(
+    binding: &mut PlacedValue,
+    reach: NamespaceReach,
+    namespace: &PlacedValue,
+    budget: &RenderBudget,
+) -> Result<(), RenderError> {
+    let Some(PlacedContent::Sequence(subjects)) =
+        binding.field_mut("subjects").map(|field| &mut field.content)
     else {
         return Ok(());
     };
@@ -134,11 +140,16 @@ fn bind(binding: &mut Placed, reach: Reach, namespace: &Placed, budget: &Budget)
     Ok(())
 }
 
-fn conflict(resources: &[Resource], index: usize, other: &Resource, namespace: &Named) -> RenderError {
+fn conflict(
+    resources: &[RenderedResource],
+    index: usize,
+    other: &RenderedResource,
+    namespace: &PlacedText,
+) -> RenderError {
     let made = resources.get(index).map(|resource| resource.id().object_id().to_string()).unwrap_or_default();
     RenderError::at(
         &namespace.place,
-        Trouble::Duplicate,
+        RenderErrorKind::Duplicate,
         format!(
             "this namespace makes {made} and the object of {} line {} one: rename one of them",
             other.value.place.file(),

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::id::{Gvk, Id};
 use crate::render::error::RenderError;
 use crate::render::keys::spelled;
-use crate::render::placed::Placed;
-use crate::render::resource::Resource;
+use crate::render::placed::PlacedValue;
+use crate::render::resource::RenderedResource;
 
 /// What `sortOptions` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::render) enum Order {
+pub(in crate::render) enum SortOrder {
     /// As they come.
     FirstInFirstOut,
     /// By kind: these first, those last.
@@ -43,15 +43,15 @@ const FIRST: [&str; 22] = [
 ];
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-impl Default for Order {
+impl Default for SortOrder {
     fn default() -> Self {
         Self::ByKind { first: FIRST.map(str::to_owned).to_vec(), last: LAST.map(str::to_owned).to_vec() }
     }
 }
 
-impl Order {
+impl SortOrder {
     /// Reads `sortOptions`.
-    pub(super) fn read(options: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(options: &PlacedValue) -> Result<Self, RenderError> {
         let wrong = |place| {
             RenderError::malformed(
                 place,
@@ -69,7 +69,7 @@ impl Order {
             (Some("legacy"), None) => Ok(Self::default()),
             (Some("legacy"), Some(legacy)) => {
                 let legacy = spelled(legacy, &["orderFirst", "orderLast"])?;
-                let kinds = |key: &str| match legacy.field(key).map(Placed::to_value) {
+                let kinds = |key: &str| match legacy.field(key).map(PlacedValue::to_value) {
                     None | Some(Value::Null) => Ok(Vec::new()),
                     Some(value) => serde_json::from_value(value).map_err(|_| wrong(&legacy.place)),
                 };
@@ -80,7 +80,7 @@ impl Order {
     }
 
     /// Sorts objects.
-    pub(super) fn apply(&self, resources: &mut [Resource]) {
+    pub(super) fn apply(&self, resources: &mut [RenderedResource]) {
         let Self::ByKind { first, last } = self else { return };
         let rank = |kind: &str| {
             let at = |list: &[String]| list.iter().rposition(|known| known == kind);

@@ -4,10 +4,10 @@
 //! annotations makes an object look as if the patch had made it.
 
 use super::id::text_at;
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
-use crate::render::placed::Placed;
-use crate::render::resource::Resource;
+use crate::render::placed::PlacedValue;
+use crate::render::resource::RenderedResource;
 use crate::render::spread::part;
 
 /// Whether origins are wanted.
@@ -20,7 +20,7 @@ pub(super) enum Tracks {
 
 /// Where the build is, seen from the outermost kustomization.
 #[derive(Debug, Clone, Default)]
-pub(in crate::render) struct Origin {
+pub(in crate::render) struct BuildOrigin {
     tracks: Tracks,
     path: String,
 }
@@ -28,7 +28,7 @@ pub(in crate::render) struct Origin {
 pub(super) const ORIGIN: &str = "config.kubernetes.io/origin";
 pub(super) const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
-impl Origin {
+impl BuildOrigin {
     pub(super) const fn top(tracks: Tracks) -> Self {
         Self { tracks, path: String::new() }
     }
@@ -43,7 +43,7 @@ impl Origin {
         self.path = outside;
     }
 
-    pub(super) fn of_file(&self, name: &str, resources: &mut [Resource]) {
+    pub(super) fn of_file(&self, name: &str, resources: &mut [RenderedResource]) {
         if self.tracks == Tracks::Nothing {
             return;
         }
@@ -53,7 +53,7 @@ impl Origin {
     }
 
     /// What is made by a step that is written somewhere: `step` says where.
-    pub(super) fn of_generator(&self, step: &str, value: &mut Placed) {
+    pub(super) fn of_generator(&self, step: &str, value: &mut PlacedValue) {
         if self.tracks == Tracks::Origins && annotation(value, ORIGIN).is_none() {
             annotate(value, ORIGIN, step);
         }
@@ -62,8 +62,8 @@ impl Origin {
     pub(super) fn of_transformer(
         &self,
         step: &str,
-        resources: &mut [Resource],
-        budget: &Budget,
+        resources: &mut [RenderedResource],
+        budget: &RenderBudget,
     ) -> Result<(), RenderError> {
         if self.tracks == Tracks::Nothing {
             return Ok(());
@@ -96,7 +96,7 @@ impl Origin {
     }
 
     /// A step that is an object of a file, or of the kustomization itself.
-    pub(super) fn plugin_step(&self, file: &str, plugin: &Placed) -> String {
+    pub(super) fn plugin_step(&self, file: &str, plugin: &PlacedValue) -> String {
         let place = annotation(plugin, ORIGIN)
             .and_then(|origin| Some(origin.strip_prefix("path: ")?.trim_end().to_owned()))
             .unwrap_or_else(|| join(&self.path, file));
@@ -114,16 +114,16 @@ impl Origin {
     }
 }
 
-fn annotation(value: &Placed, key: &str) -> Option<String> {
+fn annotation(value: &PlacedValue, key: &str) -> Option<String> {
     Some(value.at(&["metadata", "annotations", key])?.written().into_owned())
 }
 
-/// Kustomize writes all annotations anew.
-fn annotate(value: &mut Placed, key: &str, text: &str) {
+/// Kustomize writes all annotations again.
+fn annotate(value: &mut PlacedValue, key: &str, text: &str) {
     let place = value.place.clone();
     if let Some(annotations) = value.mapping_at(&["metadata", "annotations"], &place) {
         part(annotations);
-        annotations.set(key, Placed::text(text, &place));
+        annotations.set(key, PlacedValue::text(text, &place));
     }
 }
 

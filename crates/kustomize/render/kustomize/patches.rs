@@ -1,44 +1,44 @@
 //! `patches`, `patchesStrategicMerge` and `patchesJson6902`.
 //!
-//! A patch that finds nothing, or does not fit, stops `kubectl kustomize`. Here it is left out and told: the
-//! rules make findings of it, with its place.
+//! A patch without a target, or one that does not fit, stops `kubectl kustomize`. Here it is left out and
+//! reported: the rules make findings of it, with its place.
 
 use std::rc::Rc;
 
 use super::annotations::settle_annotations;
 use super::builder::Builder;
-use super::file::{Allowed, MayChange, Named, PatchBody, PatchEntry};
+use super::file::{LoadAllowed, MayChange, PatchBody, PatchEntry, PlacedText};
 use super::id::{Gvk, Id, text_at};
-use crate::render::budget::{Budget, LOOK};
+use crate::render::budget::{LOOK, RenderBudget};
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
-use crate::render::json_patch::{self, Operation};
+use crate::render::json_patch::{self, PatchOperation};
 use crate::render::load::{expand, read_if_yaml, read_inline};
-use crate::render::placed::{Content, Placed, SourceOffset};
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
 use crate::render::rendered::PatchUse;
-use crate::render::resource::{Resource, Shares};
+use crate::render::resource::{RenderedResource, Shares};
 use crate::render::schema::Schemas;
-use crate::render::selector::Selector;
-use crate::render::strategic::{self, Outcome};
+use crate::render::selector::PatchSelector;
+use crate::render::strategic::{self, PatchOutcome};
 use crate::render::walked::Unapplied;
 use capstan_model::tree::RepoPath;
 
 /// One patch, read.
 pub(super) enum Patch {
     /// Of the object that it names.
-    Named { patch: Placed, may_change: MayChange, marks: Marks },
+    Named { patch: PlacedValue, may_change: MayChange, marks: Marks },
     /// Of every object that a target means.
-    Selected { how: How, target: Target },
+    Selected { how: How, target: PatchTarget },
 }
 
-pub(super) struct Target {
-    selector: Rc<Selector>,
+pub(super) struct PatchTarget {
+    selector: Rc<PatchSelector>,
     place: SourceOffset,
 }
 
 pub(super) enum How {
-    Strategic { patch: Placed, may_change: MayChange },
-    Json { operations: Vec<Operation>, former: Former },
+    Strategic { patch: PlacedValue, may_change: MayChange },
+    Json { operations: Vec<PatchOperation>, former: Former },
 }
 
 /// Whether the object's present name is kept among its former ones.
@@ -74,7 +74,8 @@ pub(super) fn load(
 ) -> Result<Vec<Patch>, RenderError> {
     let body = &entry.body.trimmed();
     let documents = documents(builder, folder, body, Dialect::Kustomize)?;
-    let is_json = matches!(documents.first().map(|document| &document.content), Some(Content::Sequence(_)));
+    let is_json =
+        matches!(documents.first().map(|document| &document.content), Some(PlacedContent::Sequence(_)));
     if is_json {
         return json(builder, folder, entry, body, Former::Remembered);
     }
@@ -95,7 +96,7 @@ pub(super) fn load(
             .into_iter()
             .map(|patch| Patch::Selected {
                 how: How::Strategic { patch, may_change },
-                target: Target { selector: Rc::clone(selector), place: place.clone() },
+                target: PatchTarget { selector: Rc::clone(selector), place: place.clone() },
             })
             .collect()),
         (Some(_), _) => Err(RenderError::malformed(
@@ -145,7 +146,7 @@ fn json(
     };
     Ok(vec![Patch::Selected {
         how: How::Json { operations, former },
-        target: Target { selector: Rc::clone(selector), place: place.clone() },
+        target: PatchTarget { selector: Rc::clone(selector), place: place.clone() },
     }])
 }
 
@@ -173,13 +174,13 @@ fn refuse_yaml_in_brackets(
 pub(super) fn strategic(
     builder: &mut Builder<'_>,
     folder: &RepoPath,
-    names: &[Named],
+    names: &[PlacedText],
 ) -> Result<Vec<Patch>, RenderError> {
     let mut patches = Vec::new();
     for name in names {
         let budget = &builder.loader.budget;
         let inline = read_if_yaml(&name.text, &name.place, Dialect::Kustomize, budget)?;
-        let inline = inline.filter(|documents| documents.iter().all(Placed::is_mapping));
+        let inline = inline.filter(|documents| documents.iter().all(PlacedValue::is_mapping));
         match inline {
             Some(documents) => expand_patches(&documents, &mut patches)?,
             None => {
@@ -197,14 +198,14 @@ fn documents(
     folder: &RepoPath,
     body: &PatchBody,
     dialect: Dialect,
-) -> Result<Vec<Placed>, RenderError> {
+) -> Result<Vec<PlacedValue>, RenderError> {
     match body {
         PatchBody::File(name) => Ok(builder.read_as(folder, name, dialect)?.documents.clone()),
         PatchBody::Inline(text) => read_inline(&text.text, &text.place, dialect, &builder.loader.budget),
     }
 }
 
-fn expand_patches(documents: &[Placed], patches: &mut Vec<Placed>) -> Result<(), RenderError> {
+fn expand_patches(documents: &[PlacedValue], patches: &mut Vec<PlacedValue>) -> Result<(), RenderError> {
     patches.extend(expand(documents)?.into_iter().map(|resource| resource.value));
     Ok(())
 }
@@ -212,7 +213,7 @@ fn expand_patches(documents: &[Placed], patches: &mut Vec<Placed>) -> Result<(),
 /// Applies one patch, and keeps account of it.
 pub(super) fn apply(
     builder: &mut Builder<'_>,
-    resources: &mut Vec<Resource>,
+    resources: &mut Vec<RenderedResource>,
     patch: &Patch,
 ) -> Result<(), RenderError> {
     let budget = &builder.loader.budget;
@@ -236,11 +237,11 @@ pub(super) fn apply(
         budget.copy(&resource.value, patch.place())?;
         let mut patched = resource.clone();
         match patch_one(&mut patched, patch, &builder.schemas, budget) {
-            Ok(Outcome::Kept) => {
+            Ok(PatchOutcome::Kept) => {
                 *resource = patched;
                 done.matched.push(id);
             }
-            Ok(Outcome::Deleted) => {
+            Ok(PatchOutcome::Deleted) => {
                 deleted.push(index);
                 done.matched.push(id);
             }
@@ -263,17 +264,17 @@ fn account(place: &SourceOffset, target: String) -> PatchUse {
 }
 
 /// The one object whose identity, present or former, a patch names.
-fn find(resources: &[Resource], patch: &Placed) -> (Vec<usize>, PatchUse) {
+fn find(resources: &[RenderedResource], patch: &PlacedValue) -> (Vec<usize>, PatchUse) {
     let wanted = Id::of(patch);
     let target = wanted.object_id().to_string();
     let mut done = account(&patch.place, target.clone());
-    let is_meant = |resource: &Resource| resource.ids().iter().any(|id| id.is(&wanted));
+    let is_meant = |resource: &RenderedResource| resource.ids().iter().any(|id| id.is(&wanted));
     let found: Vec<usize> =
         resources.iter().enumerate().filter(|(_, resource)| is_meant(resource)).map(|(at, _)| at).collect();
     match found.len() {
         1 => return (found, done),
         0 => {
-            let version = resources.iter().flat_map(Resource::ids).find(|id| {
+            let version = resources.iter().flat_map(RenderedResource::ids).find(|id| {
                 let other =
                     Id { gvk: Gvk { version: wanted.gvk.version.clone(), ..id.gvk.clone() }, ..id.clone() };
                 other.is(&wanted)
@@ -295,11 +296,11 @@ fn find(resources: &[Resource], patch: &Placed) -> (Vec<usize>, PatchUse) {
 }
 
 fn patch_one(
-    resource: &mut Resource,
+    resource: &mut RenderedResource,
     patch: &Patch,
     schemas: &Schemas,
-    budget: &Budget,
-) -> Result<Outcome, Unapplied> {
+    budget: &RenderBudget,
+) -> Result<PatchOutcome, Unapplied> {
     match patch {
         Patch::Named { patch, may_change, marks: Marks::AsTheyAre } => {
             merge(resource, patch, *may_change, schemas, budget)
@@ -312,24 +313,24 @@ fn patch_one(
             if *former == Former::Remembered {
                 resource.remember();
             }
-            // This makes the object anew, each of its parts for itself.
+            // This makes the object again, each of its parts separately.
             resource.value.settle();
             resource.shares = Shares::None;
             json_patch::apply(&mut resource.value, operations, budget)?;
             settle_annotations(&mut resource.value);
-            Ok(Outcome::Kept)
+            Ok(PatchOutcome::Kept)
         }
     }
 }
 
 fn merge(
-    resource: &mut Resource,
-    patch: &Placed,
+    resource: &mut RenderedResource,
+    patch: &PlacedValue,
     may_change: MayChange,
     schemas: &Schemas,
-    budget: &Budget,
-) -> Result<Outcome, Unapplied> {
-    if may_change.name == Allowed::Yes || may_change.kind == Allowed::Yes {
+    budget: &RenderBudget,
+) -> Result<PatchOutcome, Unapplied> {
+    if may_change.name == LoadAllowed::Yes || may_change.kind == LoadAllowed::Yes {
         resource.remember();
     }
     let kept = [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]]
@@ -340,23 +341,23 @@ fn merge(
         let changes = match keys {
             ["kind"] => may_change.kind,
             [_, "name"] => may_change.name,
-            _ => Allowed::No,
+            _ => LoadAllowed::No,
         };
-        if changes == Allowed::No {
+        if changes == LoadAllowed::No {
             put_back(&mut resource.value, keys, old);
         }
     }
     Ok(outcome)
 }
 
-fn put_back(value: &mut Placed, keys: &[&str], old: Option<Placed>) {
+fn put_back(value: &mut PlacedValue, keys: &[&str], old: Option<PlacedValue>) {
     let place = value.place.clone();
     let Some((last, way)) = keys.split_last() else { return };
     let Some(parent) = value.mapping_at(way, &place) else { return };
     match (old, parent.field_mut(last)) {
         (Some(old), Some(field)) => {
-            // Kustomize writes the name anew, in the patch's quotes or without.
-            field.replace_scalar(Placed::open(&old.written(), &old.place));
+            // Kustomize writes the name again, in the patch's quotes or without.
+            field.replace_scalar(PlacedValue::open(&old.written(), &old.place));
         }
         (Some(old), None) => drop(parent.set(last, old)),
         (None, _) => drop(parent.remove(last)),
@@ -365,19 +366,19 @@ fn put_back(value: &mut Placed, keys: &[&str], old: Option<Placed>) {
 
 /// The patch as kustomize prepares it where several objects may be meant: of the object's API version, and
 /// with labels and annotations that are texts.
-fn with_texts(patch: &Placed, object: &Placed) -> Placed {
+fn with_texts(patch: &PlacedValue, object: &PlacedValue) -> PlacedValue {
     let mut patch = patch.clone();
     if let Some(version) = object.field("apiVersion") {
         let place = patch.place.clone();
-        patch.set("apiVersion", Placed::text(&version.written(), &place));
+        patch.set("apiVersion", PlacedValue::text(&version.written(), &place));
     }
     let Some(metadata) = patch.field_mut("metadata") else { return patch };
     for field in ["labels", "annotations"] {
         let Some(marks) = metadata.field_mut(field) else { continue };
         match &mut marks.content {
-            Content::Mapping(entries) if !entries.is_empty() => {
+            PlacedContent::Mapping(entries) if !entries.is_empty() => {
                 for (_, value) in entries {
-                    *value = Placed::text(&value.written(), &value.place);
+                    *value = PlacedValue::text(&value.written(), &value.place);
                 }
             }
             _ => drop(metadata.remove(field)),

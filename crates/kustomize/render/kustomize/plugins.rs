@@ -4,21 +4,21 @@
 use super::builder::Builder;
 use super::config::read_field;
 use super::fields::FieldSpec;
-use super::file::{Named, name, pairs, patch_entry};
-use super::generate::Kind;
-use super::images::Image;
-use super::names::End;
-use super::namespace::{Reach, Subjects, UnsetOnly};
+use super::file::{PlacedText, name, pairs, patch_entry};
+use super::generate::GeneratorKind;
+use super::images::ImageEntry;
+use super::names::NameEnd;
+use super::namespace::{NamespaceReach, Subjects, UnsetOnly};
 use super::patches;
 use super::replicas::Replicas;
 use super::transformer::{Transformer, replacements};
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::keys::spelled;
 use crate::render::load::{expand, read_if_yaml};
-use crate::render::placed::{Content, Placed};
-use crate::render::resource::Resource;
+use crate::render::placed::{PlacedContent, PlacedValue};
+use crate::render::resource::RenderedResource;
 use capstan_model::tree::RepoPath;
 
 /// The fields of all built-in transformers. None has a field whose other case is one of another.
@@ -43,14 +43,17 @@ const FIELDS: [&str; 17] = [
 ];
 
 /// Plugins that are written where they are listed; `None` for the name of a file or folder.
-pub(super) fn inline(name: &Named, budget: &Budget) -> Result<Option<Vec<Resource>>, RenderError> {
+pub(super) fn inline(
+    name: &PlacedText,
+    budget: &RenderBudget,
+) -> Result<Option<Vec<RenderedResource>>, RenderError> {
     match read_if_yaml(&name.text, &name.place, Dialect::Kustomize, budget)? {
-        Some(documents) if documents.iter().all(Placed::is_mapping) => expand(&documents).map(Some),
+        Some(documents) if documents.iter().all(PlacedValue::is_mapping) => expand(&documents).map(Some),
         _ => Ok(None),
     }
 }
 
-fn built_in<'a>(plugin: &'a Placed, field: &str) -> Result<&'a str, RenderError> {
+fn built_in<'a>(plugin: &'a PlacedValue, field: &str) -> Result<&'a str, RenderError> {
     let kind = plugin.text_at(&["kind"]).unwrap_or_default();
     if plugin.text_at(&["apiVersion"]) == Some("builtin") {
         return Ok(kind);
@@ -63,7 +66,7 @@ fn built_in<'a>(plugin: &'a Placed, field: &str) -> Result<&'a str, RenderError>
     ))
 }
 
-fn unknown(plugin: &Placed, field: &str, kind: &str) -> RenderError {
+fn unknown(plugin: &PlacedValue, field: &str, kind: &str) -> RenderError {
     RenderError::unsupported(
         &plugin.place,
         format!(
@@ -72,11 +75,11 @@ fn unknown(plugin: &Placed, field: &str, kind: &str) -> RenderError {
     )
 }
 
-/// A generator's entry as it would stand in the kustomization.
-pub(super) fn generator(plugin: &Placed) -> Result<(Kind, Placed), RenderError> {
+/// A generator's entry as the kustomization would contain it.
+pub(super) fn generator(plugin: &PlacedValue) -> Result<(GeneratorKind, PlacedValue), RenderError> {
     let kind = match built_in(plugin, "generators")? {
-        "ConfigMapGenerator" => Kind::ConfigMap,
-        "SecretGenerator" => Kind::Secret,
+        "ConfigMapGenerator" => GeneratorKind::ConfigMap,
+        "SecretGenerator" => GeneratorKind::Secret,
         other => return Err(unknown(plugin, "generators", other)),
     };
     let mut entry = spelled(plugin, &["name", "namespace"])?.into_owned();
@@ -95,24 +98,24 @@ pub(super) fn generator(plugin: &Placed) -> Result<(Kind, Placed), RenderError> 
 
 /// A transformer.
 pub(super) fn transformer(
-    plugin: &Placed,
+    plugin: &PlacedValue,
     builder: &mut Builder<'_>,
     folder: &RepoPath,
 ) -> Result<Transformer, RenderError> {
     let kind = built_in(plugin, "transformers")?;
     let plugin = &*spelled(plugin, &FIELDS)?;
-    let text = |field: &str| -> Result<Named, RenderError> {
+    let text = |field: &str| -> Result<PlacedText, RenderError> {
         let found = name(plugin, field)?;
-        Ok(found.unwrap_or_else(|| Named { text: String::new(), place: plugin.place.clone() }))
+        Ok(found.unwrap_or_else(|| PlacedText { text: String::new(), place: plugin.place.clone() }))
     };
     Ok(match kind {
-        "PrefixTransformer" => Transformer::Name(End::Prefix, text("prefix")?, needed_fields(plugin)?),
-        "SuffixTransformer" => Transformer::Name(End::Suffix, text("suffix")?, needed_fields(plugin)?),
+        "PrefixTransformer" => Transformer::Name(NameEnd::Prefix, text("prefix")?, needed_fields(plugin)?),
+        "SuffixTransformer" => Transformer::Name(NameEnd::Suffix, text("suffix")?, needed_fields(plugin)?),
         "PrefixSuffixTransformer" => Transformer::Several(
             "PrefixSuffixTransformer",
             vec![
-                Transformer::Name(End::Prefix, text("prefix")?, needed_fields(plugin)?),
-                Transformer::Name(End::Suffix, text("suffix")?, needed_fields(plugin)?),
+                Transformer::Name(NameEnd::Prefix, text("prefix")?, needed_fields(plugin)?),
+                Transformer::Name(NameEnd::Suffix, text("suffix")?, needed_fields(plugin)?),
             ],
         ),
         "NamespaceTransformer" => {
@@ -131,7 +134,9 @@ pub(super) fn transformer(
             Transformer::Pairs("AnnotationsTransformer", pairs(plugin, "annotations")?, fields(plugin)?)
         }
         "ImageTagTransformer" => match plugin.field("imageTag") {
-            Some(image) => Transformer::Image(Image::read(image, &builder.loader.budget)?, fields(plugin)?),
+            Some(image) => {
+                Transformer::Image(ImageEntry::read(image, &builder.loader.budget)?, fields(plugin)?)
+            }
             None => {
                 return Err(RenderError::malformed(
                     &plugin.place,
@@ -149,7 +154,7 @@ pub(super) fn transformer(
             }
         },
         "ReplacementTransformer" => {
-            let entries = plugin.field("replacements").map(Placed::items).unwrap_or_default();
+            let entries = plugin.field("replacements").map(PlacedValue::items).unwrap_or_default();
             Transformer::Replacements(replacements(builder, folder, entries)?)
         }
         "PatchTransformer" => {
@@ -166,8 +171,8 @@ pub(super) fn transformer(
         }
         "PatchStrategicMergeTransformer" => {
             let mut all = Vec::new();
-            for item in plugin.field("paths").map(Placed::items).unwrap_or_default() {
-                all.push(Named { text: item.written().into_owned(), place: item.place.clone() });
+            for item in plugin.field("paths").map(PlacedValue::items).unwrap_or_default() {
+                all.push(PlacedText { text: item.written().into_owned(), place: item.place.clone() });
             }
             all.extend(name(plugin, "patches")?);
             let patches = patches::strategic(builder, folder, &all)?;
@@ -177,7 +182,7 @@ pub(super) fn transformer(
     })
 }
 
-fn own_fields(plugin: &Placed) -> Placed {
+fn own_fields(plugin: &PlacedValue) -> PlacedValue {
     let mut fields = plugin.clone();
     for field in ["apiVersion", "kind", "metadata"] {
         fields.remove(field);
@@ -185,17 +190,17 @@ fn own_fields(plugin: &Placed) -> Placed {
     fields
 }
 
-fn fields(plugin: &Placed) -> Result<Vec<FieldSpec>, RenderError> {
+fn fields(plugin: &PlacedValue) -> Result<Vec<FieldSpec>, RenderError> {
     match plugin.field("fieldSpecs") {
         None => Ok(Vec::new()),
         Some(fields) => match &fields.content {
-            Content::Sequence(items) => items.iter().map(read_field).collect(),
+            PlacedContent::Sequence(items) => items.iter().map(read_field).collect(),
             _ => Err(RenderError::malformed(&fields.place, "`fieldSpecs` is a list of fields")),
         },
     }
 }
 
-fn needed_fields(plugin: &Placed) -> Result<Vec<FieldSpec>, RenderError> {
+fn needed_fields(plugin: &PlacedValue) -> Result<Vec<FieldSpec>, RenderError> {
     match fields(plugin)? {
         fields if fields.is_empty() => Err(RenderError::malformed(
             &plugin.place,
@@ -205,8 +210,8 @@ fn needed_fields(plugin: &Placed) -> Result<Vec<FieldSpec>, RenderError> {
     }
 }
 
-fn reach(plugin: &Placed) -> Result<Reach, RenderError> {
-    let unset_only = match plugin.field("unsetOnly").map(Placed::to_value) {
+fn reach(plugin: &PlacedValue) -> Result<NamespaceReach, RenderError> {
+    let unset_only = match plugin.field("unsetOnly").map(PlacedValue::to_value) {
         Some(serde_json::Value::Bool(true)) => UnsetOnly::Yes,
         _ => UnsetOnly::No,
     };
@@ -221,5 +226,5 @@ fn reach(plugin: &Placed) -> Result<Reach, RenderError> {
             ));
         }
     };
-    Ok(Reach { unset_only, subjects })
+    Ok(NamespaceReach { unset_only, subjects })
 }

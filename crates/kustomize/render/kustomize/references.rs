@@ -9,23 +9,23 @@ use std::collections::{BTreeSet, HashMap};
 use super::config::{Config, NameReference};
 use super::fields::{Blank, FieldSpec};
 use super::id::{Gvk, Id, text_at};
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
-use crate::render::placed::{Content, Placed};
-use crate::render::resource::Resource;
+use crate::render::placed::{PlacedContent, PlacedValue};
+use crate::render::resource::RenderedResource;
 
 /// Steps of looking whether a name is an object's.
 const FITS: usize = 4;
 
 /// What is known of an object that may be referred to.
-struct Candidate {
+struct ReferenceCandidate {
     id: Id,
     former: Vec<Id>,
     prefixes: Vec<String>,
     suffixes: Vec<String>,
 }
 
-impl Candidate {
+impl ReferenceCandidate {
     fn original(&self) -> &Id {
         self.former.first().unwrap_or(&self.id)
     }
@@ -52,27 +52,31 @@ fn same_end(one: &[String], other: &[String]) -> bool {
 }
 
 /// Rewrites every reference.
-pub(super) fn fix(resources: &mut [Resource], config: &Config, budget: &Budget) -> Result<(), RenderError> {
+pub(super) fn fix(
+    resources: &mut [RenderedResource],
+    config: &Config,
+    budget: &RenderBudget,
+) -> Result<(), RenderError> {
     if resources.iter().all(|resource| resource.former.is_empty()) {
         return Ok(());
     }
-    let candidates: Vec<Candidate> = resources
+    let candidates: Vec<ReferenceCandidate> = resources
         .iter()
-        .map(|resource| Candidate {
+        .map(|resource| ReferenceCandidate {
             id: resource.id(),
             former: resource.former_ids(),
             prefixes: resource.prefixes.clone(),
             suffixes: resource.suffixes.clone(),
         })
         .collect();
-    let index = Index::of(&candidates);
+    let index = NameIndex::of(&candidates);
     for (resource, own) in resources.iter_mut().zip(&candidates) {
         let mut sight = None;
         let original = own.original().gvk.clone();
         for reference in &config.references {
             for field in reference.fields.iter().filter(|field| original.fits(&field.gvk)) {
                 budget.steps(FITS, &resource.value.place)?;
-                let sight = sight.get_or_insert_with(|| Sight::of(&resource.value, own));
+                let sight = sight.get_or_insert_with(|| VisibleObjects::of(&resource.value, own));
                 let referrer = Referrer {
                     own,
                     index: &index,
@@ -93,15 +97,15 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config, budget: &Budget) 
 }
 
 /// The objects by what references name: so that each looks at those of its name alone.
-struct Index<'a> {
+struct NameIndex<'a> {
     /// By each name that they had or have.
-    named: HashMap<&'a str, Vec<&'a Candidate>>,
+    named: HashMap<&'a str, Vec<&'a ReferenceCandidate>>,
     /// By the namespace that they were loaded with.
-    housed: HashMap<String, Vec<&'a Candidate>>,
+    housed: HashMap<String, Vec<&'a ReferenceCandidate>>,
 }
 
-impl<'a> Index<'a> {
-    fn of(candidates: &'a [Candidate]) -> Self {
+impl<'a> NameIndex<'a> {
+    fn of(candidates: &'a [ReferenceCandidate]) -> Self {
         let mut index = Self { named: HashMap::new(), housed: HashMap::new() };
         for candidate in candidates {
             let names: BTreeSet<&str> = candidate.former.iter().map(|id| id.name.as_str()).collect();
@@ -120,14 +124,14 @@ impl<'a> Index<'a> {
 
 /// The objects that an object may refer to: those of its namespace and those without; an object without
 /// namespace may refer to all, and a role binding to those in the namespaces of its subjects.
-struct Sight<'a> {
-    own: &'a Candidate,
+struct VisibleObjects<'a> {
+    own: &'a ReferenceCandidate,
     bound: Vec<String>,
 }
 
-impl<'a> Sight<'a> {
-    fn of(value: &Placed, own: &'a Candidate) -> Self {
-        let subjects = value.field("subjects").map(Placed::items).unwrap_or_default();
+impl<'a> VisibleObjects<'a> {
+    fn of(value: &PlacedValue, own: &'a ReferenceCandidate) -> Self {
+        let subjects = value.field("subjects").map(PlacedValue::items).unwrap_or_default();
         let bound = subjects
             .iter()
             .filter(|_| own.id.gvk.kind == "RoleBinding")
@@ -138,7 +142,7 @@ impl<'a> Sight<'a> {
         Self { own, bound }
     }
 
-    fn sees(&self, other: &Candidate) -> bool {
+    fn sees(&self, other: &ReferenceCandidate) -> bool {
         self.own.id.is_cluster_scoped()
             || other.id.is_cluster_scoped()
             || other.id.same_namespace(&self.own.id)
@@ -147,7 +151,7 @@ impl<'a> Sight<'a> {
 }
 
 /// The kind that a role binding's `roleRef` names.
-fn role_of(value: &Placed, field: &FieldSpec) -> Option<Gvk> {
+fn role_of(value: &PlacedValue, field: &FieldSpec) -> Option<Gvk> {
     if !field.path.ends_with("roleRef/name") {
         return None;
     }
@@ -157,12 +161,12 @@ fn role_of(value: &Placed, field: &FieldSpec) -> Option<Gvk> {
 }
 
 struct Referrer<'a> {
-    own: &'a Candidate,
-    index: &'a Index<'a>,
-    sight: &'a Sight<'a>,
+    own: &'a ReferenceCandidate,
+    index: &'a NameIndex<'a>,
+    sight: &'a VisibleObjects<'a>,
     reference: &'a NameReference,
     field: &'a FieldSpec,
-    budget: &'a Budget,
+    budget: &'a RenderBudget,
     role: Option<Gvk>,
 }
 
@@ -174,14 +178,14 @@ enum Same {
 }
 
 impl Referrer<'_> {
-    fn update(&self, found: &mut Placed) -> Result<(), RenderError> {
+    fn update(&self, found: &mut PlacedValue) -> Result<(), RenderError> {
         match &mut found.content {
-            Content::Scalar(_) => self.update_name(found),
-            Content::Mapping(_) => self.update_mapping(found),
-            Content::Sequence(items) => items.iter_mut().try_for_each(|item| match item.content {
-                Content::Scalar(_) => self.update_name(item),
-                Content::Mapping(_) => self.update_mapping(item),
-                Content::Sequence(_) => Err(RenderError::malformed(
+            PlacedContent::Scalar(_) => self.update_name(found),
+            PlacedContent::Mapping(_) => self.update_mapping(found),
+            PlacedContent::Sequence(items) => items.iter_mut().try_for_each(|item| match item.content {
+                PlacedContent::Scalar(_) => self.update_name(item),
+                PlacedContent::Mapping(_) => self.update_mapping(item),
+                PlacedContent::Sequence(_) => Err(RenderError::malformed(
                     &item.place,
                     "a name is required here, or a mapping with a name: correct the object",
                 )),
@@ -189,7 +193,7 @@ impl Referrer<'_> {
         }
     }
 
-    fn update_name(&self, found: &mut Placed) -> Result<(), RenderError> {
+    fn update_name(&self, found: &mut PlacedValue) -> Result<(), RenderError> {
         if found.is_null() {
             return Ok(());
         }
@@ -198,12 +202,12 @@ impl Referrer<'_> {
             && target.id.name != old
         {
             let place = found.place.clone();
-            found.replace_scalar(Placed::open(&target.id.name, &place));
+            found.replace_scalar(PlacedValue::open(&target.id.name, &place));
         }
         Ok(())
     }
 
-    fn update_mapping(&self, found: &mut Placed) -> Result<(), RenderError> {
+    fn update_mapping(&self, found: &mut PlacedValue) -> Result<(), RenderError> {
         let Some(name) = found.field("name") else {
             return Err(RenderError::malformed(
                 &found.place,
@@ -233,10 +237,10 @@ impl Referrer<'_> {
         if target.id.name == old && target.id.namespace.is_empty() {
             return Ok(());
         }
-        found.set("name", Placed::text(&target.id.name, &place));
+        found.set("name", PlacedValue::text(&target.id.name, &place));
         if !target.id.namespace.is_empty() {
             let place = found.field("namespace").map_or(place, |namespace| namespace.place.clone());
-            found.set("namespace", Placed::text(&target.id.namespace, &place));
+            found.set("namespace", PlacedValue::text(&target.id.namespace, &place));
         }
         Ok(())
     }
@@ -244,20 +248,20 @@ impl Referrer<'_> {
     fn select(
         &self,
         name: &str,
-        is_meant: &dyn Fn(&Candidate) -> bool,
+        is_meant: &dyn Fn(&ReferenceCandidate) -> bool,
         same: Same,
-        found: &Placed,
-    ) -> Result<Option<&Candidate>, RenderError> {
+        found: &PlacedValue,
+    ) -> Result<Option<&ReferenceCandidate>, RenderError> {
         let candidates = self.index.named.get(name).map(Vec::as_slice).unwrap_or_default();
         self.budget.pairs(candidates.len(), FITS, &found.place)?;
-        let fits = |candidate: &&&Candidate| {
+        let fits = |candidate: &&&ReferenceCandidate| {
             self.sight.sees(candidate)
                 && is_meant(candidate)
                 && candidate.former.iter().any(|id| id.gvk.fits(&self.reference.target))
                 && self.role.as_ref().is_none_or(|role| candidate.former.iter().any(|id| id.gvk.fits(role)))
                 && self.is_near(candidate)
         };
-        let mut left: Vec<&Candidate> = candidates.iter().filter(fits).copied().collect();
+        let mut left: Vec<&ReferenceCandidate> = candidates.iter().filter(fits).copied().collect();
         if left.len() > 1 {
             left.retain(|candidate| candidate.same_ends(self.own, Empty::FitsAll));
         }
@@ -265,7 +269,7 @@ impl Referrer<'_> {
             left.retain(|candidate| candidate.same_ends(self.own, Empty::FitsEmpty));
         }
         let Some((first, others)) = left.split_first() else { return Ok(None) };
-        let alike = |other: &&Candidate| {
+        let alike = |other: &&ReferenceCandidate| {
             other.id.name == first.id.name && (same == Same::Name || other.id.namespace == first.id.namespace)
         };
         if others.iter().all(alike) {
@@ -278,7 +282,7 @@ impl Referrer<'_> {
         ))
     }
 
-    fn is_near(&self, candidate: &Candidate) -> bool {
+    fn is_near(&self, candidate: &ReferenceCandidate) -> bool {
         self.own.id.is_cluster_scoped()
             || candidate.id.is_cluster_scoped()
             || candidate.id.gvk.kind == "ServiceAccount"

@@ -9,7 +9,7 @@ use capstan_model::tree::{RepoPath, Tree};
 
 /// Something that is not in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Remote {
+pub(super) struct RemoteResource {
     /// Without credentials and without what else a query may hold.
     shown: String,
     /// Below the folder of vendored things.
@@ -19,7 +19,7 @@ pub(super) struct Remote {
 /// Where a repository keeps what is remote.
 const VENDOR: &str = ".capstan/vendor";
 
-impl Remote {
+impl RemoteResource {
     /// Whether kustomize would fetch this: a URL, `host:path` as ssh writes it, or a path on GitHub.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix("git::").unwrap_or(text);
@@ -126,7 +126,7 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            let found = Remote::parse(text);
+            let found = RemoteResource::parse(text);
             let found = found.as_ref().map(|remote| (remote.shown.as_str(), remote.path.as_str()));
             assert_eq!(found, expected, "{text}");
         }

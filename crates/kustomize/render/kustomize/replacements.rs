@@ -3,43 +3,43 @@
 
 use serde_json::Value;
 
-use super::field_path::{Missing, Way, change, look_up, split};
+use super::field_path::{MissingPathPart, PathWay, change, look_up, split};
 use super::id::{Gvk, Id};
 use super::structured;
-use crate::render::budget::{Budget, LOOK, Size, refuse_deeper};
+use crate::render::budget::{LOOK, RenderBudget, ValueSize, refuse_deeper};
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Placed, Scalar, SourceOffset};
-use crate::render::resource::Resource;
-use crate::render::selector::Selector;
+use crate::render::placed::{PlacedContent, PlacedValue, Scalar, SourceOffset};
+use crate::render::resource::RenderedResource;
+use crate::render::selector::PatchSelector;
 use crate::render::spread;
 
 /// One replacement.
 pub(super) struct Replacement {
     place: SourceOffset,
     from: From,
-    targets: Vec<Target>,
+    targets: Vec<ReplacementTarget>,
 }
 
 enum From {
     /// A text.
-    Text(Placed),
+    Text(PlacedValue),
     /// A field of an object.
-    Field { place: SourceOffset, wanted: Id, path: String, part: Option<Part> },
+    Field { place: SourceOffset, wanted: Id, path: String, part: Option<DelimitedPart> },
 }
 
 /// A part of a text that has delimiters.
-struct Part {
+struct DelimitedPart {
     delimiter: String,
     index: i64,
 }
 
-struct Target {
+struct ReplacementTarget {
     place: SourceOffset,
-    select: Selector,
-    reject: Vec<Selector>,
+    select: PatchSelector,
+    reject: Vec<PatchSelector>,
     paths: Vec<(String, SourceOffset)>,
-    part: Option<Part>,
+    part: Option<DelimitedPart>,
     creates: Creates,
 }
 
@@ -63,7 +63,7 @@ pub(super) const NAME: &str = "metadata.name";
 /// The fields of a replacement, or of what names a file of them.
 pub(super) const REPLACEMENT: [&str; 4] = ["source", "sourceValue", "targets", "path"];
 
-fn text(entry: &Placed, key: &str) -> Result<Option<String>, RenderError> {
+fn text(entry: &PlacedValue, key: &str) -> Result<Option<String>, RenderError> {
     match entry.field(key).filter(|value| !value.is_null()) {
         None => Ok(None),
         Some(value) => value
@@ -73,7 +73,7 @@ fn text(entry: &Placed, key: &str) -> Result<Option<String>, RenderError> {
     }
 }
 
-fn options(entry: &Placed) -> Result<(Option<Part>, Creates), RenderError> {
+fn options(entry: &PlacedValue) -> Result<(Option<DelimitedPart>, Creates), RenderError> {
     let Some(options) = entry.field("options").filter(|options| !options.is_null()) else {
         return Ok((None, Creates::No));
     };
@@ -86,15 +86,15 @@ fn options(entry: &Placed) -> Result<(Option<Part>, Creates), RenderError> {
             .ok_or_else(|| RenderError::malformed(&value.place, "`index` is a whole number"))?,
     };
     let delimiter = text(options, "delimiter")?.filter(|delimiter| !delimiter.is_empty());
-    let creates = match options.field("create").map(Placed::to_value) {
+    let creates = match options.field("create").map(PlacedValue::to_value) {
         Some(Value::Bool(true)) => Creates::Yes,
         _ => Creates::No,
     };
-    Ok((delimiter.map(|delimiter| Part { delimiter, index }), creates))
+    Ok((delimiter.map(|delimiter| DelimitedPart { delimiter, index }), creates))
 }
 
 impl Replacement {
-    pub(super) fn read(entry: &Placed, budget: &Budget) -> Result<Self, RenderError> {
+    pub(super) fn read(entry: &PlacedValue, budget: &RenderBudget) -> Result<Self, RenderError> {
         let entry = &*fields_of(entry, "a replacement", &REPLACEMENT)?;
         let source = entry.field("source").filter(|source| !source.is_null());
         let value = entry.field("sourceValue").filter(|value| !value.is_null());
@@ -104,7 +104,7 @@ impl Replacement {
                 let text = value.as_str().ok_or_else(|| {
                     RenderError::malformed(&value.place, "`sourceValue` is a text: quote it")
                 })?;
-                From::Text(Placed::open(text, &value.place))
+                From::Text(PlacedValue::open(text, &value.place))
             }
             _ => {
                 return Err(RenderError::malformed(
@@ -116,7 +116,7 @@ impl Replacement {
         let targets = entry.field("targets").filter(|targets| !targets.is_null()).ok_or_else(|| {
             RenderError::malformed(&entry.place, "a replacement has `targets`: say which fields it is for")
         })?;
-        let targets = targets.items().iter().map(|target| Target::read(target, budget));
+        let targets = targets.items().iter().map(|target| ReplacementTarget::read(target, budget));
         let targets = targets.collect::<Result<_, RenderError>>()?;
         Ok(Self { place: entry.place.clone(), from, targets })
     }
@@ -125,7 +125,11 @@ impl Replacement {
     ///
     /// Kustomize copies from the source's own field each time: where a target changes that, what follows
     /// gets the new value, or part of it. Capstan refuses what would depend on it.
-    pub(super) fn apply(&self, resources: &mut [Resource], budget: &Budget) -> Result<(), RenderError> {
+    pub(super) fn apply(
+        &self,
+        resources: &mut [RenderedResource],
+        budget: &RenderBudget,
+    ) -> Result<(), RenderError> {
         budget.pairs(resources.len(), LOOK, &self.place)?;
         let (value, own) = match &self.from {
             From::Text(value) => (value.clone(), None),
@@ -152,7 +156,7 @@ impl Replacement {
 }
 
 impl From {
-    fn read(source: &Placed) -> Result<Self, RenderError> {
+    fn read(source: &PlacedValue) -> Result<Self, RenderError> {
         let fields = ["group", "version", "kind", "name", "namespace", "fieldPath", "options"];
         let source = &*fields_of(source, "`source` of a replacement", &fields)?;
         let get = |key: &str| text(source, key).map(Option::unwrap_or_default);
@@ -166,12 +170,12 @@ impl From {
 
 /// The one object that a source names, under any of its names.
 fn source(
-    resources: &[Resource],
+    resources: &[RenderedResource],
     place: &SourceOffset,
     wanted: &Id,
     path: &str,
-    part: Option<&Part>,
-) -> Result<(usize, Placed), RenderError> {
+    part: Option<&DelimitedPart>,
+) -> Result<(usize, PlacedValue), RenderError> {
     let namespace = |text: &str| if text.is_empty() { "default".to_owned() } else { text.to_owned() };
     let fits = |id: &Id| {
         (wanted.name.is_empty() || wanted.name == id.name)
@@ -213,14 +217,14 @@ fn source(
         spread::part(&mut value);
         return Ok((at, value));
     };
-    let Content::Scalar(scalar) = &value.content else {
+    let PlacedContent::Scalar(scalar) = &value.content else {
         return Err(missing(" that a delimiter could split"));
     };
     let text = scalar.text();
     let piece = usize::try_from(part.index).ok().and_then(|index| text.split(&part.delimiter).nth(index));
     let piece = piece.ok_or_else(|| missing(&format!(" with a part {}", part.index)))?;
     let piece = scalar.with_text(piece).map_err(|why| missing(&format!(" that could be split, {why}")))?;
-    Ok((at, Placed { place: value.place.clone(), content: Content::Scalar(piece) }))
+    Ok((at, PlacedValue { place: value.place.clone(), content: PlacedContent::Scalar(piece) }))
 }
 
 fn changes_its_source(place: &SourceOffset) -> RenderError {
@@ -231,13 +235,13 @@ fn changes_its_source(place: &SourceOffset) -> RenderError {
 }
 
 /// Why a field is not set.
-enum Refused {
+enum RefusedReplacement {
     Misfit(String),
     TooLarge(RenderError),
 }
 
-impl Target {
-    fn read(entry: &Placed, budget: &Budget) -> Result<Self, RenderError> {
+impl ReplacementTarget {
+    fn read(entry: &PlacedValue, budget: &RenderBudget) -> Result<Self, RenderError> {
         let fields = ["select", "reject", "fieldPaths", "options"];
         let entry = &*fields_of(entry, "a target of a replacement", &fields)?;
         let select = entry.field("select").filter(|select| !select.is_null()).ok_or_else(|| {
@@ -246,14 +250,14 @@ impl Target {
                 "a target of a replacement has no `select`: name its objects",
             )
         })?;
-        let reject = entry.field("reject").map(Placed::items).unwrap_or_default();
-        let path = |item: &Placed| {
+        let reject = entry.field("reject").map(PlacedValue::items).unwrap_or_default();
+        let path = |item: &PlacedValue| {
             let text = item
                 .as_str()
                 .ok_or_else(|| RenderError::malformed(&item.place, "a field path is a text: quote it"))?;
             Ok((text.to_owned(), item.place.clone()))
         };
-        let paths = entry.field("fieldPaths").map(Placed::items).unwrap_or_default();
+        let paths = entry.field("fieldPaths").map(PlacedValue::items).unwrap_or_default();
         let mut paths = paths.iter().map(path).collect::<Result<Vec<_>, RenderError>>()?;
         if paths.is_empty() {
             paths.push((NAME.to_owned(), entry.place.clone()));
@@ -261,10 +265,10 @@ impl Target {
         let (part, creates) = options(entry)?;
         Ok(Self {
             place: entry.place.clone(),
-            select: Selector::read(select, budget)?,
+            select: PatchSelector::read(select, budget)?,
             reject: reject
                 .iter()
-                .map(|reject| Selector::read(reject, budget))
+                .map(|reject| PatchSelector::read(reject, budget))
                 .collect::<Result<_, RenderError>>()?,
             paths,
             part,
@@ -274,10 +278,10 @@ impl Target {
 
     /// Steps of asking whether it means an object, of which several identities are known.
     fn steps(&self) -> usize {
-        [&self.select].into_iter().chain(&self.reject).map(Selector::steps).sum()
+        [&self.select].into_iter().chain(&self.reject).map(PatchSelector::steps).sum()
     }
 
-    fn means(&self, resource: &Resource) -> bool {
+    fn means(&self, resource: &RenderedResource) -> bool {
         let ids = resource.ids();
         self.select.fits_marks(resource)
             && !self.reject.iter().any(|reject| {
@@ -287,31 +291,37 @@ impl Target {
             && ids.iter().any(|id| self.select.fits_id(id))
     }
 
-    /// Tells whether this changed what stands in the source.
+    /// Returns whether this changed the source's value.
     fn put(
         &self,
-        resource: &mut Resource,
-        value: &Placed,
+        resource: &mut RenderedResource,
+        value: &PlacedValue,
         source: Option<&(usize, Vec<String>)>,
-        budget: &Budget,
+        budget: &RenderBudget,
     ) -> Result<bool, RenderError> {
         let mut stale = false;
         let missing = match (self.creates, &value.content) {
-            (Creates::No, _) => Missing::Stays,
-            (Creates::Yes, Content::Scalar(_)) => Missing::Made(Content::Scalar(Scalar::open(""))),
-            (Creates::Yes, Content::Mapping(_)) => Missing::Made(Content::Mapping(Vec::new())),
-            (Creates::Yes, Content::Sequence(_)) => Missing::Made(Content::Sequence(Vec::new())),
+            (Creates::No, _) => MissingPathPart::Stays,
+            (Creates::Yes, PlacedContent::Scalar(_)) => {
+                MissingPathPart::Made(PlacedContent::Scalar(Scalar::open("")))
+            }
+            (Creates::Yes, PlacedContent::Mapping(_)) => {
+                MissingPathPart::Made(PlacedContent::Mapping(Vec::new()))
+            }
+            (Creates::Yes, PlacedContent::Sequence(_)) => {
+                MissingPathPart::Made(PlacedContent::Sequence(Vec::new()))
+            }
         };
         for (path, place) in &self.paths {
             if stale {
                 return Err(changes_its_source(place));
             }
             let parts = split(path);
-            let size = Size::of(value);
+            let size = ValueSize::of(value);
             budget.steps(LOOK + size.values, place)?;
             refuse_deeper(parts.len() + size.height.max(1), place)?;
-            budget.size(Size { values: parts.len(), bytes: path.len(), height: 0 }, place)?;
-            let way = Way::of(&parts, &missing, place, budget)?;
+            budget.size(ValueSize { values: parts.len(), bytes: path.len(), height: 0 }, place)?;
+            let way = PathWay::of(&parts, &missing, place, budget)?;
             let of = Id::of(&resource.value).object_id();
             let object = &mut resource.value;
             if structured::put(object, &parts, value, &way)? {
@@ -325,10 +335,10 @@ impl Target {
                 _ => Kinds::Kept,
             };
             let mut exceeded = None;
-            let set = &mut |field: &mut Placed| {
+            let set = &mut |field: &mut PlacedValue| {
                 self.set(field, value, kinds, budget, place).map_err(|refused| match refused {
-                    Refused::Misfit(why) => why,
-                    Refused::TooLarge(error) => {
+                    RefusedReplacement::Misfit(why) => why,
+                    RefusedReplacement::TooLarge(error) => {
                         exceeded = Some(error);
                         String::new()
                     }
@@ -359,34 +369,34 @@ impl Target {
 
     fn set(
         &self,
-        field: &mut Placed,
-        value: &Placed,
+        field: &mut PlacedValue,
+        value: &PlacedValue,
         kinds: Kinds,
-        budget: &Budget,
+        budget: &RenderBudget,
         place: &SourceOffset,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedReplacement> {
         let text = match &self.part {
             None => value.written().into_owned(),
             Some(part) => {
-                if !matches!(field.content, Content::Scalar(_)) {
+                if !matches!(field.content, PlacedContent::Scalar(_)) {
                     let why = "a delimiter is for single values, but this is not one";
-                    return Err(Refused::Misfit(why.to_owned()));
+                    return Err(RefusedReplacement::Misfit(why.to_owned()));
                 }
                 joined(&field.written(), part, &value.written())
             }
         };
-        budget.text(text.len(), place).map_err(Refused::TooLarge)?;
+        budget.text(text.len(), place).map_err(RefusedReplacement::TooLarge)?;
         match &field.content {
-            Content::Scalar(old) => {
+            PlacedContent::Scalar(old) => {
                 let new = match (old.with_text(&text), kinds) {
                     (Err(_), Kinds::Any) => Scalar::open(&text),
-                    (new, _) => new.map_err(Refused::Misfit)?,
+                    (new, _) => new.map_err(RefusedReplacement::Misfit)?,
                 };
-                field.content = Content::Scalar(new);
+                field.content = PlacedContent::Scalar(new);
                 field.place = value.place.clone();
             }
-            Content::Mapping(_) | Content::Sequence(_) => {
-                budget.value(value, place).map_err(Refused::TooLarge)?;
+            PlacedContent::Mapping(_) | PlacedContent::Sequence(_) => {
+                budget.value(value, place).map_err(RefusedReplacement::TooLarge)?;
                 *field = value.clone();
             }
         }
@@ -394,7 +404,7 @@ impl Target {
     }
 }
 
-fn joined(old: &str, part: &Part, new: &str) -> String {
+fn joined(old: &str, part: &DelimitedPart, new: &str) -> String {
     let mut pieces: Vec<&str> = old.split(&part.delimiter).collect();
     match usize::try_from(part.index) {
         Err(_) => pieces.insert(0, new),

@@ -3,27 +3,30 @@
 use serde_json::Value;
 
 use super::fields::{Blank, FieldSpec, put_scalar};
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::resource::Resource;
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::resource::RenderedResource;
 
 /// An entry of `replicas`.
 #[derive(Debug, Clone)]
 pub(super) struct Replicas {
     place: SourceOffset,
     name: String,
-    count: Placed,
+    count: PlacedValue,
 }
 
 impl Replicas {
-    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(entry: &PlacedValue) -> Result<Self, RenderError> {
         let entry = &*fields_of(entry, "an entry of `replicas`", &["name", "count"])?;
         let count = match entry.field("count").filter(|count| !count.is_null()) {
-            None => Placed { place: entry.place.clone(), content: Content::Scalar(Value::from(0).into()) },
+            None => PlacedValue {
+                place: entry.place.clone(),
+                content: PlacedContent::Scalar(Value::from(0).into()),
+            },
             Some(count) if count.to_value().as_i64().is_some() => {
-                Placed::from_value(&count.to_value(), &count.place)
+                PlacedValue::from_value(&count.to_value(), &count.place)
             }
             Some(count) => {
                 return Err(RenderError::malformed(&count.place, "`count` of `replicas` is a whole number"));
@@ -36,10 +39,10 @@ impl Replicas {
 
 /// Sets the count. A name that nothing has is an error, as in kustomize.
 pub(super) fn set(
-    resources: &mut [Resource],
+    resources: &mut [RenderedResource],
     replicas: &Replicas,
     fields: &[FieldSpec],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     let mut found = false;
     for field in fields {

@@ -2,26 +2,30 @@
 
 use std::collections::HashSet;
 
-use crate::render::budget::Budget;
+use crate::render::budget::RenderBudget;
 use crate::render::error::RenderError;
-use crate::render::placed::{Placed, SourceOffset};
+use crate::render::placed::{PlacedValue, SourceOffset};
 
-use super::file::Named;
+use super::file::PlacedText;
 
 /// One key and its value.
-pub(super) struct Pair {
+pub(super) struct KeyValue {
     pub(super) key: String,
     pub(super) value: Vec<u8>,
     pub(super) place: SourceOffset,
 }
 
 /// Reads a file that a kustomization names.
-pub(super) type ReadFile<'a> = dyn Fn(&Named) -> Result<std::sync::Arc<[u8]>, RenderError> + 'a;
+pub(super) type ReadFile<'a> = dyn Fn(&PlacedText) -> Result<std::sync::Arc<[u8]>, RenderError> + 'a;
 
 /// The pairs of one generator, in kustomize's order.
 ///
 /// A file costs its bytes each time it is named: what becomes of it is about as long.
-pub(super) fn pairs(entry: &Placed, read: &ReadFile<'_>, budget: &Budget) -> Result<Vec<Pair>, RenderError> {
+pub(super) fn pairs(
+    entry: &PlacedValue,
+    read: &ReadFile<'_>,
+    budget: &RenderBudget,
+) -> Result<Vec<KeyValue>, RenderError> {
     let mut all = Vec::new();
     let mut files = names(entry, "envs")?;
     files.extend(single(entry, "env")?);
@@ -38,7 +42,7 @@ pub(super) fn pairs(entry: &Placed, read: &ReadFile<'_>, budget: &Budget) -> Res
         let (key, path) = file_source(&file)?;
         let bytes = read(&path)?;
         budget.text(key.len() + bytes.len(), &file.place)?;
-        all.push(Pair { key, value: bytes.to_vec(), place: file.place });
+        all.push(KeyValue { key, value: bytes.to_vec(), place: file.place });
     }
     let mut seen = HashSet::with_capacity(all.len());
     for pair in &all {
@@ -52,25 +56,25 @@ pub(super) fn pairs(entry: &Placed, read: &ReadFile<'_>, budget: &Budget) -> Res
     Ok(all)
 }
 
-fn names(entry: &Placed, field: &str) -> Result<Vec<Named>, RenderError> {
-    let items = entry.field(field).map(Placed::items).unwrap_or_default();
+fn names(entry: &PlacedValue, field: &str) -> Result<Vec<PlacedText>, RenderError> {
+    let items = entry.field(field).map(PlacedValue::items).unwrap_or_default();
     items.iter().map(named).collect()
 }
 
-fn single(entry: &Placed, field: &str) -> Result<Option<Named>, RenderError> {
+fn single(entry: &PlacedValue, field: &str) -> Result<Option<PlacedText>, RenderError> {
     let value = entry.field(field).filter(|value| !value.is_null() && !value.written().is_empty());
     value.map(named).transpose()
 }
 
-fn named(item: &Placed) -> Result<Named, RenderError> {
+fn named(item: &PlacedValue) -> Result<PlacedText, RenderError> {
     match item.as_str() {
-        Some(text) => Ok(Named { text: text.to_owned(), place: item.place.clone() }),
+        Some(text) => Ok(PlacedText { text: text.to_owned(), place: item.place.clone() }),
         None => Err(RenderError::malformed(&item.place, "this is not a text: quote it")),
     }
 }
 
 /// `KEY=value`, a line each; `KEY` alone is empty, `#` begins a comment.
-fn env_file(bytes: &[u8], file: &Named, all: &mut Vec<Pair>) -> Result<(), RenderError> {
+fn env_file(bytes: &[u8], file: &PlacedText, all: &mut Vec<KeyValue>) -> Result<(), RenderError> {
     let text = std::str::from_utf8(bytes).map_err(|_| {
         RenderError::malformed(&file.place, format!("{} is not UTF-8: save it as UTF-8", file.text))
     })?;
@@ -81,7 +85,7 @@ fn env_file(bytes: &[u8], file: &Named, all: &mut Vec<Pair>) -> Result<(), Rende
         }
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         if !key.is_empty() {
-            all.push(Pair {
+            all.push(KeyValue {
                 key: key.to_owned(),
                 value: value.as_bytes().to_vec(),
                 place: file.place.clone(),
@@ -91,9 +95,9 @@ fn env_file(bytes: &[u8], file: &Named, all: &mut Vec<Pair>) -> Result<(), Rende
     Ok(())
 }
 
-fn literal_pair(literal: &Named) -> Result<Pair, RenderError> {
+fn literal_pair(literal: &PlacedText) -> Result<KeyValue, RenderError> {
     match literal.text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok(Pair {
+        Some((key, value)) if !key.is_empty() => Ok(KeyValue {
             key: key.to_owned(),
             value: unquoted(value).as_bytes().to_vec(),
             place: literal.place.clone(),
@@ -112,14 +116,14 @@ fn unquoted(value: &str) -> &str {
 }
 
 /// `path`, whose last part is the key, or `key=path`.
-fn file_source(file: &Named) -> Result<(String, Named), RenderError> {
+fn file_source(file: &PlacedText) -> Result<(String, PlacedText), RenderError> {
     let wrong = || {
         RenderError::malformed(
             &file.place,
             format!("`{}` is neither a path nor `key=path`: write one of them", file.text),
         )
     };
-    let path = |text: &str| Named { text: text.to_owned(), place: file.place.clone() };
+    let path = |text: &str| PlacedText { text: text.to_owned(), place: file.place.clone() };
     match file.text.split_once('=') {
         None => {
             let name = file.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

@@ -1,24 +1,24 @@
-//! JSON that stands in a string, as the target of a replacement.
+//! JSON in a string, as the target of a replacement.
 
-use super::field_path::{Missing, Way, change, look_up};
+use super::field_path::{MissingPathPart, PathWay, change, look_up};
 use super::hash::{write_go_json, write_go_text};
-use crate::render::budget::Size;
+use crate::render::budget::ValueSize;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::load::read_if_yaml;
-use crate::render::placed::{Content, Placed};
+use crate::render::placed::{PlacedContent, PlacedValue};
 
 /// Sets a value inside a string that holds JSON; `false` where the path leads through no such string.
 pub(super) fn put(
-    object: &mut Placed,
+    object: &mut PlacedValue,
     path: &[String],
-    value: &Placed,
-    way: &Way<'_>,
+    value: &PlacedValue,
+    way: &PathWay<'_>,
 ) -> Result<bool, RenderError> {
-    let Way { place, budget, .. } = *way;
+    let PathWay { place, budget, .. } = *way;
     let is_text = |end: &usize| {
         let found = path.get(..*end).and_then(|path| look_up(object, path).ok().flatten());
-        found.is_some_and(|found| matches!(found.content, Content::Scalar(_)))
+        found.is_some_and(|found| matches!(found.content, PlacedContent::Scalar(_)))
     };
     let Some(end) = (1..path.len()).find(is_text) else { return Ok(false) };
     let (outside, inside) = path.split_at(end);
@@ -29,18 +29,18 @@ pub(super) fn put(
     let Some(mut document) = documents.into_iter().next() else { return Ok(false) };
     let mut misfits = false;
     let mut exceeded = None;
-    let size = Size::of(value);
-    let set = &mut |field: &mut Placed| {
+    let size = ValueSize::of(value);
+    let set = &mut |field: &mut PlacedValue| {
         if let Err(error) = budget.size(size, place) {
             exceeded = Some(error);
             return Err(String::new());
         }
         match &field.content {
-            Content::Scalar(old) => match old.with_text(&value.written()) {
-                Ok(new) => field.content = Content::Scalar(new),
+            PlacedContent::Scalar(old) => match old.with_text(&value.written()) {
+                Ok(new) => field.content = PlacedContent::Scalar(new),
                 Err(_) => misfits = true,
             },
-            Content::Mapping(_) | Content::Sequence(_) => *field = value.clone(),
+            PlacedContent::Mapping(_) | PlacedContent::Sequence(_) => *field = value.clone(),
         }
         Ok(())
     };
@@ -70,12 +70,12 @@ pub(super) fn put(
         write_go_json(&document.to_value(), &mut json);
     }
     budget.text(json.len(), place)?;
-    let new = Placed::text(&json, &value.place);
-    let set = &mut |field: &mut Placed| {
+    let new = PlacedValue::text(&json, &value.place);
+    let set = &mut |field: &mut PlacedValue| {
         field.replace_scalar(new.clone());
         Ok(())
     };
-    change(object, outside, &Way { missing: &Missing::Stays, ..*way }, set)
+    change(object, outside, &PathWay { missing: &MissingPathPart::Stays, ..*way }, set)
         .map_err(|why| RenderError::malformed(place, format!("the string cannot be set: {why}")))?;
     Ok(true)
 }

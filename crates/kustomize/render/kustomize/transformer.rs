@@ -3,11 +3,11 @@
 use super::builder::Builder;
 use super::config::Config;
 use super::fields::{Conflict, FieldSpec};
-use super::file::{Kustomization, Named};
-use super::images::{self, Image};
+use super::file::{Kustomization, PlacedText};
+use super::images::{self, ImageEntry};
 use super::labels::add_pairs;
-use super::names::{self, End};
-use super::namespace::{self, Reach};
+use super::names::{self, NameEnd};
+use super::namespace::{self, NamespaceReach};
 use super::patches::{self, Patch};
 use super::replacements::{REPLACEMENT, Replacement};
 use super::replicas::{self, Replicas};
@@ -15,18 +15,18 @@ use crate::render::budget::LOOK;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::keys::spelled;
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::resource::Resource;
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::resource::RenderedResource;
 use capstan_model::tree::RepoPath;
 
 /// A step, with the fields that it reaches.
 pub(super) enum Transformer {
     Patches(&'static str, Vec<Patch>),
-    Namespace(Named, Vec<FieldSpec>, Reach),
-    Name(End, Named, Vec<FieldSpec>),
-    Pairs(&'static str, Vec<(String, Placed)>, Vec<FieldSpec>),
+    Namespace(PlacedText, Vec<FieldSpec>, NamespaceReach),
+    Name(NameEnd, PlacedText, Vec<FieldSpec>),
+    Pairs(&'static str, Vec<(String, PlacedValue)>, Vec<FieldSpec>),
     Replicas(Replicas, Vec<FieldSpec>),
-    Image(Image, Vec<FieldSpec>),
+    Image(ImageEntry, Vec<FieldSpec>),
     Replacements(Vec<Replacement>),
     /// Several under one name.
     Several(&'static str, Vec<Transformer>),
@@ -38,8 +38,8 @@ impl Transformer {
         match self {
             Self::Patches(kind, _) | Self::Pairs(kind, ..) | Self::Several(kind, _) => kind,
             Self::Namespace(..) => "NamespaceTransformer",
-            Self::Name(End::Prefix, ..) => "PrefixTransformer",
-            Self::Name(End::Suffix, ..) => "SuffixTransformer",
+            Self::Name(NameEnd::Prefix, ..) => "PrefixTransformer",
+            Self::Name(NameEnd::Suffix, ..) => "SuffixTransformer",
             Self::Replicas(..) => "ReplicaCountTransformer",
             Self::Image(..) => "ImageTagTransformer",
             Self::Replacements(_) => "ReplacementTransformer",
@@ -61,7 +61,7 @@ impl Transformer {
     pub(super) fn apply(
         self,
         builder: &mut Builder<'_>,
-        resources: &mut Vec<Resource>,
+        resources: &mut Vec<RenderedResource>,
         place: &SourceOffset,
     ) -> Result<(), RenderError> {
         let budget = &builder.loader.budget;
@@ -99,13 +99,17 @@ pub(super) fn of(
         all.push(Transformer::Patches("PatchTransformer", patches::load(builder, folder, entry)?));
     }
     if let Some(namespace) = &kustomization.namespace {
-        all.push(Transformer::Namespace(namespace.clone(), config.namespace.clone(), Reach::default()));
+        all.push(Transformer::Namespace(
+            namespace.clone(),
+            config.namespace.clone(),
+            NamespaceReach::default(),
+        ));
     }
     if let Some(prefix) = &kustomization.prefix {
-        all.push(Transformer::Name(End::Prefix, prefix.clone(), config.name_prefix.clone()));
+        all.push(Transformer::Name(NameEnd::Prefix, prefix.clone(), config.name_prefix.clone()));
     }
     if let Some(suffix) = &kustomization.suffix {
-        all.push(Transformer::Name(End::Suffix, suffix.clone(), config.name_suffix.clone()));
+        all.push(Transformer::Name(NameEnd::Suffix, suffix.clone(), config.name_suffix.clone()));
     }
     for labels in &kustomization.labels {
         let fields = labels.all_fields(config).map_err(|Conflict| {
@@ -146,7 +150,7 @@ pub(super) fn of(
 pub(super) fn replacements(
     builder: &mut Builder<'_>,
     folder: &RepoPath,
-    entries: &[Placed],
+    entries: &[PlacedValue],
 ) -> Result<Vec<Replacement>, RenderError> {
     let mut all = Vec::new();
     for entry in entries {
@@ -162,11 +166,11 @@ pub(super) fn replacements(
                 "a replacement has either a `path` or its own `source` and `targets`: give one of them",
             ));
         }
-        let name = Named { text: path.written().into_owned(), place: path.place.clone() };
+        let name = PlacedText { text: path.written().into_owned(), place: path.place.clone() };
         let loaded = builder.read_as(folder, &name, Dialect::Kubernetes)?;
         for document in loaded.documents.iter().take(1) {
             match &document.content {
-                Content::Sequence(items) => {
+                PlacedContent::Sequence(items) => {
                     for item in items {
                         all.push(Replacement::read(item, &builder.loader.budget)?);
                     }

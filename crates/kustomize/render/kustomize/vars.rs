@@ -1,10 +1,10 @@
-//! `vars`: `$(NAME)` becomes what stands in a field of an object, in the fields that kustomize knows for it and
-//! in those that a configuration names under `varReference`.
+//! `vars`: `$(NAME)` becomes the value of an object's field, in the fields that kustomize knows for it and in
+//! those that a configuration names under `varReference`.
 //!
-//! Kustomize calls them deprecated and renders them all the same; the manifests that kubebuilder made for years,
-//! so those of most providers, have them. Therefore they are rendered, quirks included
+//! Kustomize calls them deprecated and still renders them; the manifests that kubebuilder made for years, so
+//! those of most providers, have them. Therefore they are rendered, quirks included
 //! (<https://github.com/kubernetes-sigs/kustomize/tree/master/api/filters/refvar>, and `ResAccumulator`): the
-//! object is looked for where a variable is defined, under any name that it has or had there, its value is
+//! object is looked up where a variable is defined, under any name that it has or had there, its value is
 //! taken at the very end, and as soon as there is any variable, `$$` in such a field becomes `$`.
 
 use serde_json::Value;
@@ -13,11 +13,11 @@ use super::field_path::{look_up, split};
 use super::fields::{Blank, FieldSpec};
 use super::id::{Gvk, Id};
 use super::replacements::NAME;
-use crate::render::budget::{BYTES, Budget, LOOK};
-use crate::render::error::{RenderError, Trouble};
+use crate::render::budget::{BYTES, LOOK, RenderBudget};
+use crate::render::error::{RenderError, RenderErrorKind};
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::resource::Resource;
+use crate::render::placed::{PlacedContent, PlacedValue, SourceOffset};
+use crate::render::resource::RenderedResource;
 use crate::render::scalar::{Tag, resolve};
 
 /// An entry of `vars`.
@@ -30,7 +30,7 @@ pub(super) struct Var {
 }
 
 impl Var {
-    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn read(entry: &PlacedValue) -> Result<Self, RenderError> {
         let entry = &*fields_of(entry, "an entry of `vars`", &["name", "objref", "fieldref"])?;
         let object = match entry.field("objref").filter(|object| !object.is_null()) {
             Some(object) => {
@@ -78,7 +78,7 @@ impl Var {
     }
 
     /// The value in the object that gives it.
-    fn value(&self, resources: &[Resource]) -> Result<Given, RenderError> {
+    fn value(&self, resources: &[RenderedResource]) -> Result<VarValue, RenderError> {
         let Some(object) = resources.iter().find(|resource| resource.gives.contains(&self.name)) else {
             return Err(RenderError::reference(
                 &self.place,
@@ -91,7 +91,7 @@ impl Var {
             ));
         };
         let found = look_up(&object.value, &steps(&self.path)).ok().flatten();
-        found.and_then(Given::of).ok_or_else(|| {
+        found.and_then(VarValue::of).ok_or_else(|| {
             RenderError::reference(
                 &self.place,
                 format!(
@@ -105,7 +105,7 @@ impl Var {
     }
 }
 
-fn text(entry: &Placed, key: &str) -> Result<String, RenderError> {
+fn text(entry: &PlacedValue, key: &str) -> Result<String, RenderError> {
     match entry.field(key).filter(|value| !value.is_null()) {
         None => Ok(String::new()),
         Some(value) => value.as_str().map(str::to_owned).ok_or_else(|| {
@@ -131,7 +131,11 @@ fn steps(path: &str) -> Vec<String> {
 }
 
 /// Marks the objects that give values, as they are called where the variables are defined.
-pub(super) fn mark(vars: &[Var], resources: &mut [Resource], budget: &Budget) -> Result<(), RenderError> {
+pub(super) fn mark(
+    vars: &[Var],
+    resources: &mut [RenderedResource],
+    budget: &RenderBudget,
+) -> Result<(), RenderError> {
     for var in vars {
         budget.pairs(resources.len(), LOOK, &var.place)?;
         let mut found = resources.iter_mut().filter(|resource| resource.ids().iter().any(|id| var.means(id)));
@@ -152,13 +156,13 @@ pub(super) fn mark(vars: &[Var], resources: &mut [Resource], budget: &Budget) ->
 }
 
 /// Adds variables to others. A name is one variable's in the whole tree.
-pub(super) fn join(all: &mut Vec<Var>, more: &[Var], budget: &Budget) -> Result<(), RenderError> {
+pub(super) fn join(all: &mut Vec<Var>, more: &[Var], budget: &RenderBudget) -> Result<(), RenderError> {
     for var in more {
         budget.steps(all.len(), &var.place)?;
         if let Some(twin) = all.iter().find(|known| known.name == var.name) {
             return Err(RenderError::at(
                 &var.place,
-                Trouble::Duplicate,
+                RenderErrorKind::Duplicate,
                 format!(
                     "the variable `{}` is defined here and in {} line {} too: rename one",
                     var.name,
@@ -174,10 +178,10 @@ pub(super) fn join(all: &mut Vec<Var>, more: &[Var], budget: &Budget) -> Result<
 
 /// Replaces the variables.
 pub(super) fn replace_all(
-    resources: &mut [Resource],
+    resources: &mut [RenderedResource],
     mut vars: Vec<Var>,
     fields: &[FieldSpec],
-    budget: &Budget,
+    budget: &RenderBudget,
 ) -> Result<(), RenderError> {
     vars.sort_by(|a, b| a.name.cmp(&b.name));
     if let Some(first) = vars.first() {
@@ -199,19 +203,23 @@ pub(super) fn replace_all(
 }
 
 /// What variables give, ordered by their names.
-type Values<'v> = [(&'v str, Given)];
+type VarValues<'v> = [(&'v str, VarValue)];
 
 /// The texts of a field, of its entries, or of its items, and no deeper.
-fn replace_below(field: &mut Placed, values: &Values<'_>, budget: &Budget) -> Result<(), RenderError> {
+fn replace_below(
+    field: &mut PlacedValue,
+    values: &VarValues<'_>,
+    budget: &RenderBudget,
+) -> Result<(), RenderError> {
     match &mut field.content {
-        Content::Scalar(_) => replace(field, values, budget).map(drop),
-        Content::Mapping(entries) => {
+        PlacedContent::Scalar(_) => replace(field, values, budget).map(drop),
+        PlacedContent::Mapping(entries) => {
             entries.iter_mut().try_for_each(|(_, value)| replace(value, values, budget).map(drop))
         }
-        Content::Sequence(items) => {
+        PlacedContent::Sequence(items) => {
             items.iter_mut().try_for_each(|item| match replace(item, values, budget)? {
-                Replaced::Text => Ok(()),
-                Replaced::NoText => Err(RenderError::malformed(
+                ReplacedVar::Text => Ok(()),
+                ReplacedVar::NoText => Err(RenderError::malformed(
                     &item.place,
                     "kustomize replaces variables in this list, whose items are texts: quote this one",
                 )),
@@ -220,15 +228,19 @@ fn replace_below(field: &mut Placed, values: &Values<'_>, budget: &Budget) -> Re
     }
 }
 
-enum Replaced {
+enum ReplacedVar {
     Text,
     NoText,
 }
 
-fn replace(value: &mut Placed, values: &Values<'_>, budget: &Budget) -> Result<Replaced, RenderError> {
-    let Content::Scalar(scalar) = &value.content else { return Ok(Replaced::NoText) };
+fn replace(
+    value: &mut PlacedValue,
+    values: &VarValues<'_>,
+    budget: &RenderBudget,
+) -> Result<ReplacedVar, RenderError> {
+    let PlacedContent::Scalar(scalar) = &value.content else { return Ok(ReplacedVar::NoText) };
     if !matches!(scalar.tag(), Tag::Text | Tag::Open) {
-        return Ok(Replaced::NoText);
+        return Ok(ReplacedVar::NoText);
     }
     let new = expand(&scalar.text(), values).ok_or_else(|| {
         RenderError::unsupported(
@@ -237,14 +249,14 @@ fn replace(value: &mut Placed, values: &Values<'_>, budget: &Budget) -> Result<R
         )
     })?;
     budget.text(new.as_str().map_or(0, str::len), &value.place)?;
-    value.content = Content::Scalar(scalar.updated(new));
-    Ok(Replaced::Text)
+    value.content = PlacedContent::Scalar(scalar.updated(new));
+    Ok(ReplacedVar::Text)
 }
 
 /// A text with its variables replaced. One that is a variable and nothing else becomes what that gives, a
 /// number for one. `None` where kustomize makes broken text of it. It ends as soon as it is longer than any render's
 /// text may be.
-fn expand(text: &str, values: &Values<'_>) -> Option<Value> {
+fn expand(text: &str, values: &VarValues<'_>) -> Option<Value> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -261,7 +273,7 @@ fn expand(text: &str, values: &Values<'_>) -> Option<Value> {
             let given =
                 values.binary_search_by(|(known, _)| (*known).cmp(name)).ok().and_then(|at| values.get(at));
             let given = given.map(|(_, given)| given);
-            match given.filter(|given| !matches!(given, Given::Several)) {
+            match given.filter(|given| !matches!(given, VarValue::Several)) {
                 Some(given) if whole => return Some(given.value()),
                 Some(given) => expanded.push_str(&given.text()),
                 None => expanded.extend(["$(", name, ")"]),
@@ -282,7 +294,7 @@ fn expand(text: &str, values: &Values<'_>) -> Option<Value> {
 
 /// What a variable gives.
 #[derive(Debug, Clone, PartialEq)]
-enum Given {
+enum VarValue {
     Text(String),
     Integer(i64),
     Float(f64),
@@ -291,11 +303,11 @@ enum Given {
     Several,
 }
 
-impl Given {
-    fn of(value: &Placed) -> Option<Self> {
-        let Content::Scalar(scalar) = &value.content else { return Some(Self::Several) };
+impl VarValue {
+    fn of(value: &PlacedValue) -> Option<Self> {
+        let PlacedContent::Scalar(scalar) = &value.content else { return Some(Self::Several) };
         let text = scalar.text();
-        // Numbers as Go's own functions read them: `0644` is 644, and `0x10` is none.
+        // Numbers as Go's own functions read them: `0644` is 644, and `0x10` is not a number.
         match scalar.tag() {
             Tag::Integer => text.parse().ok().map(Self::Integer),
             Tag::Float => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Float),
@@ -304,7 +316,7 @@ impl Given {
         }
     }
 
-    /// Where it stands alone.
+    /// As the whole scalar.
     fn value(&self) -> Value {
         match self {
             Self::Bool(value) => Value::Bool(*value),
@@ -349,11 +361,11 @@ mod tests {
     #[test]
     fn variables_are_replaced_as_go_replaces_them() {
         let values = [
-            ("A", Given::Text("a".to_owned())),
-            ("B", Given::Bool(true)),
-            ("F", Given::Float(1e21)),
-            ("M", Given::Several),
-            ("N", Given::Integer(8)),
+            ("A", VarValue::Text("a".to_owned())),
+            ("B", VarValue::Bool(true)),
+            ("F", VarValue::Float(1e21)),
+            ("M", VarValue::Several),
+            ("N", VarValue::Integer(8)),
         ];
         let cases = [
             ("$(A)", json!("a")),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{refusal, try_render};
-use crate::render::Trouble;
+use crate::render::RenderErrorKind;
 
 const OBJECT: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, a: {}}\n";
 
@@ -25,7 +25,7 @@ fn refused(files: Vec<(String, String)>) -> String {
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let error = try_render(&files).map(|_| "it is rendered").unwrap_err();
-        assert_eq!(error.trouble(), Trouble::TooLarge, "{error}");
+        assert_eq!(error.trouble(), RenderErrorKind::TooLarge, "{error}");
         assert_eq!(error.rule().id(), "too-large");
         let told = refusal(&files);
         told.split_once(": with this ").map(|(place, words)| {
@@ -219,7 +219,7 @@ fn a_long_chain_of_kustomizations_is_a_chain_and_no_recursion() {
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         try_render(&files).map(|_| "it is rendered").unwrap_err().trouble()
     });
-    assert_eq!(told.unwrap().join().unwrap(), Trouble::Cycle);
+    assert_eq!(told.unwrap().join().unwrap(), RenderErrorKind::Cycle);
 }
 
 #[test]

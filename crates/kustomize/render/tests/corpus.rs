@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::render::{Folders, Trouble, diff, render};
+use crate::render::{Folders, RenderErrorKind, diff, render};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_test_support::{Files, shared_data};
 
@@ -53,8 +53,10 @@ fn every_kustomization_of_the_corpus_renders_or_is_refused_with_a_reason() {
             Err(error) => {
                 assert!(error.place().line().is_some(), "{}: {error}", error.place().file());
                 match error.trouble() {
-                    Trouble::Unsupported => error.to_string().split(" of ").next().unwrap().to_owned(),
-                    Trouble::Reference => "names what is not in the corpus".to_owned(),
+                    RenderErrorKind::Unsupported => {
+                        error.to_string().split(" of ").next().unwrap().to_owned()
+                    }
+                    RenderErrorKind::Reference => "names what is not in the corpus".to_owned(),
                     _ => format!("{}: {error}", error.place().file()),
                 }
             }

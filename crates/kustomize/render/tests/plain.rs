@@ -46,7 +46,7 @@ fn a_file_beside_the_manifests_is_passed_over_and_told() {
         let note = "c/base/z.yaml holds no Kubernetes object and is ignored.";
         assert_eq!(found.note_of_passed_over().as_deref(), Some(note), "{beside}");
     }
-    // A manifest that lacks a part is none of those.
+    // An incomplete manifest is not one of those.
     for manifest in
         ["kind: ConfigMap\na: b\n", "apiVersion: v1\na: b\n", "spec: {replicas: 2}\n", "data: {a: b}\n"]
     {

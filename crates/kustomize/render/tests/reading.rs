@@ -28,7 +28,7 @@ fn an_inline_patch_loses_the_newline_of_the_block_that_ends_it() {
         ("text: |\n  a\n  b\n", r#"{"kept":"yes","text":"a\nb"}"#),
         ("text: >\n  a\n  b\n", r#"{"kept":"yes","text":"a b"}"#),
         ("text: |-\n  a\n  b\n", r#"{"kept":"yes","text":"a\nb"}"#),
-        // What stands behind it keeps the newline, a comment too.
+        // The text after it keeps the newline, a comment too.
         ("text: |\n  a\nmore: b\n", r#"{"kept":"yes","text":"a\n","more":"b"}"#),
         ("text: |\n  a\n# the end\n", r#"{"kept":"yes","text":"a\n"}"#),
     ];
@@ -214,7 +214,7 @@ fn a_key_that_stands_twice_is_refused_wherever_kustomize_reads() {
         refusal(&base(&patch("text: a\ntext: b"), &[])),
         format!("c/base/kustomization.yaml:9:7: {}", told("text", 8))
     );
-    // Two keys of the merge's own and of the mapping are no such thing.
+    // A key of the merge and the same key of the mapping are not duplicates.
     let merged =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\nx: &x {a: b}\ndata:\n  <<: *x\n  a: c\n";
     let files = base("resources: [more.yaml]\n", &[("c/base/more.yaml", merged)]);

@@ -1,4 +1,4 @@
-//! `vars`: values of objects where `$(NAME)` stands.
+//! `vars`: values of objects in place of `$(NAME)`.
 
 use super::{expect, refusal, rendered};
 

@@ -45,15 +45,15 @@ pub(super) const KINDS: &[(&str, &[&str])] = &[
 
 /// The types of one version.
 #[derive(Debug, Default)]
-pub struct Fields(HashMap<&'static str, Vec<Field>>);
+pub struct TypeFields(HashMap<&'static str, Vec<TypeField>>);
 
 /// A field of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct TypeField {
     /// Its name.
     pub name: &'static str,
-    /// What stands in it.
-    pub of: Of,
+    /// Its content.
+    pub of: FieldContent,
     /// What becomes of a zero value.
     pub zero: Zero,
     /// How it merges, where it is a list of which its Go type says so.
@@ -62,9 +62,9 @@ pub struct Field {
     pub value: Option<ValueKind>,
 }
 
-/// What stands in a field.
+/// The content of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Of {
+pub enum FieldContent {
     /// A string.
     Text,
     /// A whole number.
@@ -102,12 +102,14 @@ pub enum Zero {
     Written,
 }
 
-impl Fields {
+impl TypeFields {
     /// The kind, which is its type too, and the types of its version (`group/version`), where it is Cluster
     /// API's own.
     pub fn of(kind: &str, api_version: &str) -> Option<(&'static str, &'static Self)> {
-        static BETA1: LazyLock<Fields> = LazyLock::new(|| Fields::read(include_str!("fields_v1beta1.txt")));
-        static BETA2: LazyLock<Fields> = LazyLock::new(|| Fields::read(include_str!("fields_v1beta2.txt")));
+        static BETA1: LazyLock<TypeFields> =
+            LazyLock::new(|| TypeFields::read(include_str!("fields_v1beta1.txt")));
+        static BETA2: LazyLock<TypeFields> =
+            LazyLock::new(|| TypeFields::read(include_str!("fields_v1beta2.txt")));
         let (group, version) = api_version.split_once('/')?;
         let (_, kinds) = KINDS.iter().find(|(known, _)| *known == group)?;
         let kind = kinds.iter().find(|known| **known == kind)?;
@@ -119,21 +121,21 @@ impl Fields {
     }
 
     /// The fields of a type; none where there is no such type.
-    pub fn of_type(&self, name: &str) -> &[Field] {
+    pub fn of_type(&self, name: &str) -> &[TypeField] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// A field of a type.
-    pub fn field(&self, name: &str, field: &str) -> Option<&Field> {
+    pub fn field(&self, name: &str, field: &str) -> Option<&TypeField> {
         self.of_type(name).iter().find(|known| known.name == field)
     }
 
     /// The field at a path of fields (`a.b`) below a type.
-    pub fn below(&self, name: &str, path: &str) -> Option<&Field> {
+    pub fn below(&self, name: &str, path: &str) -> Option<&TypeField> {
         let mut steps = path.split('.');
         let first = self.field(name, steps.next()?)?;
         steps.try_fold(first, |field, step| match field.of {
-            Of::Struct(name) => self.field(name, step),
+            FieldContent::Struct(name) => self.field(name, step),
             _ => None,
         })
     }
@@ -144,7 +146,7 @@ impl Fields {
     }
 
     fn read(table: &'static str) -> Self {
-        let mut types: HashMap<&'static str, Vec<Field>> = HashMap::new();
+        let mut types: HashMap<&'static str, Vec<TypeField>> = HashMap::new();
         let mut last = "";
         for line in table.lines() {
             let fields = if line.starts_with(' ') {
@@ -156,7 +158,7 @@ impl Fields {
             };
             let read = fields.split(',').filter_map(|field| {
                 let (name, of) = field.trim().split_once(' ')?;
-                Some(Field::read(name, of))
+                Some(TypeField::read(name, of))
             });
             types.entry(last).or_default().extend(read);
         }
@@ -164,7 +166,7 @@ impl Fields {
     }
 }
 
-impl Field {
+impl TypeField {
     fn read(name: &'static str, text: &'static str) -> Self {
         let bare = text.trim_end_matches(['?', '!']);
         let zero = match &text[bare.len()..] {
@@ -178,7 +180,7 @@ impl Field {
             "version" => Some(ValueKind::Version),
             _ => None,
         };
-        Self { name, of: Of::read(bare), zero, list: list(bare), value }
+        Self { name, of: FieldContent::read(bare), zero, list: list(bare), value }
     }
 }
 
@@ -195,7 +197,7 @@ fn list(text: &'static str) -> Option<ListType> {
     }
 }
 
-impl Of {
+impl FieldContent {
     fn read(text: &'static str) -> Self {
         if let Some((_, item)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             return Self::List(Box::new(Self::read(item)));
@@ -243,16 +245,16 @@ mod tests {
     #[test]
     fn every_type_that_a_field_names_is_in_the_table_and_every_type_is_named() {
         for version in ["v1beta1", "v1beta2"] {
-            let (_, fields) = Fields::of("Cluster", &format!("{GROUP}/{version}")).unwrap();
+            let (_, fields) = TypeFields::of("Cluster", &format!("{GROUP}/{version}")).unwrap();
             let mut named: Vec<&str> = KINDS.iter().flat_map(|(_, kinds)| kinds.iter().copied()).collect();
             for name in fields.types() {
                 assert!(!fields.of_type(name).is_empty(), "{version} {name} has no fields");
                 for field in fields.of_type(name) {
                     let mut of = &field.of;
-                    while let Of::List(inner) | Of::Map(inner) = of {
+                    while let FieldContent::List(inner) | FieldContent::Map(inner) = of {
                         of = inner;
                     }
-                    if let Of::Struct(below) = of {
+                    if let FieldContent::Struct(below) = of {
                         assert!(
                             !fields.of_type(below).is_empty(),
                             "{version} {name}.{}: {below}?",
@@ -269,16 +271,16 @@ mod tests {
 
     #[test]
     fn fields_are_read_as_the_tables_write_them() {
-        let (_, beta1) = Fields::of("MachineSet", "cluster.x-k8s.io/v1beta1").unwrap();
+        let (_, beta1) = TypeFields::of("MachineSet", "cluster.x-k8s.io/v1beta1").unwrap();
         let field = |path| beta1.below("MachineSetSpec", path).map(|field| (field.of.clone(), field.zero));
-        assert_eq!(field("replicas"), Some((Of::Integer, Zero::Kept)));
-        assert_eq!(field("minReadySeconds"), Some((Of::Integer, Zero::Dropped)));
-        assert_eq!(field("clusterName"), Some((Of::Text, Zero::Written)));
-        assert_eq!(field("template.spec.nodeDrainTimeout"), Some((Of::Duration, Zero::Kept)));
+        assert_eq!(field("replicas"), Some((FieldContent::Integer, Zero::Kept)));
+        assert_eq!(field("minReadySeconds"), Some((FieldContent::Integer, Zero::Dropped)));
+        assert_eq!(field("clusterName"), Some((FieldContent::Text, Zero::Written)));
+        assert_eq!(field("template.spec.nodeDrainTimeout"), Some((FieldContent::Duration, Zero::Kept)));
         assert_eq!(field("template.spec.deletion"), None);
-        let taints = Of::List(Box::new(Of::Struct("MachineTaint")));
+        let taints = FieldContent::List(Box::new(FieldContent::Struct("MachineTaint")));
         assert_eq!(field("template.spec.taints"), Some((taints, Zero::Dropped)));
-        assert_eq!(field("template.spec.version"), Some((Of::Text, Zero::Kept)));
+        assert_eq!(field("template.spec.version"), Some((FieldContent::Text, Zero::Kept)));
         let taints = beta1.below("MachineSetSpec", "template.spec.taints").unwrap();
         let key = |name: &str| MapKey { name: name.into(), default: None };
         assert_eq!(taints.list, Some(ListType::Map([key("key"), key("effect")].into())));
@@ -286,8 +288,8 @@ mod tests {
         assert_eq!(value("template.spec.version"), Some(ValueKind::Version));
         assert_eq!(value("template.spec.nodeDrainTimeout"), Some(ValueKind::Duration));
         assert_eq!(value("deletePolicy"), None);
-        assert!(Fields::of("MachineSet", "apps/v1beta1").is_none());
-        assert!(Fields::of("DockerCluster", "cluster.x-k8s.io/v1beta1").is_none());
-        assert!(Fields::of("MachineSet", "cluster.x-k8s.io/v1alpha3").is_none());
+        assert!(TypeFields::of("MachineSet", "apps/v1beta1").is_none());
+        assert!(TypeFields::of("DockerCluster", "cluster.x-k8s.io/v1beta1").is_none());
+        assert!(TypeFields::of("MachineSet", "cluster.x-k8s.io/v1alpha3").is_none());
     }
 }

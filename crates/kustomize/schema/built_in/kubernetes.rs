@@ -2,27 +2,29 @@
 //! <https://github.com/kubernetes/kubernetes/blob/master/api/openapi-spec/swagger.json>.
 
 use super::contracts::SELECTOR;
-use super::entry::Entry;
-use super::entry::Row::{self, Atomic, Keyed, Part, Set, Value};
+use super::entry::SchemaEntry;
+use super::entry::SchemaRow::{self, Atomic, Keyed, Part, Set, Value};
 use crate::schema::ValueKind::Quantity;
 
 const NAME: &[&str] = &["name"];
 
 /// What every object has.
-pub(super) const OBJECT: &[Row] = &[
+pub(super) const OBJECT: &[SchemaRow] = &[
     Keyed("metadata.ownerReferences", &["uid"]),
     Set("metadata.finalizers"),
     Atomic(&["metadata.managedFields"]),
 ];
 
 /// An environment variable.
-const ENV: &[Row] = &[Value("valueFrom.resourceFieldRef.divisor", Quantity)];
+const ENV: &[SchemaRow] = &[Value("valueFrom.resourceFieldRef.divisor", Quantity)];
 
-const AMOUNTS: &[Row] = &[Value("limits.*", Quantity), Value("requests.*", Quantity), Keyed("claims", NAME)];
+const AMOUNTS: &[SchemaRow] =
+    &[Value("limits.*", Quantity), Value("requests.*", Quantity), Keyed("claims", NAME)];
 
-const CLAIM: &[Row] = &[Atomic(&["accessModes"]), Part("resources", AMOUNTS), Part("selector", SELECTOR)];
+const CLAIM: &[SchemaRow] =
+    &[Atomic(&["accessModes"]), Part("resources", AMOUNTS), Part("selector", SELECTOR)];
 
-const CONTAINER: &[Row] = &[
+const CONTAINER: &[SchemaRow] = &[
     Atomic(&[
         "args",
         "command",
@@ -49,16 +51,16 @@ const CONTAINER: &[Row] = &[
     Keyed("volumeMounts", &["mountPath"]),
 ];
 
-const NODE_TERM: &[Row] =
+const NODE_TERM: &[SchemaRow] =
     &[Atomic(&["matchExpressions", "matchExpressions[].values", "matchFields", "matchFields[].values"])];
 
-const POD_TERM: &[Row] = &[
+const POD_TERM: &[SchemaRow] = &[
     Atomic(&["namespaces", "matchLabelKeys", "mismatchLabelKeys"]),
     Part("labelSelector", SELECTOR),
     Part("namespaceSelector", SELECTOR),
 ];
 
-const POD_AFFINITY: &[Row] = &[
+const POD_AFFINITY: &[SchemaRow] = &[
     Atomic(&[
         "preferredDuringSchedulingIgnoredDuringExecution",
         "requiredDuringSchedulingIgnoredDuringExecution",
@@ -67,7 +69,7 @@ const POD_AFFINITY: &[Row] = &[
     Part("requiredDuringSchedulingIgnoredDuringExecution[]", POD_TERM),
 ];
 
-const VOLUME: &[Row] = &[
+const VOLUME: &[SchemaRow] = &[
     Value("emptyDir.sizeLimit", Quantity),
     Part("ephemeral.volumeClaimTemplate.spec", CLAIM),
     Atomic(&[
@@ -85,7 +87,7 @@ const VOLUME: &[Row] = &[
     Value("projected.sources[].downwardAPI.items[].resourceFieldRef.divisor", Quantity),
 ];
 
-const POD: &[Row] = &[
+const POD: &[SchemaRow] = &[
     Part("affinity.podAffinity", POD_AFFINITY),
     Part("affinity.podAntiAffinity", POD_AFFINITY),
     Atomic(&[
@@ -124,11 +126,11 @@ const POD: &[Row] = &[
     Part("volumes[]", VOLUME),
 ];
 
-const POD_TEMPLATE: &[Row] = &[Part("spec", POD)];
+const POD_TEMPLATE: &[SchemaRow] = &[Part("spec", POD)];
 
-const JOB: &[Row] = &[Part("selector", SELECTOR), Part("template", POD_TEMPLATE)];
+const JOB: &[SchemaRow] = &[Part("selector", SELECTOR), Part("template", POD_TEMPLATE)];
 
-const WEBHOOK: &[Row] = &[
+const WEBHOOK: &[SchemaRow] = &[
     Atomic(&[
         "admissionReviewVersions",
         "rules",
@@ -142,19 +144,23 @@ const WEBHOOK: &[Row] = &[
     Keyed("matchConditions", NAME),
 ];
 
-const PEER: &[Row] =
+const PEER: &[SchemaRow] =
     &[Atomic(&["ipBlock.except"]), Part("namespaceSelector", SELECTOR), Part("podSelector", SELECTOR)];
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry { group: "", kinds: &["Pod"], rows: &[Part("spec", POD)] },
-    Entry { group: "", kinds: &["PodTemplate"], rows: &[Part("template", POD_TEMPLATE)] },
-    Entry { group: "", kinds: &["ReplicationController"], rows: &[Part("spec.template", POD_TEMPLATE)] },
-    Entry {
+pub(super) const ENTRIES: &[SchemaEntry] = &[
+    SchemaEntry { group: "", kinds: &["Pod"], rows: &[Part("spec", POD)] },
+    SchemaEntry { group: "", kinds: &["PodTemplate"], rows: &[Part("template", POD_TEMPLATE)] },
+    SchemaEntry {
+        group: "",
+        kinds: &["ReplicationController"],
+        rows: &[Part("spec.template", POD_TEMPLATE)],
+    },
+    SchemaEntry {
         group: "apps",
         kinds: &["DaemonSet", "Deployment", "ReplicaSet"],
         rows: &[Part("spec.selector", SELECTOR), Part("spec.template", POD_TEMPLATE)],
     },
-    Entry {
+    SchemaEntry {
         group: "apps",
         kinds: &["StatefulSet"],
         rows: &[
@@ -164,9 +170,9 @@ pub(super) const ENTRIES: &[Entry] = &[
             Part("spec.volumeClaimTemplates[].spec", CLAIM),
         ],
     },
-    Entry { group: "batch", kinds: &["Job"], rows: &[Part("spec", JOB)] },
-    Entry { group: "batch", kinds: &["CronJob"], rows: &[Part("spec.jobTemplate.spec", JOB)] },
-    Entry {
+    SchemaEntry { group: "batch", kinds: &["Job"], rows: &[Part("spec", JOB)] },
+    SchemaEntry { group: "batch", kinds: &["CronJob"], rows: &[Part("spec.jobTemplate.spec", JOB)] },
+    SchemaEntry {
         group: "",
         kinds: &["Service"],
         rows: &[
@@ -179,15 +185,15 @@ pub(super) const ENTRIES: &[Entry] = &[
             ]),
         ],
     },
-    Entry {
+    SchemaEntry {
         group: "",
         kinds: &["ServiceAccount"],
         rows: &[Keyed("secrets", NAME), Atomic(&["imagePullSecrets"])],
     },
-    Entry { group: "", kinds: &["ConfigMap", "Secret"], rows: &[] },
-    Entry { group: "", kinds: &["Namespace"], rows: &[Atomic(&["spec.finalizers"])] },
-    Entry { group: "", kinds: &["Node"], rows: &[Set("spec.podCIDRs"), Atomic(&["spec.taints"])] },
-    Entry {
+    SchemaEntry { group: "", kinds: &["ConfigMap", "Secret"], rows: &[] },
+    SchemaEntry { group: "", kinds: &["Namespace"], rows: &[Atomic(&["spec.finalizers"])] },
+    SchemaEntry { group: "", kinds: &["Node"], rows: &[Set("spec.podCIDRs"), Atomic(&["spec.taints"])] },
+    SchemaEntry {
         group: "",
         kinds: &["LimitRange"],
         rows: &[
@@ -199,7 +205,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Value("spec.limits[].min.*", Quantity),
         ],
     },
-    Entry {
+    SchemaEntry {
         group: "",
         kinds: &["ResourceQuota"],
         rows: &[
@@ -207,8 +213,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             Atomic(&["spec.scopes", "spec.scopeSelector.matchExpressions"]),
         ],
     },
-    Entry { group: "", kinds: &["PersistentVolumeClaim"], rows: &[Part("spec", CLAIM)] },
-    Entry {
+    SchemaEntry { group: "", kinds: &["PersistentVolumeClaim"], rows: &[Part("spec", CLAIM)] },
+    SchemaEntry {
         group: "",
         kinds: &["PersistentVolume"],
         rows: &[
@@ -217,17 +223,17 @@ pub(super) const ENTRIES: &[Entry] = &[
             Atomic(&["spec.nodeAffinity.required.nodeSelectorTerms"]),
         ],
     },
-    Entry {
+    SchemaEntry {
         group: "storage.k8s.io",
         kinds: &["StorageClass"],
         rows: &[Atomic(&["allowedTopologies", "mountOptions"])],
     },
-    Entry {
+    SchemaEntry {
         group: "networking.k8s.io",
         kinds: &["Ingress"],
         rows: &[Atomic(&["spec.rules", "spec.rules[].http.paths", "spec.tls", "spec.tls[].hosts"])],
     },
-    Entry {
+    SchemaEntry {
         group: "networking.k8s.io",
         kinds: &["NetworkPolicy"],
         rows: &[
@@ -245,7 +251,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Part("spec.ingress[].from[]", PEER),
         ],
     },
-    Entry {
+    SchemaEntry {
         group: "rbac.authorization.k8s.io",
         kinds: &["ClusterRole", "Role"],
         rows: &[Atomic(&[
@@ -258,13 +264,17 @@ pub(super) const ENTRIES: &[Entry] = &[
             "rules[].verbs",
         ])],
     },
-    Entry {
+    SchemaEntry {
         group: "rbac.authorization.k8s.io",
         kinds: &["ClusterRoleBinding", "RoleBinding"],
         rows: &[Atomic(&["subjects"])],
     },
-    Entry { group: "policy", kinds: &["PodDisruptionBudget"], rows: &[Part("spec.selector", SELECTOR)] },
-    Entry {
+    SchemaEntry {
+        group: "policy",
+        kinds: &["PodDisruptionBudget"],
+        rows: &[Part("spec.selector", SELECTOR)],
+    },
+    SchemaEntry {
         group: "autoscaling",
         kinds: &["HorizontalPodAutoscaler"],
         rows: &[Atomic(&[
@@ -273,12 +283,12 @@ pub(super) const ENTRIES: &[Entry] = &[
             "spec.metrics",
         ])],
     },
-    Entry {
+    SchemaEntry {
         group: "admissionregistration.k8s.io",
         kinds: &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
         rows: &[Keyed("webhooks", NAME), Part("webhooks[]", WEBHOOK)],
     },
-    Entry {
+    SchemaEntry {
         group: "apiextensions.k8s.io",
         kinds: &["CustomResourceDefinition"],
         rows: &[Atomic(&[

@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::Value;
 
-use super::fields::{Field, Fields, Of, Zero};
-use crate::schema::limits::{Limits, Pattern, Range};
+use super::fields::{FieldContent, TypeField, TypeFields, Zero};
+use crate::schema::limits::{Pattern, Range, ValueLimits};
 
-/// Required fields that a webhook of Cluster API fills in before the definition is looked at: kind, type, field.
+/// Required fields that a webhook of Cluster API fills in before validation: kind, type, field.
 const FILLED_IN: &[(&str, &str, &str)] = &[
     ("KubeadmControlPlane", "KubeadmControlPlaneRolloutStrategy", "type"),
     ("MachineDeployment", "MachineDeploymentRolloutStrategy", "type"),
@@ -23,29 +23,31 @@ const FILLED_IN: &[(&str, &str, &str)] = &[
 
 /// What is asked at one place.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub(super) limits: Limits,
+pub(super) struct FieldLimits {
+    pub(super) limits: ValueLimits,
     pub(super) choices: Vec<Value>,
 }
 
 /// The tables of one version.
-pub(super) struct Table(HashMap<&'static str, Asked>);
+pub(super) struct LimitTable(HashMap<&'static str, FieldLimits>);
 
-impl Table {
+impl LimitTable {
     /// Of `v1beta1` or `v1beta2`.
     pub(super) fn of(version: &str) -> &'static Self {
-        static BETA1: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("limits_v1beta1.txt")));
-        static BETA2: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("limits_v1beta2.txt")));
+        static BETA1: LazyLock<LimitTable> =
+            LazyLock::new(|| LimitTable::read(include_str!("limits_v1beta1.txt")));
+        static BETA2: LazyLock<LimitTable> =
+            LazyLock::new(|| LimitTable::read(include_str!("limits_v1beta2.txt")));
         if version == "v1beta1" { &BETA1 } else { &BETA2 }
     }
 
     /// What is asked at a place (`User.name`, `User`).
-    pub(super) fn at(&self, place: &str) -> Option<&Asked> {
+    pub(super) fn at(&self, place: &str) -> Option<&FieldLimits> {
         self.0.get(place)
     }
 
     fn read(table: &'static str) -> Self {
-        let mut found: HashMap<&'static str, Asked> = HashMap::new();
+        let mut found: HashMap<&'static str, FieldLimits> = HashMap::new();
         let mut limit = "";
         for line in table.lines() {
             if !line.starts_with(' ') {
@@ -60,7 +62,7 @@ impl Table {
     }
 }
 
-impl Asked {
+impl FieldLimits {
     fn add(&mut self, limit: &'static str) {
         let (word, rest) = limit.split_once(' ').unwrap_or((limit, ""));
         match word {
@@ -85,30 +87,31 @@ fn range<T: std::str::FromStr>(text: &str) -> Range<T> {
     Range { least: least.parse().ok(), most: most.parse().ok() }
 }
 
-/// Whether an absent field that Cluster API's definition requires is filled in before it is looked at: by a webhook, or
-/// because Cluster API writes the field whatever stands in it. Of a string it writes an empty one, which does not help.
+/// Whether an absent field that Cluster API's definition requires is filled in before validation: by a
+/// webhook, or because Cluster API always writes the field. A string becomes an empty one, which does not
+/// help.
 pub fn is_filled_in(kind: &str, api_version: &str, path: &FieldPath) -> bool {
-    let Some((kind, fields)) = Fields::of(kind, api_version) else { return false };
+    let Some((kind, fields)) = TypeFields::of(kind, api_version) else { return false };
     let mut holder = kind;
-    let mut found: Option<(&str, &Field)> = None;
-    let mut of: Option<&Of> = None;
+    let mut found: Option<(&str, &TypeField)> = None;
+    let mut of: Option<&FieldContent> = None;
     for step in path.steps() {
         of = match (step, of) {
-            (Step::Key(key), None | Some(Of::Struct(_))) => {
-                if let Some(Of::Struct(name)) = of {
+            (Step::Key(key), None | Some(FieldContent::Struct(_))) => {
+                if let Some(FieldContent::Struct(name)) = of {
                     holder = name;
                 }
                 let Some(field) = fields.field(holder, key) else { return false };
                 found = Some((holder, field));
                 Some(&field.of)
             }
-            (Step::Key(_), Some(Of::Map(below))) | (Step::Index(_) | Step::New, Some(Of::List(below))) => {
-                Some(&**below)
-            }
+            (Step::Key(_), Some(FieldContent::Map(below)))
+            | (Step::Index(_) | Step::New, Some(FieldContent::List(below))) => Some(&**below),
             _ => return false,
         };
     }
     found.is_some_and(|(holder, field)| {
-        field.zero == Zero::Written && field.of != Of::Text || FILLED_IN.contains(&(kind, holder, field.name))
+        field.zero == Zero::Written && field.of != FieldContent::Text
+            || FILLED_IN.contains(&(kind, holder, field.name))
     })
 }

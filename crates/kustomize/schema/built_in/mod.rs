@@ -23,16 +23,16 @@ mod own_kinds;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use self::entry::{Entry, Row};
-use super::cursor::Origin;
+use self::entry::{SchemaEntry, SchemaRow};
+use super::cursor::SchemaOrigin;
 use super::node::{ListType, MapKey, Schema};
 use super::value::ValueKind;
 
 /// A kind in a version, and what is known of it.
-type Known = (&'static Entry, Schema);
+type BuiltInKind = (&'static SchemaEntry, Schema);
 
-static TABLE: LazyLock<HashMap<&'static str, Vec<Known>>> = LazyLock::new(|| {
-    let mut table: HashMap<&'static str, Vec<Known>> = HashMap::new();
+static TABLE: LazyLock<HashMap<&'static str, Vec<BuiltInKind>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<BuiltInKind>> = HashMap::new();
     for entry in contracts::ENTRIES.iter().chain(kubernetes::ENTRIES) {
         let schema = compile(&[entry.rows, kubernetes::OBJECT]);
         for kind in entry.kinds {
@@ -45,17 +45,17 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<Known>>> = LazyLock::new(|| {
 /// What every object has, of which the table knows no more.
 static ANY: LazyLock<Schema> = LazyLock::new(|| compile(&[kubernetes::OBJECT]));
 
-static ORIGIN: Origin = Origin::BuiltIn;
+static ORIGIN: SchemaOrigin = SchemaOrigin::BuiltIn;
 
 /// All that is known of a kind in an API version (`group/version`): a part of the truth for most kinds.
-pub(super) fn schema(kind: &str, api_version: &str) -> (&'static Schema, &'static Origin) {
+pub(super) fn schema(kind: &str, api_version: &str) -> (&'static Schema, &'static SchemaOrigin) {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let known = own_kinds::definition(kind, &nearest_own(group, version)).or_else(|| listed(kind, group));
     (known.unwrap_or(&*ANY), &ORIGIN)
 }
 
 /// The definition of a kind in an API version (`group/version`), where every field of it is known.
-pub(super) fn definition(kind: &str, api_version: &str) -> Option<(&'static Schema, &'static Origin)> {
+pub(super) fn definition(kind: &str, api_version: &str) -> Option<(&'static Schema, &'static SchemaOrigin)> {
     Some((own_kinds::definition(kind, api_version)?, &ORIGIN))
 }
 
@@ -74,7 +74,7 @@ fn listed(kind: &str, group: &str) -> Option<&'static Schema> {
 
 /// A schema in the making.
 #[derive(Debug, Default)]
-struct Draft {
+struct SchemaDraft {
     fields: BTreeMap<&'static str, Self>,
     values: Option<Box<Self>>,
     items: Option<Box<Self>>,
@@ -82,27 +82,27 @@ struct Draft {
     value: Option<ValueKind>,
 }
 
-fn compile(parts: &[&'static [Row]]) -> Schema {
-    let mut draft = Draft::default();
+fn compile(parts: &[&'static [SchemaRow]]) -> Schema {
+    let mut draft = SchemaDraft::default();
     parts.iter().for_each(|rows| draft.add_all(rows));
     draft.finish()
 }
 
-impl Draft {
-    fn add_all(&mut self, rows: &'static [Row]) {
+impl SchemaDraft {
+    fn add_all(&mut self, rows: &'static [SchemaRow]) {
         for row in rows {
             match row {
-                Row::Keyed(path, keys) => {
+                SchemaRow::Keyed(path, keys) => {
                     self.at(path).list = Some(ListType::Map(keys.iter().map(key).collect()))
                 }
-                Row::Set(path) => self.at(path).list = Some(ListType::Set),
-                Row::Atomic(paths) => {
+                SchemaRow::Set(path) => self.at(path).list = Some(ListType::Set),
+                SchemaRow::Atomic(paths) => {
                     for path in *paths {
                         self.at(path).list = Some(ListType::Atomic);
                     }
                 }
-                Row::Value(path, kind) => self.at(path).value = Some(*kind),
-                Row::Part(path, rows) => self.at(path).add_all(rows),
+                SchemaRow::Value(path, kind) => self.at(path).value = Some(*kind),
+                SchemaRow::Part(path, rows) => self.at(path).add_all(rows),
             }
         }
     }

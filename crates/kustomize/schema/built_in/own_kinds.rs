@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
-use super::fields::{Field, Fields, KINDS, Of};
-use super::limits::{Asked, Table};
-use crate::schema::node::{Schema, Type, Unlisted};
+use super::fields::{FieldContent, KINDS, TypeField, TypeFields};
+use super::limits::{FieldLimits, LimitTable};
+use crate::schema::node::{Schema, SchemaType, Unlisted};
 use crate::schema::read::{Pruning, add_object_fields, metadata, unknown};
 
 const VERSIONS: [&str; 2] = ["v1beta1", "v1beta2"];
@@ -20,27 +20,27 @@ static SCHEMAS: LazyLock<HashMap<&str, [OnceLock<Schema>; 2]>> = LazyLock::new(|
 /// The definition of a kind in an API version (`group/version`), where it is Cluster API's own: v1beta1 and
 /// v1beta2.
 pub(super) fn definition(kind: &str, api_version: &str) -> Option<&'static Schema> {
-    let (kind, fields) = Fields::of(kind, api_version)?;
+    let (kind, fields) = TypeFields::of(kind, api_version)?;
     let (_, version) = api_version.split_once('/')?;
     let at = VERSIONS.iter().position(|known| *known == version)?;
-    Some(SCHEMAS.get(kind)?.get(at)?.get_or_init(|| compile(kind, fields, Table::of(version))))
+    Some(SCHEMAS.get(kind)?.get(at)?.get_or_init(|| compile(kind, fields, LimitTable::of(version))))
 }
 
-fn compile(kind: &'static str, fields: &Fields, limits: &Table) -> Schema {
-    let mut schema = Compiler { fields, limits, within: Vec::new() }.of(&Of::Struct(kind), kind);
+fn compile(kind: &'static str, fields: &TypeFields, limits: &LimitTable) -> Schema {
+    let mut schema = Compiler { fields, limits, within: Vec::new() }.of(&FieldContent::Struct(kind), kind);
     add_object_fields(&mut schema, Pruning::On);
     schema
 }
 
 struct Compiler<'f> {
-    fields: &'f Fields,
-    limits: &'f Table,
+    fields: &'f TypeFields,
+    limits: &'f LimitTable,
     /// The types around the field at hand.
     within: Vec<&'static str>,
 }
 
 impl Compiler<'_> {
-    fn field(&mut self, holder: &str, field: &Field) -> Schema {
+    fn field(&mut self, holder: &str, field: &TypeField) -> Schema {
         // Cluster API's definitions leave open what leads back into the type that holds it.
         if self.leads_back(&field.of) {
             return unknown();
@@ -49,20 +49,20 @@ impl Compiler<'_> {
         Schema { list: field.list.clone(), value: field.value, ..self.of(&field.of, &place) }
     }
 
-    fn leads_back(&self, of: &Of) -> bool {
+    fn leads_back(&self, of: &FieldContent) -> bool {
         match of {
-            Of::List(below) | Of::Map(below) => self.leads_back(below),
-            Of::Struct(name) => self.within.contains(name),
+            FieldContent::List(below) | FieldContent::Map(below) => self.leads_back(below),
+            FieldContent::Struct(name) => self.within.contains(name),
             _ => false,
         }
     }
 
-    /// What stands at a place, with what is asked there.
-    fn of(&mut self, of: &Of, place: &str) -> Schema {
+    /// The schema at a place, with its requirements.
+    fn of(&mut self, of: &FieldContent, place: &str) -> Schema {
         let mut schema = self.type_of(of, place);
-        let required = if let Of::Struct(name) = of { self.limits.at(name) } else { None };
+        let required = if let FieldContent::Struct(name) = of { self.limits.at(name) } else { None };
         let asked = self.limits.at(place).or(required);
-        if let Some(Asked { limits, choices }) = asked {
+        if let Some(FieldLimits { limits, choices }) = asked {
             let mut limits = limits.clone();
             if let Some(required) = required {
                 limits.required = required.limits.required.clone();
@@ -73,31 +73,32 @@ impl Compiler<'_> {
         schema
     }
 
-    fn type_of(&mut self, of: &Of, place: &str) -> Schema {
+    fn type_of(&mut self, of: &FieldContent, place: &str) -> Schema {
         let plain = |kind| Schema { kind, unlisted: Unlisted::Pruned, ..Schema::default() };
         match of {
-            Of::Text | Of::Duration | Of::Time => plain(Type::String),
-            Of::Integer => plain(Type::Integer),
-            Of::Number => plain(Type::Number),
-            Of::Truth => plain(Type::Boolean),
-            Of::IntegerOrText => plain(Type::IntOrString),
-            Of::Anything => unknown(),
-            Of::Metadata => metadata(Pruning::On),
-            Of::List(item) => {
-                Schema { items: Some(Box::new(self.of(item, &format!("{place}[]")))), ..plain(Type::Array) }
-            }
-            Of::Map(value) => Schema {
-                values: Some(Box::new(self.of(value, &format!("{place}{{}}")))),
-                ..plain(Type::Object)
+            FieldContent::Text | FieldContent::Duration | FieldContent::Time => plain(SchemaType::String),
+            FieldContent::Integer => plain(SchemaType::Integer),
+            FieldContent::Number => plain(SchemaType::Number),
+            FieldContent::Truth => plain(SchemaType::Boolean),
+            FieldContent::IntegerOrText => plain(SchemaType::IntOrString),
+            FieldContent::Anything => unknown(),
+            FieldContent::Metadata => metadata(Pruning::On),
+            FieldContent::List(item) => Schema {
+                items: Some(Box::new(self.of(item, &format!("{place}[]")))),
+                ..plain(SchemaType::Array)
             },
-            Of::Struct(name) => {
+            FieldContent::Map(value) => Schema {
+                values: Some(Box::new(self.of(value, &format!("{place}{{}}")))),
+                ..plain(SchemaType::Object)
+            },
+            FieldContent::Struct(name) => {
                 self.within.push(name);
                 let fields = self.fields.of_type(name).iter();
                 let mut fields: Vec<(Box<str>, Schema)> =
                     fields.map(|field| (field.name.into(), self.field(name, field))).collect();
                 fields.sort_by(|(one, _), (other, _)| one.cmp(other));
                 self.within.pop();
-                Schema { fields: fields.into(), ..plain(Type::Object) }
+                Schema { fields: fields.into(), ..plain(SchemaType::Object) }
             }
         }
     }

@@ -37,7 +37,7 @@ pub struct GitOwners {
 
 /// A file that may be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishedFile {
     /// What is said of it; the names of the recipients are Git's.
     pub said: Kubeconfig,
     /// The file.
@@ -65,7 +65,7 @@ impl GitOwners {
     ///
     /// # Errors
     /// It is not taken; why, as part of a sentence that begins with the file.
-    pub fn judge(&self, said: &Kubeconfig, content: &str) -> Result<Published, String> {
+    pub fn judge(&self, said: &Kubeconfig, content: &str) -> Result<PublishedFile, String> {
         let bytes = STANDARD.decode(content).map_err(|_| "is not base64")?;
         if sha256(&bytes) != said.sha256 {
             return Err("has another SHA-256 than its report says".to_owned());
@@ -81,7 +81,7 @@ impl GitOwners {
                 Vec::new()
             }
         };
-        Ok(Published { said: Kubeconfig { recipients, ..said.clone() }, bytes })
+        Ok(PublishedFile { said: Kubeconfig { recipients, ..said.clone() }, bytes })
     }
 
     /// The recipients, by the names that Git has for them. An owner whom Git names twice may be a recipient twice.

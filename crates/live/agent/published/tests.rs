@@ -84,7 +84,7 @@ fn judged(
     form: KubeconfigForm,
     file: &[u8],
     recipients: &[&str],
-) -> Result<Published, String> {
+) -> Result<PublishedFile, String> {
     let recipient = |shown: &&str| KubeconfigRecipient {
         name: Words::new("whoever they say"),
         fingerprint: Words::new(shown),
@@ -99,7 +99,7 @@ fn judged(
     git.judge(&said, &STANDARD.encode(file))
 }
 
-fn age(git: &GitOwners, file: &[u8], recipients: &[&str]) -> Result<Published, String> {
+fn age(git: &GitOwners, file: &[u8], recipients: &[&str]) -> Result<PublishedFile, String> {
     judged(git, KubeconfigForm::Age, file, recipients)
 }
 
@@ -220,7 +220,7 @@ fn login() -> OidcLogin {
     ClusterSettings::read(&RepoPath::parse("peu01/capstan.yaml").unwrap(), OIDC).unwrap().access.oidc.unwrap()
 }
 
-fn plain(git: &GitOwners, file: &str) -> Result<Published, String> {
+fn plain(git: &GitOwners, file: &str) -> Result<PublishedFile, String> {
     judged(git, KubeconfigForm::Plain, file.as_bytes(), &[])
 }
 

@@ -17,12 +17,12 @@ pub struct GuardBroken {
     /// Where it was written.
     pub written: Place,
     /// What is wrong.
-    pub broken: Broken,
+    pub broken: GuardBreach,
 }
 
 /// What a render would do to the live cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Broken {
+pub enum GuardBreach {
     /// Kubernetes would go back.
     VersionBelowLive {
         /// What the render asks for.
@@ -104,22 +104,24 @@ pub enum Broken {
 impl GuardBroken {
     /// Whether this passes by itself when machines have caught up: no error, but a wait.
     pub const fn is_waiting(&self) -> bool {
-        matches!(self.broken, Broken::StillRolling { .. } | Broken::ClusterTerminating)
+        matches!(self.broken, GuardBreach::StillRolling { .. } | GuardBreach::ClusterTerminating)
     }
 
     /// A word for conditions.
     pub const fn reason(&self) -> &'static str {
         match self.broken {
-            Broken::VersionBelowLive { .. } => "VersionBelowLive",
-            Broken::SkipsMinor { .. } => "SkipsMinor",
-            Broken::StillRolling { .. } => "StillRolling",
-            Broken::NoVersion { .. } => "NoVersion",
-            Broken::ClusterTerminating => "ClusterTerminating",
-            Broken::ControlPlaneReplaced { .. } => "ControlPlaneReplaced",
-            Broken::ControlPlaneOfAnother { .. } => "ControlPlaneOfAnother",
-            Broken::LeavesWorkersBehind { .. } => "LeavesWorkersBehind",
-            Broken::CannotJoin { .. } => "CannotJoin",
-            Broken::MissingReference { .. } | Broken::ReferenceTerminating { .. } => "MissingReference",
+            GuardBreach::VersionBelowLive { .. } => "VersionBelowLive",
+            GuardBreach::SkipsMinor { .. } => "SkipsMinor",
+            GuardBreach::StillRolling { .. } => "StillRolling",
+            GuardBreach::NoVersion { .. } => "NoVersion",
+            GuardBreach::ClusterTerminating => "ClusterTerminating",
+            GuardBreach::ControlPlaneReplaced { .. } => "ControlPlaneReplaced",
+            GuardBreach::ControlPlaneOfAnother { .. } => "ControlPlaneOfAnother",
+            GuardBreach::LeavesWorkersBehind { .. } => "LeavesWorkersBehind",
+            GuardBreach::CannotJoin { .. } => "CannotJoin",
+            GuardBreach::MissingReference { .. } | GuardBreach::ReferenceTerminating { .. } => {
+                "MissingReference"
+            }
         }
     }
 }
@@ -128,28 +130,28 @@ impl fmt::Display for GuardBroken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = &self.object;
         match &self.broken {
-            Broken::VersionBelowLive { wanted, live } => write!(
+            GuardBreach::VersionBelowLive { wanted, live } => write!(
                 f,
                 "{object} would go back from the live Kubernetes {live} to {wanted}. Kubernetes cannot be downgraded: write {live} or newer"
             ),
-            Broken::SkipsMinor { from, to } => write!(
+            GuardBreach::SkipsMinor { from, to } => write!(
                 f,
                 "{object} would go from the live Kubernetes {from} to {to}, but Kubernetes must be upgraded one minor at a time: first upgrade to {}",
                 from.minor().next()
             ),
-            Broken::StillRolling { oldest, to } => write!(
+            GuardBreach::StillRolling { oldest, to } => write!(
                 f,
                 "{object} waits with Kubernetes {to}: machines of {oldest} still run, and Kubernetes must be upgraded one minor at a time"
             ),
-            Broken::NoVersion { text, live } => write!(
+            GuardBreach::NoVersion { text, live } => write!(
                 f,
                 "{object} asks for Kubernetes `{text}`, which is not a version, while {live} is live: write a version"
             ),
-            Broken::ClusterTerminating => write!(
+            GuardBreach::ClusterTerminating => write!(
                 f,
                 "{object} is being deleted, although Git still has it: Capstan applies nothing until it is gone"
             ),
-            Broken::ControlPlaneReplaced { kind, name, machines } => {
+            GuardBreach::ControlPlaneReplaced { kind, name, machines } => {
                 let standing = match machines {
                     0 => "it is unknown whether its machines are gone".to_owned(),
                     1 => "1 machine depends on it".to_owned(),
@@ -160,26 +162,26 @@ impl fmt::Display for GuardBroken {
                     "{object} would leave {kind} {name}, and {standing}. Another control plane starts without them: name {kind} {name} again"
                 )
             }
-            Broken::ControlPlaneOfAnother { kind, name, cluster } => write!(
+            GuardBreach::ControlPlaneOfAnother { kind, name, cluster } => write!(
                 f,
                 "{object} names {kind} {name}, which belongs to the Cluster {cluster}: name one of its own"
             ),
-            Broken::LeavesWorkersBehind { oldest, to } => write!(
+            GuardBreach::LeavesWorkersBehind { oldest, to } => write!(
                 f,
                 "{object} asks for Kubernetes {to}, but workers of {oldest} run, and a worker may be at most three minors older than its control plane: use a version of {} at most",
                 oldest.minor().next().next().next()
             ),
-            Broken::CannotJoin { wanted, control_plane } => write!(
+            GuardBreach::CannotJoin { wanted, control_plane } => write!(
                 f,
                 "{object} would go to Kubernetes {wanted}, but kubeadm joins no machine of that minor to a control plane of {control_plane}: ask for a version of {}, or skip that check with the annotation `{SKIP_PREFLIGHT}: {}`",
                 control_plane.minor(),
                 PreflightCheck::KubeadmVersionSkew.name()
             ),
-            Broken::MissingReference { kind, name } => write!(
+            GuardBreach::MissingReference { kind, name } => write!(
                 f,
                 "{object} names {kind} {name}, which is neither rendered here nor live: correct the name or add the object"
             ),
-            Broken::ReferenceTerminating { kind, name } => write!(
+            GuardBreach::ReferenceTerminating { kind, name } => write!(
                 f,
                 "{object} names {kind} {name}, which is being deleted: name another one, or add it again when it is gone"
             ),

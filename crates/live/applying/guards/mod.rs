@@ -23,7 +23,7 @@ mod succession;
 mod tests;
 mod versions;
 
-pub use self::broken::{Broken, GuardBroken};
+pub use self::broken::{GuardBreach, GuardBroken};
 pub use self::references::named_outside;
 
 use crate::live_objects::{LiveObjects, is_terminating};
@@ -45,7 +45,7 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
         };
         let terminating = live.get(&object.id).is_some_and(is_terminating);
         if terminating && is_cluster(&object.id) {
-            broken(FieldPath::root(), Broken::ClusterTerminating);
+            broken(FieldPath::root(), GuardBreach::ClusterTerminating);
         }
         versions::check(object, rendered, live, &mut broken);
         succession::check(object, rendered, live, &mut broken);

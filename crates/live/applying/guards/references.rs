@@ -1,16 +1,16 @@
 //! References to templates, configs and classes that do not exist.
 
-use super::broken::Broken;
+use super::broken::GuardBreach;
 use crate::live_objects::{LiveObjects, is_terminating};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::templates::{Reference, Role, references};
+use capstan_plan::templates::{Reference, TemplateRole, references};
 
 pub(super) fn check(
     object: &RenderedObject,
     rendered: &[RenderedObject],
     live: &LiveObjects,
-    broken: &mut impl FnMut(FieldPath, Broken),
+    broken: &mut impl FnMut(FieldPath, GuardBreach),
 ) {
     for reference in references(&object.id.group, &object.id.kind, &object.value) {
         if is_rendered(&reference, object, rendered) {
@@ -18,9 +18,9 @@ pub(super) fn check(
         }
         let (kind, name) = (reference.kind.to_owned(), reference.name.to_owned());
         match live.meant(&reference, object.id.namespace.as_deref()) {
-            None => broken(reference.path, Broken::MissingReference { kind, name }),
+            None => broken(reference.path, GuardBreach::MissingReference { kind, name }),
             Some(found) if is_terminating(found) => {
-                broken(reference.path, Broken::ReferenceTerminating { kind, name });
+                broken(reference.path, GuardBreach::ReferenceTerminating { kind, name });
             }
             Some(_) => {}
         }
@@ -41,7 +41,7 @@ pub fn named_outside(rendered: &[RenderedObject]) -> Vec<ObjectId> {
                 continue;
             }
             let group = reference.group.unwrap_or(match reference.role {
-                Role::Class => "cluster.x-k8s.io",
+                TemplateRole::Class => "cluster.x-k8s.io",
                 _ => &owner.id.group,
             });
             found.push(ObjectId {

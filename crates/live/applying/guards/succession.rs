@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::broken::Broken;
+use super::broken::GuardBreach;
 use super::versions::{RUNNING, extreme, versions};
 use crate::applying::machines::{
     control_plane_of, has_unseen_machines, is_of_control_plane, is_owned_by, machines_of,
@@ -24,7 +24,7 @@ pub(super) fn check(
     object: &RenderedObject,
     rendered: &[RenderedObject],
     live: &LiveObjects,
-    broken: &mut impl FnMut(FieldPath, Broken),
+    broken: &mut impl FnMut(FieldPath, GuardBreach),
 ) {
     if is_cluster(&object.id) {
         pointed_elsewhere(object, live, broken);
@@ -42,7 +42,7 @@ pub(super) fn check(
 fn pointed_elsewhere(
     cluster: &RenderedObject,
     live: &LiveObjects,
-    broken: &mut impl FnMut(FieldPath, Broken),
+    broken: &mut impl FnMut(FieldPath, GuardBreach),
 ) {
     let id = &cluster.id;
     // The topology controller names and makes it.
@@ -56,7 +56,7 @@ fn pointed_elsewhere(
         && let Some(of) = live.meant(wanted, id.namespace.as_deref()).and_then(|found| owner(found, id, live))
     {
         let (kind, name) = (wanted.kind.to_owned(), wanted.name.to_owned());
-        broken(field.clone(), Broken::ControlPlaneOfAnother { kind, name, cluster: of });
+        broken(field.clone(), GuardBreach::ControlPlaneOfAnother { kind, name, cluster: of });
     }
     let old = now.and_then(|now| Some((control_plane_of(id, now)?, now)));
     let Some((old, now)) = old.filter(|(old, now)| match &wanted {
@@ -74,7 +74,7 @@ fn pointed_elsewhere(
     if machines > 0 || unseen.is_some_and(|old| has_unseen_machines(&old, live)) {
         broken(
             field,
-            Broken::ControlPlaneReplaced {
+            GuardBreach::ControlPlaneReplaced {
                 kind: old.kind.to_owned(),
                 name: old.name.to_owned(),
                 machines: u32::try_from(machines).unwrap_or(u32::MAX),
@@ -108,7 +108,7 @@ fn held_against_machines(
     object: &RenderedObject,
     cluster: &RenderedObject,
     live: &LiveObjects,
-    broken: &mut impl FnMut(FieldPath, Broken),
+    broken: &mut impl FnMut(FieldPath, GuardBreach),
 ) {
     let namespace = cluster.id.namespace.as_deref();
     let old = live.get(&cluster.id).and_then(|now| control_plane_of(&cluster.id, now));
@@ -136,7 +136,7 @@ fn held_against_machines(
         let Some(highest) = extreme(&all, Ordering::Greater) else { continue };
         let Some(wanted) = KubernetesVersion::parse(asked) else {
             let text = asked.chars().take(64).collect();
-            broken(field, Broken::NoVersion { text, live: highest.clone() });
+            broken(field, GuardBreach::NoVersion { text, live: highest.clone() });
             continue;
         };
         // A kubelet may be as new as its API server, whatever the patch, and three minors older.
@@ -146,15 +146,15 @@ fn held_against_machines(
             .filter(|plane| wanted.compare(plane) == Some(Ordering::Less))
             .or(ahead);
         if let Some(live) = back {
-            broken(field, Broken::VersionBelowLive { wanted, live: live.clone() });
+            broken(field, GuardBreach::VersionBelowLive { wanted, live: live.clone() });
         } else if let Some(from) = extreme(&planes, Ordering::Less)
             && from.minor().skips(wanted.minor())
         {
-            broken(field, Broken::SkipsMinor { from: from.clone(), to: wanted });
+            broken(field, GuardBreach::SkipsMinor { from: from.clone(), to: wanted });
         } else if let Some(oldest) = extreme(&workers, Ordering::Less)
             && oldest.minor().next().next().skips(wanted.minor())
         {
-            broken(field, Broken::LeavesWorkersBehind { oldest: oldest.clone(), to: wanted });
+            broken(field, GuardBreach::LeavesWorkersBehind { oldest: oldest.clone(), to: wanted });
         }
     }
 }

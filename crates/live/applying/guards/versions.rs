@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::broken::Broken;
+use super::broken::GuardBreach;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use crate::rollout::replicas;
 use capstan_kustomize::render::RenderedObject;
@@ -13,7 +13,7 @@ use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::templates::{
-    ClassUpgrade, Reference, Role, checked_kubeadm_template, references, skips_check,
+    ClassUpgrade, Reference, TemplateRole, checked_kubeadm_template, references, skips_check,
 };
 
 /// Where live objects say what really runs: one version, or a list of versions.
@@ -26,7 +26,7 @@ pub(super) fn check(
     object: &RenderedObject,
     rendered: &[RenderedObject],
     live: &LiveObjects,
-    broken: &mut impl FnMut(FieldPath, Broken),
+    broken: &mut impl FnMut(FieldPath, GuardBreach),
 ) {
     let Some(now) = live.get(&object.id) else { return };
     for (role, keys) in version_fields(&object.id.group, &object.id.kind) {
@@ -47,12 +47,12 @@ pub(super) fn check(
             // The same text that is live already changes nothing.
             if text(now, &pointer) != Some(asked) {
                 let text = asked.chars().take(64).collect();
-                broken(field, Broken::NoVersion { text, live: highest.clone() });
+                broken(field, GuardBreach::NoVersion { text, live: highest.clone() });
             }
             continue;
         };
         if wanted.compare(highest) == Some(Ordering::Less) {
-            broken(field, Broken::VersionBelowLive { wanted, live: highest.clone() });
+            broken(field, GuardBreach::VersionBelowLive { wanted, live: highest.clone() });
             continue;
         }
         // What stands there already is not set anew, however far its machines have come.
@@ -62,7 +62,7 @@ pub(super) fn check(
         if role == VersionRole::Workers
             && let Some(control_plane) = joined_to_newer(object, &wanted, rendered, live)
         {
-            broken(field, Broken::CannotJoin { wanted, control_plane });
+            broken(field, GuardBreach::CannotJoin { wanted, control_plane });
             continue;
         }
         let may_skip = match role {
@@ -76,14 +76,14 @@ pub(super) fn check(
         }
         let from = spec.as_ref().unwrap_or(highest);
         if from.minor().skips(wanted.minor()) {
-            broken(field, Broken::SkipsMinor { from: from.clone(), to: wanted });
+            broken(field, GuardBreach::SkipsMinor { from: from.clone(), to: wanted });
             continue;
         }
         let oldest = extreme(&of_control_plane, Ordering::Less);
         if role == VersionRole::ControlPlane
             && let Some(oldest) = oldest.filter(|oldest| oldest.minor().skips(wanted.minor()))
         {
-            broken(field, Broken::StillRolling { oldest: oldest.clone(), to: wanted });
+            broken(field, GuardBreach::StillRolling { oldest: oldest.clone(), to: wanted });
         }
     }
 }
@@ -187,7 +187,9 @@ fn goes_through(
         return false;
     }
     let named = references(&cluster.id.group, &cluster.id.kind, &cluster.value);
-    let Some(class) = named.into_iter().find(|reference| reference.role == Role::Class) else { return false };
+    let Some(class) = named.into_iter().find(|reference| reference.role == TemplateRole::Class) else {
+        return false;
+    };
     let class = meant(&class, cluster.id.namespace.as_deref(), rendered, live);
     class.is_some_and(|class| ClassUpgrade::of(class).leads(from, wanted))
 }

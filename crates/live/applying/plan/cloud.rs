@@ -2,14 +2,16 @@
 //! folder brings those as objects of the OpenStack resource controller. A managed topology names them by the templates of
 //! its class, by what patches of the class write, and by its variables.
 
-use super::super::cloud_objects::{Named, Standing, is_cloud_object, is_named, named_by, standing};
+use super::super::cloud_objects::{
+    CloudObjectState, CloudReference, is_cloud_object, is_named, named_by, standing,
+};
 use super::changes::Changes;
 use super::waiting::{Withheld, changes_spec};
 use crate::live_objects::LiveObjects;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_workers};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::templates::{Reference, Role, references};
+use capstan_plan::templates::{Reference, TemplateRole, references};
 use capstan_yaml::Value;
 
 /// What is said of a create that died.
@@ -23,7 +25,7 @@ pub(super) fn withheld(rendered: &[RenderedObject], changes: &Changes, live: &Li
     if brought.is_empty() {
         return Vec::new();
     }
-    let facts = Facts { rendered, live };
+    let facts = CloudApplyFacts { rendered, live };
     let mut found = Vec::new();
     for owner in rendered.iter().filter(|owner| makes_machines_now(owner, changes)) {
         let waits = facts.named_through(owner).into_iter().find_map(|named| {
@@ -56,19 +58,19 @@ fn makes_machines_now(owner: &RenderedObject, changes: &Changes) -> bool {
 }
 
 /// What is rendered, and what is there of the rest.
-struct Facts<'a> {
+struct CloudApplyFacts<'a> {
     rendered: &'a [RenderedObject],
     live: &'a LiveObjects,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> CloudApplyFacts<'a> {
     /// What the templates of an owner of machines name of the cloud, and what a topology names besides.
-    fn named_through(&self, owner: &'a RenderedObject) -> Vec<Named<'a>> {
+    fn named_through(&self, owner: &'a RenderedObject) -> Vec<CloudReference<'a>> {
         let mut found = Vec::new();
         let namespace = owner.id.namespace.as_deref();
         for reference in references(&owner.id.group, &owner.id.kind, &owner.value) {
             let Some((id, value)) = self.meant(&reference, namespace) else { continue };
-            if reference.role != Role::Class {
+            if reference.role != TemplateRole::Class {
                 found.extend(named_by(id, value));
                 continue;
             }
@@ -95,14 +97,14 @@ impl<'a> Facts<'a> {
 }
 
 /// The texts that variables have, and that patches write: below `value` and `default`, and Go templates.
-fn values<'v>(node: Option<&'v Value>, found: &mut Vec<Named<'v>>) {
+fn values<'v>(node: Option<&'v Value>, found: &mut Vec<CloudReference<'v>>) {
     match node {
         Some(Value::Array(items)) => items.iter().for_each(|item| values(Some(item), found)),
         Some(Value::Object(fields)) => {
             for (key, below) in fields {
                 match (key.as_str(), below) {
                     ("value" | "default", below) => texts(below, found),
-                    ("template", Value::String(template)) => found.push(Named::InTemplate(template)),
+                    ("template", Value::String(template)) => found.push(CloudReference::InTemplate(template)),
                     _ => values(Some(below), found),
                 }
             }
@@ -111,9 +113,9 @@ fn values<'v>(node: Option<&'v Value>, found: &mut Vec<Named<'v>>) {
     }
 }
 
-fn texts<'v>(node: &'v Value, found: &mut Vec<Named<'v>>) {
+fn texts<'v>(node: &'v Value, found: &mut Vec<CloudReference<'v>>) {
     match node {
-        Value::String(text) => found.push(Named::Called(text)),
+        Value::String(text) => found.push(CloudReference::Called(text)),
         Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
         Value::Object(fields) => fields.values().for_each(|below| texts(below, found)),
         _ => {}
@@ -126,9 +128,9 @@ fn why(id: &ObjectId, changes: &Changes, live: &LiveObjects) -> Option<String> {
         return Some("it changes first".to_owned());
     }
     match live.get(id).map(standing) {
-        Some(Standing::Available) => None,
-        Some(Standing::Waits(words) | Standing::Refused(words)) => Some(words),
-        Some(Standing::Lost(words)) => Some(format!("{LOST} ({words})")),
+        Some(CloudObjectState::Available) => None,
+        Some(CloudObjectState::Waits(words) | CloudObjectState::Refused(words)) => Some(words),
+        Some(CloudObjectState::Lost(words)) => Some(format!("{LOST} ({words})")),
         None => Some("its state is unknown".to_owned()),
     }
 }

@@ -1,8 +1,8 @@
 //! Objects of the OpenStack resource controller that it has given up: whether somebody has to change something, or the
 //! object is made anew.
 
-use super::super::cloud_objects::{MOST_MADE_ANEW, Standing, is_cloud_object, standing};
-use super::super::inventory::Inventory;
+use super::super::cloud_objects::{CloudObjectState, MOST_MADE_ANEW, is_cloud_object, standing};
+use super::super::inventory::AppliedInventory;
 use super::changes::Changes;
 use crate::live_objects::LiveObjects;
 use capstan_kustomize::render::RenderedObject;
@@ -35,17 +35,17 @@ pub fn given_up<'r>(
     rendered: &'r [RenderedObject],
     changes: &Changes,
     live: &LiveObjects,
-    inventory: &Inventory,
+    inventory: &AppliedInventory,
 ) -> Vec<GivenUp<'r>> {
     let unchanged =
         |object: &&RenderedObject| is_cloud_object(&object.id) && !changes.contains_key(&object.id);
     let of = |object: &'r RenderedObject| {
         let made_anew = inventory.get(&object.id).map_or(0, |entry| entry.made_anew);
         let (words, course) = match standing(live.get(&object.id)?) {
-            Standing::Available | Standing::Waits(_) => return None,
-            Standing::Refused(words) => (words, AfterGivingUp::Refused),
-            Standing::Lost(words) if made_anew >= MOST_MADE_ANEW => (words, AfterGivingUp::Spent),
-            Standing::Lost(words) => (words, AfterGivingUp::MadeAnew),
+            CloudObjectState::Available | CloudObjectState::Waits(_) => return None,
+            CloudObjectState::Refused(words) => (words, AfterGivingUp::Refused),
+            CloudObjectState::Lost(words) if made_anew >= MOST_MADE_ANEW => (words, AfterGivingUp::Spent),
+            CloudObjectState::Lost(words) => (words, AfterGivingUp::MadeAnew),
         };
         Some(GivenUp { object, words, course })
     };
@@ -54,6 +54,6 @@ pub fn given_up<'r>(
 
 /// The objects of a folder that the cloud has as they are asked for.
 pub fn available<'r>(rendered: &'r [RenderedObject], live: &LiveObjects) -> Vec<&'r ObjectId> {
-    let is_there = |id: &&ObjectId| live.get(id).map(standing) == Some(Standing::Available);
+    let is_there = |id: &&ObjectId| live.get(id).map(standing) == Some(CloudObjectState::Available);
     rendered.iter().map(|object| &object.id).filter(|id| is_cloud_object(id)).filter(is_there).collect()
 }

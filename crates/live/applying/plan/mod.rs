@@ -23,41 +23,41 @@ mod rolls;
 mod tests;
 mod waiting;
 
-pub use capstan_model::kinds::Stage;
+pub use capstan_model::kinds::ApplyStage;
 
 pub use self::changes::Changes;
 pub use self::given_up::{AfterGivingUp, GivenUp, available, given_up};
-use self::order::Order;
+use self::order::ApplyOrder;
 pub use self::waiting::Withheld;
 use self::waiting::{Groups, changes_spec, is_through};
 use crate::live_objects::LiveObjects;
-use crate::rollout::observed::{OwnerKind, Verdict};
+use crate::rollout::observed::{OwnerKind, RolloutVerdict};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::ObjectId;
 
 /// What is applied now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct ApplyPlan {
     /// The changes that may be applied now, in order; no step is empty.
     pub steps: Vec<Step>,
     /// The changes that wait.
     pub withheld: Vec<Withheld>,
     /// How far the cluster will be when the steps are applied.
-    pub phase: Phase,
+    pub phase: ApplyPhase,
 }
 
 /// Objects that may be applied in any order among themselves, though this one is best.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Which part of the cluster.
-    pub stage: Stage,
+    pub stage: ApplyStage,
     /// The objects.
     pub objects: Vec<ObjectId>,
 }
 
 /// How far a cluster is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
+pub enum ApplyPhase {
     /// The control plane is not done; workers that change wait for it.
     ControlPlane,
     /// Everything is applied; workers roll.
@@ -66,7 +66,7 @@ pub enum Phase {
     Done,
 }
 
-impl Phase {
+impl ApplyPhase {
     /// The word of `status.phase`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -80,7 +80,12 @@ impl Phase {
 /// What of the changes is applied now, given how the rollout stands before they are.
 ///
 /// `rendered` has its namespaces and its live names; `verdict` was judged on the same `live`.
-pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, verdict: &Verdict) -> Plan {
+pub fn plan(
+    rendered: &[RenderedObject],
+    changes: &Changes,
+    live: &LiveObjects,
+    verdict: &RolloutVerdict,
+) -> ApplyPlan {
     let mut withheld = Groups::of(rendered, live).withheld(changes, verdict);
     for held in cloud::withheld(rendered, changes, live) {
         if !withheld.iter().any(|other| other.object == held.object) {
@@ -88,8 +93,8 @@ pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, 
         }
     }
     withheld.sort_by(|a, b| a.object.cmp(&b.object));
-    let order = Order::of(rendered);
-    let mut now: Vec<(Stage, u8, &ObjectId)> = rendered
+    let order = ApplyOrder::of(rendered);
+    let mut now: Vec<(ApplyStage, u8, &ObjectId)> = rendered
         .iter()
         .filter(|object| changes.contains_key(&object.id))
         .filter(|object| !withheld.iter().any(|held| held.object == object.id))
@@ -102,7 +107,7 @@ pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, 
     let class_changes = now.iter().any(|(_, _, id)| rolls::class_changes(id, rendered, changes, live));
     let phase = match phase(&now, changes, &withheld, verdict) {
         // The topologies of that class have it all before them.
-        _ if class_changes => Phase::ControlPlane,
+        _ if class_changes => ApplyPhase::ControlPlane,
         phase => phase,
     };
     let mut steps: Vec<Step> = Vec::new();
@@ -112,26 +117,26 @@ pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, 
             None => steps.push(Step { stage, objects: vec![id.clone()] }),
         }
     }
-    Plan { steps, withheld, phase }
+    ApplyPlan { steps, withheld, phase }
 }
 
 fn phase(
-    now: &[(Stage, u8, &ObjectId)],
+    now: &[(ApplyStage, u8, &ObjectId)],
     changes: &Changes,
     withheld: &[Withheld],
-    verdict: &Verdict,
-) -> Phase {
+    verdict: &RolloutVerdict,
+) -> ApplyPhase {
     let open = |kind: OwnerKind| {
         verdict.owners.iter().filter(|owner| owner.kind == kind).any(|owner| {
             !is_through(owner) || changes.get(&owner.object).is_some_and(|fields| changes_spec(fields))
         })
     };
-    let workers_change = || now.iter().any(|(stage, _, _)| *stage == Stage::Workers);
+    let workers_change = || now.iter().any(|(stage, _, _)| *stage == ApplyStage::Workers);
     if !withheld.is_empty() || open(OwnerKind::ControlPlane) {
-        Phase::ControlPlane
+        ApplyPhase::ControlPlane
     } else if workers_change() || open(OwnerKind::Workers) {
-        Phase::Workers
+        ApplyPhase::Workers
     } else {
-        Phase::Done
+        ApplyPhase::Done
     }
 }

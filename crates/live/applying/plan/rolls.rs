@@ -5,10 +5,10 @@ use capstan_model::kinds::{is_class, is_cluster, is_control_plane};
 use capstan_model::object::{FieldPath, ObjectId};
 
 use super::waiting::{Groups, replaces_machines};
-use super::{Changes, Plan};
+use super::{ApplyPlan, Changes};
 use crate::live_objects::LiveObjects;
 
-impl Plan {
+impl ApplyPlan {
     /// The first object of the steps for which machines are replaced that there are already; `None` where none is. Counts,
     /// labels and what is new replace none.
     pub fn replaces(
@@ -62,9 +62,11 @@ fn changes_below(field: &FieldPath, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::testing::{id, live, objects};
-    use super::super::{Phase, plan};
+    use super::super::{ApplyPhase, plan};
     use super::*;
-    use crate::rollout::observed::{Counts, OwnerKind, OwnerVerdict, Readiness, State, Verdict};
+    use crate::rollout::observed::{
+        Counts, OwnerKind, OwnerVerdict, Readiness, RolloutProgress, RolloutVerdict,
+    };
 
     const FOLDER: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2
@@ -88,13 +90,13 @@ metadata: {name: md, namespace: org}
     const CLASS: &str = "cluster.x-k8s.io/ClusterClass org/fast";
 
     /// The object for which machines are replaced, and how far the cluster is then.
-    fn told(object: &str, field: &str, there: &str) -> (Option<String>, Phase) {
+    fn told(object: &str, field: &str, there: &str) -> (Option<String>, ApplyPhase) {
         let changes = Changes::from([(id(object), vec![FieldPath::parse(field).unwrap()])]);
         let (rendered, live) = (objects(FOLDER), live(there));
         let control_plane = OwnerVerdict {
             object: id(CONTROL_PLANE),
             kind: OwnerKind::ControlPlane,
-            state: State::Done,
+            state: RolloutProgress::Done,
             since: None,
             until: None,
             on: None,
@@ -102,7 +104,11 @@ metadata: {name: md, namespace: org}
             counts: Counts::default(),
             ready: Readiness::Ready,
         };
-        let verdict = Verdict { state: State::Done, owners: vec![control_plane], machines: Vec::new() };
+        let verdict = RolloutVerdict {
+            state: RolloutProgress::Done,
+            owners: vec![control_plane],
+            machines: Vec::new(),
+        };
         let plan = plan(&rendered, &changes, &live, &verdict);
         (plan.replaces(&rendered, &changes, &live).map(|id| id.kind), plan.phase)
     }
@@ -131,9 +137,9 @@ metadata: {name: md, namespace: org}
 
     #[test]
     fn a_class_that_changes_has_its_topologies_before_it() {
-        assert_eq!(told(CLASS, "/spec/patches", FOLDER).1, Phase::ControlPlane);
-        assert_eq!(told(CLASS, "/metadata/labels/a", FOLDER).1, Phase::Done);
+        assert_eq!(told(CLASS, "/spec/patches", FOLDER).1, ApplyPhase::ControlPlane);
+        assert_eq!(told(CLASS, "/metadata/labels/a", FOLDER).1, ApplyPhase::Done);
         let class_alone = FOLDER.split_once("---\n").unwrap().1;
-        assert_eq!(told(CLASS, "/spec/patches", class_alone), (None, Phase::Done));
+        assert_eq!(told(CLASS, "/spec/patches", class_alone), (None, ApplyPhase::Done));
     }
 }

@@ -1,9 +1,9 @@
 //! Folders, what changes in them and how they stand, and what is applied now: one a row.
 
-use super::super::inventory::Inventory;
+use super::super::inventory::AppliedInventory;
 use super::super::testing::{id, live, objects};
 use super::*;
-use crate::rollout::observed::{Counts, OwnerVerdict, Readiness, State};
+use crate::rollout::observed::{Counts, OwnerVerdict, Readiness, RolloutProgress};
 use capstan_model::object::FieldPath;
 
 const CLUSTER: &str = "\
@@ -79,7 +79,7 @@ const MP: &str = "cluster.x-k8s.io/MachinePool org/mp";
 const MP_INFRA: &str = "infrastructure.cluster.x-k8s.io/AWSMachinePool org/mp";
 const MP_CONFIG: &str = "bootstrap.cluster.x-k8s.io/KubeadmConfig org/mp";
 
-fn owner(object: &str, kind: OwnerKind, state: State, ready: Readiness) -> OwnerVerdict {
+fn owner(object: &str, kind: OwnerKind, state: RolloutProgress, ready: Readiness) -> OwnerVerdict {
     OwnerVerdict {
         object: id(object),
         kind,
@@ -93,8 +93,8 @@ fn owner(object: &str, kind: OwnerKind, state: State, ready: Readiness) -> Owner
     }
 }
 
-fn verdict(control_plane: State, workers: State) -> Verdict {
-    Verdict {
+fn verdict(control_plane: RolloutProgress, workers: RolloutProgress) -> RolloutVerdict {
+    RolloutVerdict {
         state: control_plane.max(workers),
         owners: vec![
             owner(CP, OwnerKind::ControlPlane, control_plane, Readiness::Ready),
@@ -117,7 +117,7 @@ fn alive() -> LiveObjects {
 }
 
 /// What is applied and what waits, as `Kind name` each.
-fn planned(of: &[(&str, &[&str])], verdict: &Verdict) -> (Vec<String>, Vec<String>, Phase) {
+fn planned(of: &[(&str, &[&str])], verdict: &RolloutVerdict) -> (Vec<String>, Vec<String>, ApplyPhase) {
     let plan = plan(&objects(CLUSTER), &changes(of), &alive(), verdict);
     let say = |id: &ObjectId| format!("{} {}", id.kind, id.name);
     let now = plan.steps.iter().flat_map(|step| step.objects.iter().map(say)).collect();
@@ -128,16 +128,16 @@ fn planned(of: &[(&str, &[&str])], verdict: &Verdict) -> (Vec<String>, Vec<Strin
 fn a_new_cluster_is_applied_whole_and_in_order() {
     let rendered = objects(CLUSTER);
     let all: Changes = rendered.iter().map(|object| (object.id.clone(), vec![FieldPath::root()])).collect();
-    let nothing = Verdict {
-        state: State::Waiting,
+    let nothing = RolloutVerdict {
+        state: RolloutProgress::Waiting,
         owners: vec![
-            owner(CP, OwnerKind::ControlPlane, State::Waiting, Readiness::NotReady),
-            owner(MD, OwnerKind::Workers, State::Waiting, Readiness::NotReady),
+            owner(CP, OwnerKind::ControlPlane, RolloutProgress::Waiting, Readiness::NotReady),
+            owner(MD, OwnerKind::Workers, RolloutProgress::Waiting, Readiness::NotReady),
         ],
         machines: Vec::new(),
     };
     let plan = plan(&rendered, &all, &LiveObjects::default(), &nothing);
-    let told: Vec<(Stage, Vec<&str>)> = plan
+    let told: Vec<(ApplyStage, Vec<&str>)> = plan
         .steps
         .iter()
         .map(|step| (step.stage, step.objects.iter().map(|id| id.kind.as_str()).collect()))
@@ -145,15 +145,18 @@ fn a_new_cluster_is_applied_whole_and_in_order() {
     assert_eq!(
         told,
         [
-            (Stage::Namespaces, vec!["Namespace"]),
-            (Stage::Credentials, vec!["Secret", "AWSClusterStaticIdentity"]),
-            (Stage::Templates, vec!["DevMachineTemplate", "DevCluster"]),
-            (Stage::ControlPlane, vec!["Cluster", "KubeadmControlPlane"]),
-            (Stage::AddOns, vec!["MachineHealthCheck", "HelmRelease"]),
-            (Stage::Workers, vec!["KubeadmConfig", "AWSMachinePool", "MachineDeployment", "MachinePool"]),
+            (ApplyStage::Namespaces, vec!["Namespace"]),
+            (ApplyStage::Credentials, vec!["Secret", "AWSClusterStaticIdentity"]),
+            (ApplyStage::Templates, vec!["DevMachineTemplate", "DevCluster"]),
+            (ApplyStage::ControlPlane, vec!["Cluster", "KubeadmControlPlane"]),
+            (ApplyStage::AddOns, vec!["MachineHealthCheck", "HelmRelease"]),
+            (
+                ApplyStage::Workers,
+                vec!["KubeadmConfig", "AWSMachinePool", "MachineDeployment", "MachinePool"]
+            ),
         ]
     );
-    assert_eq!((plan.withheld, plan.phase), (vec![], Phase::ControlPlane));
+    assert_eq!((plan.withheld, plan.phase), (vec![], ApplyPhase::ControlPlane));
 }
 
 #[test]
@@ -169,7 +172,8 @@ fn providers_are_applied_in_clusterctls_order_behind_their_config_maps() {
         + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n";
     let rendered = objects(&text);
     let all: Changes = rendered.iter().map(|object| (object.id.clone(), vec![FieldPath::root()])).collect();
-    let nothing = Verdict { state: State::Waiting, owners: Vec::new(), machines: Vec::new() };
+    let nothing =
+        RolloutVerdict { state: RolloutProgress::Waiting, owners: Vec::new(), machines: Vec::new() };
     let plan = plan(&rendered, &all, &LiveObjects::default(), &nothing);
     let kinds: Vec<&str> =
         plan.steps.iter().flat_map(|step| step.objects.iter().map(|id| id.kind.as_str())).collect();
@@ -197,32 +201,39 @@ fn workers_wait_while_their_control_plane_changes_or_rolls() {
         ("infrastructure.cluster.x-k8s.io/DevMachineTemplate org/t", &[""]),
     ];
     let workers = ["KubeadmConfig mp", "MachineDeployment md", "MachinePool mp", "AWSMachinePool mp"];
-    let (now, waits, phase) = planned(upgrade, &verdict(State::Done, State::Done));
+    let (now, waits, phase) = planned(upgrade, &verdict(RolloutProgress::Done, RolloutProgress::Done));
     assert_eq!(now, ["DevMachineTemplate t", "KubeadmControlPlane cp"]);
     assert_eq!(waits, workers);
-    assert_eq!(phase, Phase::ControlPlane);
+    assert_eq!(phase, ApplyPhase::ControlPlane);
     // Applied, and rolling.
-    for state in [State::Waiting, State::Rolling, State::Stuck] {
-        let (now, waits, phase) = planned(&upgrade[1..5], &verdict(state, State::Waiting));
-        assert_eq!((now.len(), waits.len(), phase), (0, 4, Phase::ControlPlane), "{state:?}");
+    for state in [RolloutProgress::Waiting, RolloutProgress::Rolling, RolloutProgress::Stuck] {
+        let (now, waits, phase) = planned(&upgrade[1..5], &verdict(state, RolloutProgress::Waiting));
+        assert_eq!((now.len(), waits.len(), phase), (0, 4, ApplyPhase::ControlPlane), "{state:?}");
     }
     // Done: the workers follow.
-    let (now, waits, phase) = planned(&upgrade[1..5], &verdict(State::Done, State::Waiting));
+    let (now, waits, phase) =
+        planned(&upgrade[1..5], &verdict(RolloutProgress::Done, RolloutProgress::Waiting));
     assert_eq!(now, ["KubeadmConfig mp", "AWSMachinePool mp", "MachineDeployment md", "MachinePool mp"]);
-    assert_eq!((waits.len(), phase), (0, Phase::Workers));
+    assert_eq!((waits.len(), phase), (0, ApplyPhase::Workers));
     // Nor does anybody wait for machines that the control plane replaces next month.
-    let mut put_off = verdict(State::Waiting, State::Waiting);
+    let mut put_off = verdict(RolloutProgress::Waiting, RolloutProgress::Waiting);
     put_off.owners[0].until = Some("2026-12-24T02:00:00Z".parse().unwrap());
     let (now, waits, phase) = planned(&upgrade[1..5], &put_off);
-    assert_eq!((now.len(), waits.len(), phase), (4, 0, Phase::Workers));
-    assert_eq!(planned(&[], &verdict(State::Done, State::Rolling)).2, Phase::Workers);
-    assert_eq!(planned(&[], &verdict(State::Done, State::Done)).2, Phase::Done);
-    assert_eq!(planned(&[], &verdict(State::Rolling, State::Done)).2, Phase::ControlPlane);
+    assert_eq!((now.len(), waits.len(), phase), (4, 0, ApplyPhase::Workers));
+    assert_eq!(
+        planned(&[], &verdict(RolloutProgress::Done, RolloutProgress::Rolling)).2,
+        ApplyPhase::Workers
+    );
+    assert_eq!(planned(&[], &verdict(RolloutProgress::Done, RolloutProgress::Done)).2, ApplyPhase::Done);
+    assert_eq!(
+        planned(&[], &verdict(RolloutProgress::Rolling, RolloutProgress::Done)).2,
+        ApplyPhase::ControlPlane
+    );
 }
 
 #[test]
 fn what_replaces_no_machine_is_not_withheld() {
-    let rolling = verdict(State::Rolling, State::Done);
+    let rolling = verdict(RolloutProgress::Rolling, RolloutProgress::Done);
     for (object, field, waits) in [
         (MD, "/spec/replicas", false),
         (MD, "/metadata/labels/a", false),
@@ -257,11 +268,11 @@ fn what_replaces_no_machine_is_not_withheld() {
 #[test]
 fn an_object_is_applied_whole_or_not_at_all() {
     let both: &[(&str, &[&str])] = &[(MD, &["/spec/replicas", "/spec/template/spec/version"])];
-    let (now, waits, _) = planned(both, &verdict(State::Rolling, State::Done));
+    let (now, waits, _) = planned(both, &verdict(RolloutProgress::Rolling, RolloutProgress::Done));
     assert_eq!((now.len(), waits), (0, vec!["MachineDeployment md".to_owned()]));
     // A pool's scale waits with the instances that change.
     let pool: &[(&str, &[&str])] = &[(MP, &["/spec/replicas"]), (MP_INFRA, &["/spec/awsLaunchTemplate"])];
-    let (now, waits, _) = planned(pool, &verdict(State::Rolling, State::Done));
+    let (now, waits, _) = planned(pool, &verdict(RolloutProgress::Rolling, RolloutProgress::Done));
     assert_eq!((now.len(), waits), (0, vec!["MachinePool mp".to_owned(), "AWSMachinePool mp".to_owned()]));
 }
 
@@ -269,15 +280,15 @@ fn an_object_is_applied_whole_or_not_at_all() {
 fn a_control_plane_that_only_gets_a_label_holds_nobody_back() {
     let changed: &[(&str, &[&str])] =
         &[(CP, &["/metadata/labels/a"]), (MD, &["/spec/template/spec/version"])];
-    let (now, waits, phase) = planned(changed, &verdict(State::Done, State::Done));
+    let (now, waits, phase) = planned(changed, &verdict(RolloutProgress::Done, RolloutProgress::Done));
     assert_eq!(now, ["KubeadmControlPlane cp", "MachineDeployment md"]);
-    assert_eq!((waits.len(), phase), (0, Phase::Workers));
+    assert_eq!((waits.len(), phase), (0, ApplyPhase::Workers));
 }
 
 #[test]
 fn a_provider_that_shows_only_readiness_holds_nobody_back_for_ever() {
     let version: &[(&str, &[&str])] = &[(MD, &["/spec/template/spec/version"])];
-    let mut unknown = verdict(State::Unknown, State::Done);
+    let mut unknown = verdict(RolloutProgress::Unknown, RolloutProgress::Done);
     assert_eq!(planned(version, &unknown).1.len(), 0);
     unknown.owners[0].ready = Readiness::NotReady;
     assert_eq!(planned(version, &unknown).1.len(), 1);
@@ -296,14 +307,20 @@ spec: {clusterName: c}
     // The control plane is another tool's.
     let rendered = objects(workers);
     let change = changes(&[(MD, &["/spec/template/spec/version"])]);
-    let held = plan(&rendered, &change, &alive(), &verdict(State::Rolling, State::Done));
+    let held = plan(&rendered, &change, &alive(), &verdict(RolloutProgress::Rolling, RolloutProgress::Done));
     assert_eq!(held.withheld[0].waits_for, id(CP));
     assert_eq!(
         held.withheld[0].to_string(),
         "MachineDeployment org/md waits until KubeadmControlPlane org/cp is done: rolling"
     );
     assert_eq!(
-        plan(&rendered, &change, &LiveObjects::default(), &verdict(State::Rolling, State::Done)).withheld,
+        plan(
+            &rendered,
+            &change,
+            &LiveObjects::default(),
+            &verdict(RolloutProgress::Rolling, RolloutProgress::Done)
+        )
+        .withheld,
         []
     );
 
@@ -317,13 +334,13 @@ spec: {topology: {version: v1.35.1}}
 ";
     let rendered = objects(&format!("{topology}{workers}"));
     let cluster = "cluster.x-k8s.io/Cluster org/c";
-    let stands = |state| Verdict {
+    let stands = |state| RolloutVerdict {
         state,
         owners: vec![owner(cluster, OwnerKind::ControlPlane, state, Readiness::Ready)],
         machines: Vec::new(),
     };
     let all = changes(&[(cluster, &["/spec/topology/version"]), (MD, &["/spec/template/spec/version"])]);
-    let upgrade = plan(&rendered, &all, &live(topology), &stands(State::Done));
+    let upgrade = plan(&rendered, &all, &live(topology), &stands(RolloutProgress::Done));
     assert_eq!(upgrade.steps.iter().flat_map(|step| step.objects.clone()).collect::<Vec<_>>(), [id(cluster)]);
     assert_eq!(upgrade.withheld[0].waits_for, id(cluster));
 }
@@ -334,8 +351,8 @@ proptest::proptest! {
     #[test]
     fn no_change_is_lost_and_no_version_overtakes(
         picked in proptest::collection::vec((0..14_usize, 0..6_usize), 0..20),
-        plane in proptest::sample::select(vec![State::Done, State::Unknown, State::Waiting, State::Rolling, State::Stuck]),
-        workers in proptest::sample::select(vec![State::Done, State::Rolling]),
+        plane in proptest::sample::select(vec![RolloutProgress::Done, RolloutProgress::Unknown, RolloutProgress::Waiting, RolloutProgress::Rolling, RolloutProgress::Stuck]),
+        workers in proptest::sample::select(vec![RolloutProgress::Done, RolloutProgress::Rolling]),
         ready in proptest::bool::ANY,
     ) {
         const FIELDS: [&str; 6] =
@@ -354,14 +371,14 @@ proptest::proptest! {
         told.sort();
         proptest::prop_assert_eq!(told, all.keys().collect::<Vec<_>>());
         proptest::prop_assert!(plan.steps.is_sorted_by_key(|step| step.stage));
-        let plane_is_done = (plane == State::Done || plane == State::Unknown && ready)
+        let plane_is_done = (plane == RolloutProgress::Done || plane == RolloutProgress::Unknown && ready)
             && all.get(&id(CP)).is_none_or(|fields| fields.iter().all(|field| field.to_string().starts_with("/metadata")));
         let new_version = |id: &&&ObjectId| {
             id.kind.starts_with("Machine") && id.kind != "MachineHealthCheck"
                 && all[**id].iter().any(|field| field.to_string() == "/spec/template/spec/version")
         };
         proptest::prop_assert!(plane_is_done || now.iter().find(new_version).is_none(), "{plan:?}");
-        proptest::prop_assert_eq!(plan.phase == Phase::ControlPlane, !plane_is_done);
+        proptest::prop_assert_eq!(plan.phase == ApplyPhase::ControlPlane, !plane_is_done);
     }
 }
 
@@ -395,7 +412,7 @@ status: {conditions: [{type: Progressing, status: 'True', reason: TransientError
 
 #[test]
 fn machines_wait_for_what_the_cloud_must_have_before() {
-    let nothing = Verdict { state: State::Done, owners: Vec::new(), machines: Vec::new() };
+    let nothing = RolloutVerdict { state: RolloutProgress::Done, owners: Vec::new(), machines: Vec::new() };
     let template = "infrastructure.cluster.x-k8s.io/OpenStackMachineTemplate org/md";
     let (image, group) =
         ("openstack.k-orc.cloud/Image org/ubuntu", "openstack.k-orc.cloud/ServerGroup org/workers");
@@ -434,7 +451,7 @@ fn machines_wait_for_what_the_cloud_must_have_before() {
 
 #[test]
 fn a_change_that_makes_no_machine_waits_for_no_cloud() {
-    let nothing = Verdict { state: State::Done, owners: Vec::new(), machines: Vec::new() };
+    let nothing = RolloutVerdict { state: RolloutProgress::Done, owners: Vec::new(), machines: Vec::new() };
     let label = changes(&[(MD, &["/metadata/labels/a"])]);
     assert_eq!(plan(&objects(CLOUD), &label, &live(CLOUD), &nothing).withheld, []);
 }
@@ -487,7 +504,7 @@ spec: {managementPolicy: managed}
 
 #[test]
 fn a_topology_waits_for_what_its_class_and_its_variables_name() {
-    let nothing = Verdict { state: State::Done, owners: Vec::new(), machines: Vec::new() };
+    let nothing = RolloutVerdict { state: RolloutProgress::Done, owners: Vec::new(), machines: Vec::new() };
     let cluster = "cluster.x-k8s.io/Cluster org/c";
     let told = |text: &str, field: &str| {
         let plan = plan(&objects(TOPOLOGY), &changes(&[(cluster, &[field])]), &live(text), &nothing);
@@ -528,11 +545,11 @@ fn what_died_in_its_create_is_made_anew_three_times_and_what_was_refused_never()
     let available = "status: {id: a, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}";
     let refused = lost.replace("Post \"http://c/v2/images\": EOF", "no such disk format");
     let rendered = objects(CLOUD);
-    let courses = |text: &str, changed: &[(&str, &[&str])], inventory: &Inventory| {
+    let courses = |text: &str, changed: &[(&str, &[&str])], inventory: &AppliedInventory| {
         let all = given_up(&rendered, &changes(changed), &live(text), inventory);
         all.into_iter().map(|one| (one.object.id.clone(), one.course)).collect::<Vec<_>>()
     };
-    let mut inventory = Inventory::default();
+    let mut inventory = AppliedInventory::default();
     inventory.intend(&image, "openstack.k-orc.cloud/v1alpha1", "ubuntu");
     let dead = CLOUD.replace(available, lost);
     for _ in 0..3 {
@@ -542,7 +559,7 @@ fn what_died_in_its_create_is_made_anew_three_times_and_what_was_refused_never()
     assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::Spent)]);
     let text = serde_json::to_string(&inventory).unwrap();
     assert!(text.contains("\"madeAnew\":3"), "{text}");
-    assert_eq!(serde_json::from_str::<Inventory>(&text).unwrap(), inventory);
+    assert_eq!(serde_json::from_str::<AppliedInventory>(&text).unwrap(), inventory);
     // It is there: the next create that dies has its three again.
     inventory.came_to_be(&image);
     assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::MadeAnew)]);

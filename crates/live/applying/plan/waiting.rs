@@ -5,12 +5,14 @@ use std::fmt;
 use super::changes::Changes;
 use crate::live_objects::{LiveObjects, text};
 use crate::rollout::facts;
-use crate::rollout::observed::{OwnerVerdict, Readiness, State, Verdict, control_plane_reference};
+use crate::rollout::observed::{
+    OwnerVerdict, Readiness, RolloutProgress, RolloutVerdict, control_plane_reference,
+};
 use crate::rollout::pools::{PoolEffect, PoolFacts};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_workers, names};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::templates::{Role, references};
+use capstan_plan::templates::{TemplateRole, references};
 use capstan_yaml::Value;
 
 /// A change that waits.
@@ -31,13 +33,13 @@ impl fmt::Display for Withheld {
 }
 
 /// Workers with everything that rolls by being edited in place, and the control plane that they follow.
-struct Group<'a> {
+struct WorkerGroup<'a> {
     objects: Vec<&'a RenderedObject>,
     control_plane: Option<ObjectId>,
 }
 
 pub(super) struct Groups<'a> {
-    groups: Vec<Group<'a>>,
+    groups: Vec<WorkerGroup<'a>>,
     live: &'a LiveObjects,
 }
 
@@ -50,13 +52,13 @@ impl<'a> Groups<'a> {
             .map(|worker| {
                 let mut objects = vec![worker];
                 for reference in references(&worker.id.group, &worker.id.kind, &worker.value) {
-                    let in_place = matches!(reference.role, Role::PoolBootstrap | Role::Pool);
+                    let in_place = matches!(reference.role, TemplateRole::PoolBootstrap | TemplateRole::Pool);
                     let part = rendered
                         .iter()
                         .find(|part| in_place && reference.means(worker.id.namespace.as_deref(), &part.id));
                     objects.extend(part);
                 }
-                Group { objects, control_plane: control_plane_of(worker, rendered, live) }
+                WorkerGroup { objects, control_plane: control_plane_of(worker, rendered, live) }
             })
             .collect();
         Self { groups, live }
@@ -68,7 +70,7 @@ impl<'a> Groups<'a> {
     }
 
     /// The changes that wait, ordered by object.
-    pub(super) fn withheld(&self, changes: &Changes, verdict: &Verdict) -> Vec<Withheld> {
+    pub(super) fn withheld(&self, changes: &Changes, verdict: &RolloutVerdict) -> Vec<Withheld> {
         let mut found = Vec::new();
         for group in &self.groups {
             let rolls = |object: &&&RenderedObject| {
@@ -92,7 +94,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Why workers must wait for a control plane; `None` where they need not.
-    fn why(&self, control_plane: &ObjectId, changes: &Changes, verdict: &Verdict) -> Option<String> {
+    fn why(&self, control_plane: &ObjectId, changes: &Changes, verdict: &RolloutVerdict) -> Option<String> {
         // A new cluster comes up in Cluster API's own order.
         self.live.get(control_plane)?;
         if changes.get(control_plane).is_some_and(|fields| changes_spec(fields)) {
@@ -113,9 +115,9 @@ impl<'a> Groups<'a> {
 /// provider shows no more than that it is ready.
 pub(super) fn is_through(owner: &OwnerVerdict) -> bool {
     match owner.state {
-        State::Done => true,
-        State::Unknown => owner.ready == Readiness::Ready,
-        State::Waiting | State::Rolling | State::Stuck => owner.until.is_some(),
+        RolloutProgress::Done => true,
+        RolloutProgress::Unknown => owner.ready == Readiness::Ready,
+        RolloutProgress::Waiting | RolloutProgress::Rolling | RolloutProgress::Stuck => owner.until.is_some(),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::applying::inventory::Inventory;
+use crate::applying::inventory::AppliedInventory;
 use crate::applying::owners::OwnerIndex;
 use crate::live_objects::LiveObjects;
-use crate::rollout::observed::State;
+use crate::rollout::observed::RolloutProgress;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
@@ -17,7 +17,7 @@ pub struct PruneFacts<'a> {
     /// The folder.
     pub folder: &'a ClusterId,
     /// What it has applied.
-    pub inventory: &'a Inventory,
+    pub inventory: &'a AppliedInventory,
     /// What it renders, with namespaces and live names; `None` where the folder is gone or the render
     /// failed.
     pub rendered: Option<&'a [RenderedObject]>,
@@ -34,9 +34,9 @@ pub struct PruneFacts<'a> {
     pub owners: &'a OwnerIndex,
     /// What the folders have applied by now that render something of the inventory
     /// ([`OwnerIndex::neighbours`]).
-    pub neighbours: &'a BTreeMap<ClusterId, Inventory>,
+    pub neighbours: &'a BTreeMap<ClusterId, AppliedInventory>,
     /// How the rollout stands.
-    pub rollout: State,
+    pub rollout: RolloutProgress,
     /// Whether changes are withheld.
     pub withheld: Withholding,
     /// How many objects may go at once without a tombstone.

@@ -34,7 +34,7 @@ mod whole;
 
 pub use self::facts::{PruneFacts, Withholding};
 pub use self::outcome::{
-    Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, TombstoneFinding, Useless,
+    DeletionReason, Deletions, Doomed, Forget, Forgotten, Keep, OrphanedObject, TombstoneFinding, Useless,
 };
 use self::round::Round;
 use capstan_plan::settings::Deletion;

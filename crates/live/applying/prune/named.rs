@@ -11,12 +11,12 @@ use capstan_plan::templates::references;
 const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
 
-pub(super) struct Named<'a> {
+pub(super) struct NamedByOthers<'a> {
     rendered: &'a [RenderedObject],
     live: &'a LiveObjects,
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedByOthers<'a> {
     pub(super) const fn of(rendered: &'a [RenderedObject], live: &'a LiveObjects) -> Self {
         Self { rendered, live }
     }

@@ -1,8 +1,8 @@
 //! Objects that are gone from a render: which go, and which stay.
 
 use super::facts::Withholding;
-use super::named::Named;
-use super::outcome::{Because, Keep};
+use super::named::NamedByOthers;
+use super::outcome::{DeletionReason, Keep};
 use super::round::{Present, Round, turn};
 use super::tombstones::Tombstones;
 use crate::applying::inventory::InventoryObject;
@@ -10,7 +10,7 @@ use crate::applying::machines::{
     clusters_of, control_plane_of, has_unseen_machines, is_owned_by, machines_of,
 };
 use crate::live_objects::{LiveObjects, is_terminating};
-use crate::rollout::observed::State;
+use crate::rollout::observed::RolloutProgress;
 use capstan_model::kinds::{KindRole, Loss, is_cluster, is_control_plane, loss, names, role_of};
 use capstan_model::object::ObjectId;
 
@@ -24,20 +24,20 @@ impl<'a> Round<'_, 'a> {
         };
         let tombstones = Tombstones::of(facts);
         self.done.findings = tombstones.findings.clone();
-        let named = Named::of(rendered, facts.live);
-        let mut doomed: Vec<(Present<'a>, Because)> = Vec::new();
+        let named = NamedByOthers::of(rendered, facts.live);
+        let mut doomed: Vec<(Present<'a>, DeletionReason)> = Vec::new();
         for object in left {
             match self.verdict(&object, &tombstones, &named) {
                 Ok(because) => doomed.push((object, because)),
                 Err(why) => self.keep(object.id, why),
             }
         }
-        let pruned = doomed.iter().filter(|(_, because)| *because == Because::Pruned).count();
+        let pruned = doomed.iter().filter(|(_, because)| *because == DeletionReason::Pruned).count();
         let pruned = u32::try_from(pruned).unwrap_or(u32::MAX);
         if pruned > facts.budget {
             let over = Keep::OverBudget { doomed: pruned, budget: facts.budget };
             let (kept, rest): (Vec<_>, Vec<_>) =
-                doomed.into_iter().partition(|(_, because)| *because == Because::Pruned);
+                doomed.into_iter().partition(|(_, because)| *because == DeletionReason::Pruned);
             kept.into_iter().for_each(|(object, _)| self.keep(object.id, over.clone()));
             doomed = rest;
         }
@@ -45,7 +45,7 @@ impl<'a> Round<'_, 'a> {
     }
 
     /// Deletes what comes first; the rest waits for it.
-    fn in_turns(&mut self, mut doomed: Vec<(Present<'a>, Because)>) {
+    fn in_turns(&mut self, mut doomed: Vec<(Present<'a>, DeletionReason)>) {
         doomed.sort_by(|(a, _), (b, _)| (turn(&a.id), &a.id).cmp(&(turn(&b.id), &b.id)));
         // What is on its way out already goes before what comes after it.
         let terminating = self
@@ -69,8 +69,8 @@ impl<'a> Round<'_, 'a> {
         &self,
         object: &Present<'_>,
         tombstones: &Tombstones,
-        named: &Named<'_>,
-    ) -> Result<Because, Keep> {
+        named: &NamedByOthers<'_>,
+    ) -> Result<DeletionReason, Keep> {
         let facts = self.facts;
         let id = &object.id;
         if let Some(cluster) = carried(id, facts.live) {
@@ -83,12 +83,15 @@ impl<'a> Round<'_, 'a> {
             return Err(Keep::NotRead);
         }
         if tombstones.name(object.entry) {
-            let rolls = matches!(facts.rollout, State::Waiting | State::Rolling | State::Stuck);
+            let rolls = matches!(
+                facts.rollout,
+                RolloutProgress::Waiting | RolloutProgress::Rolling | RolloutProgress::Stuck
+            );
             let not_through = rolls || facts.withheld == Withholding::Workers;
             return if has_workers(id) && not_through {
                 Err(Keep::RolloutNotDone)
             } else {
-                Ok(Because::Tombstone)
+                Ok(DeletionReason::Tombstone)
             };
         }
         // Nobody sees which ConfigMap a provider is installed from: it selects it by labels.
@@ -96,12 +99,12 @@ impl<'a> Round<'_, 'a> {
             return Err(Keep::NeedsTombstone);
         }
         let rotated = object.entry.logical.is_some() && self.has_successor(object.entry);
-        let because = if rotated { Because::Rotated } else { Because::Pruned };
+        let because = if rotated { DeletionReason::Rotated } else { DeletionReason::Pruned };
         match sort(id, rotated) {
-            Sort::Tombstone => Err(Keep::NeedsTombstone),
-            Sort::Free => Ok(because),
-            Sort::Unnamed => named.by(id).map_or(Ok(because), |by| Err(Keep::StillNamed(by))),
-            Sort::Template => {
+            DeletionKind::Tombstone => Err(Keep::NeedsTombstone),
+            DeletionKind::Free => Ok(because),
+            DeletionKind::Unnamed => named.by(id).map_or(Ok(because), |by| Err(Keep::StillNamed(by))),
+            DeletionKind::Template => {
                 let read = [names::MACHINE_SET, names::MACHINE]
                     .iter()
                     .all(|kind| facts.live.has_all("cluster.x-k8s.io", kind));
@@ -109,7 +112,7 @@ impl<'a> Round<'_, 'a> {
                     Err(Keep::NotRead)
                 } else if let Some(by) = named.by(id) {
                     Err(Keep::StillNamed(by))
-                } else if facts.rollout != State::Done || facts.withheld == Withholding::Workers {
+                } else if facts.rollout != RolloutProgress::Done || facts.withheld == Withholding::Workers {
                     Err(Keep::RolloutNotDone)
                 } else {
                     Ok(because)
@@ -172,7 +175,7 @@ fn is_of_unread(id: &ObjectId, live: &LiveObjects) -> bool {
 }
 
 /// How an object may go.
-enum Sort {
+enum DeletionKind {
     /// By itself.
     Free,
     /// By itself, where nothing names it.
@@ -183,14 +186,14 @@ enum Sort {
     Tombstone,
 }
 
-fn sort(id: &ObjectId, rotated: bool) -> Sort {
+fn sort(id: &ObjectId, rotated: bool) -> DeletionKind {
     match loss(id) {
-        Loss::Nothing => Sort::Free,
-        Loss::WhileNamed => Sort::Unnamed,
-        Loss::Template => Sort::Template,
+        Loss::Nothing => DeletionKind::Free,
+        Loss::WhileNamed => DeletionKind::Unnamed,
+        Loss::Template => DeletionKind::Template,
         // A class may be used from other folders; one that a rotation left behind is this folder's own.
-        Loss::Class if rotated => Sort::Template,
-        Loss::Class | Loss::Cluster | Loss::ClusterIfNamed | Loss::Unknown => Sort::Tombstone,
+        Loss::Class if rotated => DeletionKind::Template,
+        Loss::Class | Loss::Cluster | Loss::ClusterIfNamed | Loss::Unknown => DeletionKind::Tombstone,
     }
 }
 

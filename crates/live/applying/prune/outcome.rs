@@ -13,7 +13,7 @@ pub struct Deletions {
     /// To be deleted now, in that order, each under its UID.
     pub delete: Vec<Doomed>,
     /// What is gone from Git and kept, ordered by object.
-    pub keep: Vec<Kept>,
+    pub keep: Vec<OrphanedObject>,
     /// What leaves the inventory without a deletion, ordered by object.
     pub forget: Vec<Forgotten>,
     /// What is wrong with tombstones.
@@ -35,12 +35,12 @@ pub struct Doomed {
     /// Its UID: an object of that name with another one stays.
     pub uid: String,
     /// Why it goes.
-    pub because: Because,
+    pub because: DeletionReason,
 }
 
 /// Why an object is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Because {
+pub enum DeletionReason {
     /// Git no longer has it, and nothing misses it.
     Pruned,
     /// A rotation left it behind.
@@ -53,7 +53,7 @@ pub enum Because {
 
 /// An object that is gone from Git and stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct OrphanedObject {
     /// The object.
     pub object: ObjectId,
     /// Why it stays.
@@ -92,7 +92,7 @@ pub enum Keep {
     ClusterNotOurs(ObjectId),
 }
 
-impl Kept {
+impl OrphanedObject {
     /// Whether a person has to do something before it goes.
     pub const fn needs_a_person(&self) -> bool {
         matches!(
@@ -102,7 +102,7 @@ impl Kept {
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for OrphanedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = &self.object;
         match &self.why {

@@ -1,8 +1,8 @@
 //! A round of deletions in the making: what of the inventory is there, and in which turns it goes.
 
 use super::facts::PruneFacts;
-use super::outcome::{Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept};
-use crate::applying::inventory::{Inventory, InventoryObject};
+use super::outcome::{DeletionReason, Deletions, Doomed, Forget, Forgotten, Keep, OrphanedObject};
+use crate::applying::inventory::{AppliedInventory, InventoryObject};
 use crate::applying::managers::is_applied_by_capstan;
 use crate::live_objects::{is_terminating, uid};
 use capstan_model::ids::ClusterId;
@@ -35,14 +35,14 @@ pub(super) struct Present<'a> {
 
 impl<'a> Round<'_, 'a> {
     pub(super) fn keep(&mut self, object: ObjectId, why: Keep) {
-        self.done.keep.push(Kept { object, why });
+        self.done.keep.push(OrphanedObject { object, why });
     }
 
     pub(super) fn forget(&mut self, object: ObjectId, why: Forget) {
         self.done.forget.push(Forgotten { object, why });
     }
 
-    pub(super) fn delete(&mut self, object: &Present<'_>, because: Because) {
+    pub(super) fn delete(&mut self, object: &Present<'_>, because: DeletionReason) {
         self.done.delete.push(Doomed { object: object.id.clone(), uid: object.uid.to_owned(), because });
     }
 
@@ -56,7 +56,7 @@ impl<'a> Round<'_, 'a> {
     fn passes(&self, entry: &InventoryObject) -> Passes {
         let facts = self.facts;
         let has_applied = |other: &&ClusterId| {
-            let theirs = facts.neighbours.get(*other).into_iter().flat_map(Inventory::objects);
+            let theirs = facts.neighbours.get(*other).into_iter().flat_map(AppliedInventory::objects);
             theirs.filter(|theirs| theirs.uid.is_some()).any(|theirs| theirs.is_logically(entry))
         };
         let beside: Vec<&ClusterId> = facts.owners.beside(facts.folder, entry).collect();

@@ -4,7 +4,7 @@
 //! needs every template and credential for that: deleting any of them beside it would leave machines behind
 //! that nobody pays attention to and somebody pays for.
 
-use super::outcome::{Because, Forget, Keep};
+use super::outcome::{DeletionReason, Forget, Keep};
 use super::round::{Present, Round, turn};
 use crate::live_objects::is_terminating;
 use capstan_model::kinds::is_cluster;
@@ -15,7 +15,7 @@ impl Round<'_, '_> {
         if let Some((cluster, keep)) = self.standing_cluster(left) {
             for object in left {
                 if is_cluster(&object.id) && matches!(keep, Keep::WaitsFor(_)) {
-                    self.delete(object, Because::Cluster);
+                    self.delete(object, DeletionReason::Cluster);
                 } else if object.id != cluster {
                     self.keep(object.id.clone(), keep.clone());
                 }
@@ -38,7 +38,7 @@ impl Round<'_, '_> {
                 Some(first) if turn(first) < turn(&object.id) => {
                     self.keep(object.id.clone(), Keep::WaitsFor(first.clone()));
                 }
-                _ => self.delete(object, Because::Cluster),
+                _ => self.delete(object, DeletionReason::Cluster),
             }
         }
     }

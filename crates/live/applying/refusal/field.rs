@@ -16,7 +16,7 @@ pub struct FieldNotation(String);
 
 /// A part of the notation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part<'t> {
+enum FieldPart<'t> {
     /// Between dots.
     Name(&'t str),
     /// Between brackets.
@@ -44,19 +44,19 @@ impl FieldNotation {
         resolve(Some(object), &self.parts(), FieldPath::root())
     }
 
-    fn parts(&self) -> Vec<Part<'_>> {
+    fn parts(&self) -> Vec<FieldPart<'_>> {
         let mut parts = Vec::new();
         let mut rest = self.0.as_str();
         while !rest.is_empty() {
             if let Some(inner) = rest.strip_prefix('[') {
                 let end = closing(inner);
-                parts.push(Part::Bracket(&inner[..end]));
+                parts.push(FieldPart::Bracket(&inner[..end]));
                 rest = inner.get(end + 1..).unwrap_or_default();
             } else {
                 let bare = rest.strip_prefix('.').unwrap_or(rest);
                 let end = bare.find(['.', '[']).unwrap_or(bare.len());
                 if end > 0 {
-                    parts.push(Part::Name(&bare[..end]));
+                    parts.push(FieldPart::Name(&bare[..end]));
                 }
                 rest = &bare[end..];
             }
@@ -84,14 +84,14 @@ fn closing(inner: &str) -> usize {
     inner.len()
 }
 
-fn resolve(value: Option<&Value>, parts: &[Part<'_>], path: FieldPath) -> FieldPath {
+fn resolve(value: Option<&Value>, parts: &[FieldPart<'_>], path: FieldPath) -> FieldPath {
     match parts {
         [] => path,
-        [Part::Name(name), rest @ ..] => {
+        [FieldPart::Name(name), rest @ ..] => {
             let (key, rest) = longest_known_key(value, parts).unwrap_or_else(|| ((*name).to_owned(), rest));
             resolve(value.and_then(|value| value.get(&key)), rest, path.key(&key))
         }
-        [Part::Bracket(inner), rest @ ..] => {
+        [FieldPart::Bracket(inner), rest @ ..] => {
             let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let bare = inner.trim_matches('"');
             if let Some(at) = position(items, inner) {
@@ -111,14 +111,14 @@ fn resolve(value: Option<&Value>, parts: &[Part<'_>], path: FieldPath) -> FieldP
 /// Keys may hold dots themselves: `metadata.labels.app.kubernetes.io/name`.
 fn longest_known_key<'p, 't>(
     value: Option<&Value>,
-    parts: &'p [Part<'t>],
-) -> Option<(String, &'p [Part<'t>])> {
+    parts: &'p [FieldPart<'t>],
+) -> Option<(String, &'p [FieldPart<'t>])> {
     let map = value?.as_object()?;
     let names: Vec<&str> = parts
         .iter()
         .map_while(|part| match part {
-            Part::Name(name) => Some(*name),
-            Part::Bracket(_) => None,
+            FieldPart::Name(name) => Some(*name),
+            FieldPart::Bracket(_) => None,
         })
         .collect();
     (1..=names.len())

@@ -28,7 +28,7 @@ use capstan_model::object::FieldPath;
 
 /// An answer that is not the wished one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ApiRefusal {
     /// The status of the HTTP response; 0 where there was none.
     pub status: u16,
     /// What kind of answer it is.
@@ -36,12 +36,12 @@ pub struct Refusal {
     /// What may be shown of the message: at most 512 characters, no values.
     pub message: String,
     /// The fields spoken of, where the answer names them.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<StatusCause>,
 }
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cause {
+pub struct StatusCause {
     /// The field, as the server writes it.
     pub field: Option<FieldNotation>,
     /// What is wrong with it; no values.
@@ -117,7 +117,7 @@ impl RefusalKind {
     }
 }
 
-impl Refusal {
+impl ApiRefusal {
     /// Reads an answer: the status of the response, and its body, which is a `Status` of Kubernetes or,
     /// where something stands between, anything at all.
     pub fn read(status: u16, body: &Value) -> Self {
@@ -129,9 +129,10 @@ impl Refusal {
         let is_said = |cause: &&&Value| !is_of_others(cause);
         let said = reported.iter().filter(is_said).chain(reported.iter().filter(|cause| is_of_others(cause)));
         let most = reported.iter().filter(is_said).count().max(1);
-        let mut causes: Vec<Cause> = said.take(most).filter_map(|cause| Cause::read(cause)).collect();
+        let mut causes: Vec<StatusCause> =
+            said.take(most).filter_map(|cause| StatusCause::read(cause)).collect();
         if causes.is_empty() {
-            causes.extend(Cause::found_in(raw));
+            causes.extend(StatusCause::found_in(raw));
         }
         let message = if reported.is_empty() || causes.is_empty() {
             match safe(raw).filter(|message| !message.is_empty()) {
@@ -187,7 +188,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ApiRefusal {
     /// `422 Invalid: spec.version: Forbidden: cannot update Kubernetes version from v1.35.1 to v1.37.0`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.status != 0 {
@@ -197,7 +198,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl Cause {
+impl StatusCause {
     fn read(cause: &Value) -> Option<Self> {
         let text = |key: &str| cause.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let raw = text("message").or_else(|| text("reason"))?;
@@ -222,7 +223,7 @@ impl Cause {
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for StatusCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.field {
             Some(field) => write!(f, "{field}: {}", self.message),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 
-use super::record::{Record, Revision};
-use crate::installing::Health;
+use super::record::{ProviderRecord, Revision};
+use crate::installing::WorkloadHealth;
 
 /// What is known of one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,24 +16,24 @@ pub struct ProviderFacts {
     /// Its kind.
     pub kind: ProviderKind,
     /// What shall be there.
-    pub wanted: Wanted,
+    pub wanted: DesiredProvider,
     /// What is remembered; `None` where nothing ever was.
-    pub record: Option<Record>,
+    pub record: Option<ProviderRecord>,
     /// What was seen of its objects; `None` where nobody looked.
-    pub look: Option<Look>,
+    pub look: Option<ObjectsLook>,
     /// Why a step of it could not be performed: it is tried again by the next pass, and the others go on meanwhile.
     pub failed: Option<String>,
 }
 
 /// What shall be there of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum DesiredProvider {
     /// These objects.
-    Components(Components),
+    Components(RenderedProvider),
     /// What is installed: something else is asked for, and was given up. Why, in words.
     Back {
         /// What is installed.
-        components: Components,
+        components: RenderedProvider,
         /// What was given up, and why.
         why: String,
     },
@@ -45,16 +45,16 @@ pub enum Wanted {
 
 /// A provider, rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Components {
+pub struct RenderedProvider {
     /// Which version and content.
     pub revision: Revision,
     /// The objects, in the order of the components.
-    pub objects: Vec<Component>,
+    pub objects: Vec<ProviderObject>,
 }
 
 /// One object of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Component {
+pub struct ProviderObject {
     /// Which.
     pub id: ObjectId,
     /// `apps/v1`
@@ -62,19 +62,19 @@ pub struct Component {
 }
 
 /// What was seen of the objects that are rendered, and of those in the inventory.
-pub type Look = BTreeMap<ObjectId, Seen>;
+pub type ObjectsLook = BTreeMap<ObjectId, SeenObject>;
 
 /// What was seen of one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenObject {
     /// What is there, beside what is rendered.
-    pub fit: Fit,
+    pub fit: ObjectFit,
     /// Of a definition: whether the API server serves it.
     pub is_established: bool,
     /// Of a definition: versions that the rendered one has no more, and that something is still stored or managed in.
     pub going: Vec<String>,
     /// Of what runs pods: how it stands.
-    pub health: Option<Health>,
+    pub health: Option<WorkloadHealth>,
     /// Of a Deployment: how many replicas it asks for.
     pub replicas: Option<i64>,
     /// Of a Deployment: how many pods of it there are.
@@ -85,7 +85,7 @@ pub struct Seen {
 
 /// What is there of an object, beside what is rendered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Fit {
+pub enum ObjectFit {
     /// Nothing is there, and the API server would take it.
     #[default]
     Absent,
@@ -103,14 +103,16 @@ pub enum Fit {
 
 impl ProviderFacts {
     /// The components, where they are known.
-    pub(super) fn components(&self) -> Option<&Components> {
+    pub(super) fn components(&self) -> Option<&RenderedProvider> {
         match &self.wanted {
-            Wanted::Components(components) | Wanted::Back { components, .. } => Some(components),
-            Wanted::Halted(_) | Wanted::Nothing => None,
+            DesiredProvider::Components(components) | DesiredProvider::Back { components, .. } => {
+                Some(components)
+            }
+            DesiredProvider::Halted(_) | DesiredProvider::Nothing => None,
         }
     }
 
-    pub(super) fn seen(&self, id: &ObjectId) -> Option<&Seen> {
+    pub(super) fn seen(&self, id: &ObjectId) -> Option<&SeenObject> {
         self.look.as_ref()?.get(id)
     }
 
@@ -118,7 +120,7 @@ impl ProviderFacts {
     pub(super) fn refused(&self) -> Option<(&ObjectId, &str)> {
         let components = self.components()?;
         components.objects.iter().find_map(|object| match &self.seen(&object.id)?.fit {
-            Fit::Refused(why) => Some((&object.id, why.as_str())),
+            ObjectFit::Refused(why) => Some((&object.id, why.as_str())),
             _ => None,
         })
     }

@@ -1,7 +1,7 @@
 //! One pass over the providers of a management cluster: what is done next.
 //!
 //! *Expected flow*: whoever has the facts ([`ProviderFacts`]) asks for the [`next`] step, performs that one, and looks anew.
-//! What has to outlive a step stands in a [`Record`], which is written before what it speaks of is done.
+//! What has to outlive a step stands in a [`ProviderRecord`], which is written before what it speaks of is done.
 //!
 //! A provider goes through these phases, one provider at a time, in clusterctl's order; nobody begins before the one in hand
 //! has come to its end:
@@ -36,13 +36,15 @@ mod tests;
 mod under_way;
 
 pub use downloads::superseded;
-pub use facts::{Component, Components, Fit, Look, ProviderFacts, Seen, Wanted};
+pub use facts::{
+    DesiredProvider, ObjectFit, ObjectsLook, ProviderFacts, ProviderObject, RenderedProvider, SeenObject,
+};
 pub use manifest::{
     applied, gone_versions, installers, is_established, is_own, storage_version, tried_definition,
 };
 pub use next::next;
-pub use record::{GivenUp, Phase, Record, Revision, Stopped};
+pub use record::{GivenUp, InstallPhase, ProviderRecord, Revision, Stopped};
 pub use sample::sample;
-pub use stage::{Stage, is_definition, is_kept};
-pub use step::{Decision, Patience, Step, Wait};
+pub use stage::{InstallStage, is_definition, is_kept};
+pub use step::{InstallDecision, InstallPatience, Step, Wait};
 pub use under_way::wait;

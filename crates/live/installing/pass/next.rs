@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::object::ObjectId;
 
-use super::facts::{Fit, ProviderFacts, Wanted};
+use super::facts::{DesiredProvider, ObjectFit, ProviderFacts};
 use super::others::Others;
-use super::record::{Phase, Record};
-use super::stage::Stage;
-use super::step::{Decision, Patience, Step, Wait};
+use super::record::{InstallPhase, ProviderRecord};
+use super::stage::InstallStage;
+use super::step::{InstallDecision, InstallPatience, Step, Wait};
 use super::under_way::{begin, go_on, go_on_removing};
 
 /// The next step of a pass over these providers, which come in clusterctl's order of kinds and by name.
 ///
 /// Who was not looked at is neither begun nor repaired: the decision is asked for again with a look.
-pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
+pub fn next(providers: &[ProviderFacts], patience: InstallPatience) -> InstallDecision {
     let elsewhere = |own: &ProviderFacts| -> BTreeSet<ObjectId> {
         let others = providers.iter().filter(|other| other.id != own.id);
         others
@@ -23,7 +23,7 @@ pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
             .map(|one| one.id.clone())
             .collect()
     };
-    let mut decision = Decision::default();
+    let mut decision = InstallDecision::default();
     for provider in providers {
         let Some(record) = provider.record.as_ref().filter(|record| record.is_under_way()) else { continue };
         if let Some(why) = &provider.failed {
@@ -31,11 +31,11 @@ pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
             continue;
         }
         let go = match record.phase {
-            Phase::Removing => go_on_removing(provider, record, &elsewhere(provider)),
+            InstallPhase::Removing => go_on_removing(provider, record, &elsewhere(provider)),
             _ => go_on(provider, record, &elsewhere(provider), patience),
         };
         match go {
-            Ok(step) => return Decision::step(provider, step),
+            Ok(step) => return InstallDecision::step(provider, step),
             Err(wait) => {
                 decision.waits.insert(provider.id.clone(), wait);
             }
@@ -48,7 +48,7 @@ pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
             continue;
         }
         match (Others { providers, waits: &decision.waits }).keep(provider) {
-            None => return Decision::step(provider, begin(provider)),
+            None => return InstallDecision::step(provider, begin(provider)),
             Some(wait) => {
                 decision.waits.insert(provider.id.clone(), wait);
             }
@@ -75,23 +75,23 @@ pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
 /// Whether something is to be begun for a provider.
 fn is_due(provider: &ProviderFacts) -> bool {
     let record = provider.record.as_ref();
-    if record.is_some_and(Record::is_under_way) {
+    if record.is_some_and(ProviderRecord::is_under_way) {
         return false;
     }
     match &provider.wanted {
-        Wanted::Components(components) => {
+        DesiredProvider::Components(components) => {
             provider.look.is_some()
                 && record.and_then(|record| record.installed.as_ref()) != Some(&components.revision)
         }
-        Wanted::Nothing => record.is_some(),
+        DesiredProvider::Nothing => record.is_some(),
         // What is installed shall be.
-        Wanted::Back { .. } | Wanted::Halted(_) => false,
+        DesiredProvider::Back { .. } | DesiredProvider::Halted(_) => false,
     }
 }
 
 /// Those that go first, the last kind before the first; then the others in their order.
 fn due_in_order<'f>(due: &[&'f ProviderFacts]) -> Vec<&'f ProviderFacts> {
-    let goes = |provider: &&&ProviderFacts| provider.wanted == Wanted::Nothing;
+    let goes = |provider: &&&ProviderFacts| provider.wanted == DesiredProvider::Nothing;
     let gone = due.iter().filter(goes).rev().copied();
     gone.chain(due.iter().filter(|provider| !goes(provider)).copied()).collect()
 }
@@ -100,17 +100,17 @@ fn due_in_order<'f>(due: &[&'f ProviderFacts]) -> Vec<&'f ProviderFacts> {
 fn repair(provider: &ProviderFacts) -> Option<Result<Step, Wait>> {
     let components = provider.components()?;
     let record = provider.record.as_ref()?;
-    if record.phase != Phase::Settled || record.installed.as_ref() != Some(&components.revision) {
+    if record.phase != InstallPhase::Settled || record.installed.as_ref() != Some(&components.revision) {
         return None;
     }
-    if record.given_up.is_some() && matches!(provider.wanted, Wanted::Components(_)) {
+    if record.given_up.is_some() && matches!(provider.wanted, DesiredProvider::Components(_)) {
         // It was asked for something else meanwhile: what was given up may be tried once more.
-        return Some(Ok(Step::Note(Box::new(Record { given_up: None, ..record.clone() }))));
+        return Some(Ok(Step::Note(Box::new(ProviderRecord { given_up: None, ..record.clone() }))));
     }
-    let mut drifted: BTreeMap<Stage, Vec<ObjectId>> = BTreeMap::new();
+    let mut drifted: BTreeMap<InstallStage, Vec<ObjectId>> = BTreeMap::new();
     for object in &components.objects {
-        if matches!(provider.seen(&object.id)?.fit, Fit::Absent | Fit::Differs) {
-            drifted.entry(Stage::of(&object.id)).or_default().push(object.id.clone());
+        if matches!(provider.seen(&object.id)?.fit, ObjectFit::Absent | ObjectFit::Differs) {
+            drifted.entry(InstallStage::of(&object.id)).or_default().push(object.id.clone());
         }
     }
     if let Some((stage, objects)) = drifted.into_iter().next() {

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use capstan_model::object::ObjectId;
 use capstan_providers::{ProviderKind, accepts_contract};
 
-use super::facts::{ProviderFacts, Wanted};
-use super::record::Record;
+use super::facts::{DesiredProvider, ProviderFacts};
+use super::record::ProviderRecord;
 use super::step::Wait;
 
 /// Whose bootstrap and control plane providers come with core.
@@ -61,7 +61,7 @@ impl Others<'_> {
 
     fn hold_beside_core(&self, provider: &ProviderFacts, contract: &str) -> Option<Wait> {
         let is_core = |other: &&ProviderFacts| {
-            other.kind == ProviderKind::Core && !matches!(other.wanted, Wanted::Nothing)
+            other.kind == ProviderKind::Core && !matches!(other.wanted, DesiredProvider::Nothing)
         };
         let Some(core) = self.providers.iter().find(is_core) else { return Some(Wait::ForCore) };
         let standing_still = |other: &ProviderFacts, why: &str| {
@@ -94,13 +94,13 @@ impl Others<'_> {
 
     /// Whether a pass has it in hand, and nothing is wrong with it.
     fn is_on_its_way(&self, provider: &ProviderFacts) -> bool {
-        provider.record.as_ref().is_some_and(Record::is_under_way)
+        provider.record.as_ref().is_some_and(ProviderRecord::is_under_way)
             && matches!(self.waits.get(&provider.id), Some(Wait::For(_)))
     }
 
     /// Why a provider cannot go on; `None` where it can, or has nothing to do.
     fn trouble(&self, provider: &ProviderFacts) -> Option<String> {
-        if let Wanted::Halted(why) | Wanted::Back { why, .. } = &provider.wanted {
+        if let DesiredProvider::Halted(why) | DesiredProvider::Back { why, .. } = &provider.wanted {
             return Some(why.clone());
         }
         if let Some(why) = &provider.failed {

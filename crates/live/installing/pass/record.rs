@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::applying::Inventory;
+use crate::applying::AppliedInventory;
 
 /// The record of a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Record {
+pub struct ProviderRecord {
     /// The progress of a pass: Preparing, Applying, Pruning, Settled or Removing.
-    pub phase: Phase,
+    pub phase: InstallPhase,
     /// What is completely installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installed: Option<Revision>,
@@ -37,12 +37,12 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given_up: Option<GivenUp>,
     /// What was applied, or was about to be; written before anything is applied.
-    pub inventory: Inventory,
+    pub inventory: AppliedInventory,
 }
 
 /// How far a pass has come with a provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Phase {
+pub enum InstallPhase {
     /// Before an upgrade: what is stored is migrated, the old Deployments are stopped.
     Preparing,
     /// Objects are applied, until all is available and answers.
@@ -56,7 +56,7 @@ pub enum Phase {
     Removing,
 }
 
-impl Phase {
+impl InstallPhase {
     /// The word, as the record has it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -103,10 +103,10 @@ pub struct Stopped {
     pub replicas: i64,
 }
 
-impl Record {
+impl ProviderRecord {
     /// Whether a pass has to come to its end.
     pub fn is_under_way(&self) -> bool {
-        self.phase != Phase::Settled
+        self.phase != InstallPhase::Settled
     }
 
     /// Whether managers of another version may run than the one that shall, so that they have to be gone first: of what is

@@ -4,7 +4,7 @@ use capstan_model::object::ObjectId;
 
 /// When an object is applied. Ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
+pub enum InstallStage {
     /// Definitions: everything else may be of their kinds.
     Definitions,
     /// Service accounts, roles and bindings: without them a manager cannot start.
@@ -19,7 +19,7 @@ pub enum Stage {
     Workloads,
 }
 
-impl Stage {
+impl InstallStage {
     /// When an object is applied.
     pub fn of(id: &ObjectId) -> Self {
         match (id.group.as_str(), id.kind.as_str()) {
@@ -47,7 +47,7 @@ impl Stage {
 
 /// Whether an object is a definition: with it all objects of its kind would go.
 pub fn is_definition(id: &ObjectId) -> bool {
-    Stage::of(id) == Stage::Definitions
+    InstallStage::of(id) == InstallStage::Definitions
 }
 
 /// Whether an object is never deleted with its provider.

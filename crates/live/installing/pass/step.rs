@@ -6,14 +6,14 @@ use capstan_model::object::ObjectId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::facts::ProviderFacts;
-use super::record::{Record, Stopped};
-use super::stage::Stage;
+use super::record::{ProviderRecord, Stopped};
+use super::stage::InstallStage;
 
 /// Something that is done to one provider. Each may be done twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// This is written down; nothing else.
-    Note(Box<Record>),
+    Note(Box<ProviderRecord>),
     /// Objects of a definition's kind are stored anew, in the version that stays, and nobody manages fields of them in these
     /// versions any more; then they leave `status.storedVersions`.
     Migrate {
@@ -28,7 +28,7 @@ pub enum Step {
     /// none is applied where one of them is refused.
     Apply {
         /// Of which stage.
-        stage: Stage,
+        stage: InstallStage,
         /// Which.
         objects: Vec<ObjectId>,
         /// Those that could not be tried before.
@@ -39,7 +39,7 @@ pub enum Step {
         /// The configurations.
         webhooks: Vec<ObjectId>,
         /// What is written down.
-        then: Box<Record>,
+        then: Box<ProviderRecord>,
     },
     /// Objects are deleted, each as it was looked at.
     Delete(Vec<ObjectId>),
@@ -71,7 +71,7 @@ pub enum Wait {
 
 /// What time it is, and how long one thing is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct InstallPatience {
     /// Now.
     pub now: Timestamp,
     /// How long definitions, workloads, webhooks and the ends of pods are waited for.
@@ -80,14 +80,14 @@ pub struct Patience {
 
 /// What is done next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct InstallDecision {
     /// Whose step, and which; `None` where nothing can be done now.
     pub step: Option<(ObjectId, Step)>,
     /// Providers for which nothing can be done now, though something should be.
     pub waits: BTreeMap<ObjectId, Wait>,
 }
 
-impl Decision {
+impl InstallDecision {
     pub(super) fn step(provider: &ProviderFacts, step: Step) -> Self {
         Self { step: Some((provider.id.clone(), step)), waits: BTreeMap::new() }
     }

@@ -7,33 +7,36 @@ use capstan_model::version::ReleaseVersion;
 use capstan_model::wording;
 use jiff::Timestamp;
 
-use super::facts::{Components, Fit, ProviderFacts, Wanted};
-use super::record::{GivenUp, Phase, Record, Revision, Stopped};
-use super::stage::{Stage, is_definition, is_kept};
-use super::step::{Patience, Step, Wait};
-use crate::installing::Health;
+use super::facts::{DesiredProvider, ObjectFit, ProviderFacts, RenderedProvider};
+use super::record::{GivenUp, InstallPhase, ProviderRecord, Revision, Stopped};
+use super::stage::{InstallStage, is_definition, is_kept};
+use super::step::{InstallPatience, Step, Wait};
+use crate::installing::WorkloadHealth;
 
 /// What a provider that is due begins with.
 pub(super) fn begin(provider: &ProviderFacts) -> Step {
     let record = provider.record.clone().unwrap_or_default();
     match provider.components() {
         Some(components) => Step::Note(Box::new(begun(record, components, None))),
-        None => Step::Note(Box::new(Record { phase: Phase::Removing, target: None, ..record })),
+        None => {
+            Step::Note(Box::new(ProviderRecord { phase: InstallPhase::Removing, target: None, ..record }))
+        }
     }
 }
 
 /// What is remembered of a provider from the moment on that these components are its aim.
-fn begun(record: Record, components: &Components, given_up: Option<GivenUp>) -> Record {
+fn begun(record: ProviderRecord, components: &RenderedProvider, given_up: Option<GivenUp>) -> ProviderRecord {
     let mut inventory = record.inventory.clone();
     for object in &components.objects {
         inventory.intend(&object.id, &object.api_version, &object.id.name);
     }
     let is_upgrade = record.runs_other_than(&components.revision);
-    Record {
-        phase: if is_upgrade { Phase::Preparing } else { Phase::Applying },
+    ProviderRecord {
+        phase: if is_upgrade { InstallPhase::Preparing } else { InstallPhase::Applying },
         target: Some(components.revision.clone()),
         definitions_changed: record.definitions_changed || !is_upgrade,
-        objects_changed: record.objects_changed || matches!(record.phase, Phase::Applying | Phase::Pruning),
+        objects_changed: record.objects_changed
+            || matches!(record.phase, InstallPhase::Applying | InstallPhase::Pruning),
         waiting_since: None,
         given_up,
         inventory,
@@ -42,7 +45,11 @@ fn begun(record: Record, components: &Components, given_up: Option<GivenUp>) -> 
 }
 
 /// What is remembered of a provider that has come to its end.
-fn settled(record: &Record, components: &Components, given_up: Option<GivenUp>) -> Record {
+fn settled(
+    record: &ProviderRecord,
+    components: &RenderedProvider,
+    given_up: Option<GivenUp>,
+) -> ProviderRecord {
     // Definitions stay in the inventory for as long as they are there: somebody may say that they go.
     let wanted: BTreeSet<&ObjectId> = components.objects.iter().map(|object| &object.id).collect();
     let mut inventory = record.inventory.clone();
@@ -52,8 +59,8 @@ fn settled(record: &Record, components: &Components, given_up: Option<GivenUp>) 
             inventory.forget(&id);
         }
     }
-    Record {
-        phase: Phase::Settled,
+    ProviderRecord {
+        phase: InstallPhase::Settled,
         installed: Some(components.revision.clone()),
         target: None,
         definitions_changed: false,
@@ -66,13 +73,13 @@ fn settled(record: &Record, components: &Components, given_up: Option<GivenUp>) 
 }
 
 /// What stays given up: on the way back alone.
-fn given_up(provider: &ProviderFacts, record: &Record) -> Option<GivenUp> {
-    let goes_back = matches!(provider.wanted, Wanted::Back { .. });
+fn given_up(provider: &ProviderFacts, record: &ProviderRecord) -> Option<GivenUp> {
+    let goes_back = matches!(provider.wanted, DesiredProvider::Back { .. });
     record.given_up.clone().filter(|_| goes_back)
 }
 
 /// The way back: what is installed runs again, as if nothing had begun.
-fn back(provider: &ProviderFacts, record: &Record) -> Step {
+fn back(provider: &ProviderFacts, record: &ProviderRecord) -> Step {
     let stands_still = |stopped: &&Stopped| {
         provider.seen(&deployment(stopped)).is_some_and(|seen| seen.replicas == Some(0))
             && stopped.replicas != 0
@@ -81,8 +88,8 @@ fn back(provider: &ProviderFacts, record: &Record) -> Step {
     if !still.is_empty() {
         return Step::Scale(still);
     }
-    Step::Note(Box::new(Record {
-        phase: Phase::Settled,
+    Step::Note(Box::new(ProviderRecord {
+        phase: InstallPhase::Settled,
         target: None,
         stopped: Vec::new(),
         waiting_since: None,
@@ -95,14 +102,16 @@ fn back(provider: &ProviderFacts, record: &Record) -> Step {
 ///
 /// # Errors
 /// Nothing is to be done now but to wait.
-pub fn wait(record: &Record, why: String, patience: Patience) -> Result<Step, Wait> {
-    let target =
-        record.target.as_ref().filter(|_| matches!(record.phase, Phase::Preparing | Phase::Applying));
+pub fn wait(record: &ProviderRecord, why: String, patience: InstallPatience) -> Result<Step, Wait> {
+    let target = record
+        .target
+        .as_ref()
+        .filter(|_| matches!(record.phase, InstallPhase::Preparing | InstallPhase::Applying));
     let Some(target) = target else { return Err(Wait::For(why)) };
     let Some(since) = record.waiting_since else {
         // As Kubernetes writes times in objects: whole seconds.
         let since = Timestamp::from_second(patience.now.as_second()).unwrap_or(patience.now);
-        return Ok(Step::Note(Box::new(Record { waiting_since: Some(since), ..record.clone() })));
+        return Ok(Step::Note(Box::new(ProviderRecord { waiting_since: Some(since), ..record.clone() })));
     };
     if patience.now.duration_since(since) < patience.limit {
         return Err(Wait::For(why));
@@ -117,7 +126,7 @@ pub fn wait(record: &Record, why: String, patience: Patience) -> Result<Step, Wa
     match &record.given_up {
         None => {
             let given_up = GivenUp { revision: target.clone(), why };
-            Ok(Step::Note(Box::new(Record { given_up: Some(given_up), ..record.clone() })))
+            Ok(Step::Note(Box::new(ProviderRecord { given_up: Some(given_up), ..record.clone() })))
         }
         // What was installed does not come back either; or the way back is found by the next pass.
         Some(_) => Err(Wait::TimedOut(why)),
@@ -127,24 +136,24 @@ pub fn wait(record: &Record, why: String, patience: Patience) -> Result<Step, Wa
 /// The next step of a provider in hand.
 pub(super) fn go_on(
     provider: &ProviderFacts,
-    record: &Record,
+    record: &ProviderRecord,
     elsewhere: &BTreeSet<ObjectId>,
-    patience: Patience,
+    patience: InstallPatience,
 ) -> Result<Step, Wait> {
     let may_go_back =
-        record.phase == Phase::Preparing && !record.definitions_changed && !record.objects_changed;
+        record.phase == InstallPhase::Preparing && !record.definitions_changed && !record.objects_changed;
     let components = match &provider.wanted {
-        Wanted::Components(components) | Wanted::Back { components, .. } => components,
-        Wanted::Halted(_) if may_go_back => return Ok(back(provider, record)),
-        Wanted::Halted(why) => return Err(Wait::Stuck(why.clone())),
-        Wanted::Nothing => return Ok(begin(provider)),
+        DesiredProvider::Components(components) | DesiredProvider::Back { components, .. } => components,
+        DesiredProvider::Halted(_) if may_go_back => return Ok(back(provider, record)),
+        DesiredProvider::Halted(why) => return Err(Wait::Stuck(why.clone())),
+        DesiredProvider::Nothing => return Ok(begin(provider)),
     };
     if record.target.as_ref() != Some(&components.revision) {
         return retarget(provider, record, components, may_go_back);
     }
     match record.phase {
-        Phase::Preparing => prepare(provider, record, components, may_go_back, patience),
-        Phase::Pruning => prune(provider, record, components, elsewhere),
+        InstallPhase::Preparing => prepare(provider, record, components, may_go_back, patience),
+        InstallPhase::Pruning => prune(provider, record, components, elsewhere),
         _ => apply(provider, record, components, elsewhere, patience),
     }
 }
@@ -152,8 +161,8 @@ pub(super) fn go_on(
 /// Its spec or its components changed on the way.
 fn retarget(
     provider: &ProviderFacts,
-    record: &Record,
-    components: &Components,
+    record: &ProviderRecord,
+    components: &RenderedProvider,
     may_go_back: bool,
 ) -> Result<Step, Wait> {
     if may_go_back && record.installed.as_ref() == Some(&components.revision) {
@@ -179,10 +188,10 @@ fn is_older(one: &Revision, than: &Revision) -> bool {
 
 fn prepare(
     provider: &ProviderFacts,
-    record: &Record,
-    components: &Components,
+    record: &ProviderRecord,
+    components: &RenderedProvider,
     may_go_back: bool,
-    patience: Patience,
+    patience: InstallPatience,
 ) -> Result<Step, Wait> {
     let Some(look) = &provider.look else {
         return Err(Wait::For("its objects are being checked".to_owned()));
@@ -220,7 +229,7 @@ fn prepare(
     if running.iter().any(|one| unknown(&one)) {
         let mut stopped = record.stopped.clone();
         stopped.extend(running.iter().filter(unknown).cloned());
-        return Ok(Step::Note(Box::new(Record { stopped, ..record.clone() })));
+        return Ok(Step::Note(Box::new(ProviderRecord { stopped, ..record.clone() })));
     }
     if !running.is_empty() {
         return Ok(Step::Scale(running.into_iter().map(|one| Stopped { replicas: 0, ..one }).collect()));
@@ -236,10 +245,10 @@ fn prepare(
         return wait(record, left, patience);
     }
     let changes_definitions = components.objects.iter().any(|object| {
-        is_definition(&object.id) && look.get(&object.id).is_none_or(|seen| seen.fit != Fit::Same)
+        is_definition(&object.id) && look.get(&object.id).is_none_or(|seen| seen.fit != ObjectFit::Same)
     });
-    Ok(Step::Note(Box::new(Record {
-        phase: Phase::Applying,
+    Ok(Step::Note(Box::new(ProviderRecord {
+        phase: InstallPhase::Applying,
         definitions_changed: record.definitions_changed || changes_definitions,
         waiting_since: None,
         ..record.clone()
@@ -248,30 +257,30 @@ fn prepare(
 
 fn apply(
     provider: &ProviderFacts,
-    record: &Record,
-    components: &Components,
+    record: &ProviderRecord,
+    components: &RenderedProvider,
     elsewhere: &BTreeSet<ObjectId>,
-    patience: Patience,
+    patience: InstallPatience,
 ) -> Result<Step, Wait> {
     let Some(look) = &provider.look else {
         return Err(Wait::For("its objects are being checked".to_owned()));
     };
-    let mut stages: BTreeMap<Stage, Vec<&ObjectId>> = BTreeMap::new();
+    let mut stages: BTreeMap<InstallStage, Vec<&ObjectId>> = BTreeMap::new();
     for object in &components.objects {
-        stages.entry(Stage::of(&object.id)).or_default().push(&object.id);
+        stages.entry(InstallStage::of(&object.id)).or_default().push(&object.id);
     }
-    let fit = |id: &ObjectId| look.get(id).map_or(&Fit::Absent, |seen| &seen.fit);
+    let fit = |id: &ObjectId| look.get(id).map_or(&ObjectFit::Absent, |seen| &seen.fit);
     for (stage, ids) in &stages {
-        let terminating = ids.iter().find(|id| *fit(id) == Fit::Terminating);
+        let terminating = ids.iter().find(|id| *fit(id) == ObjectFit::Terminating);
         if let Some(id) = terminating {
             let why = format!("{id} is being deleted, and is created again when it is gone");
             return wait(record, why, patience);
         }
         let objects: Vec<ObjectId> =
-            ids.iter().filter(|id| *fit(id) != Fit::Same).map(|id| (*id).clone()).collect();
+            ids.iter().filter(|id| *fit(id) != ObjectFit::Same).map(|id| (*id).clone()).collect();
         if !objects.is_empty() {
             let all = stages.values().flatten();
-            let later = all.filter(|id| *stage != Stage::Definitions && *fit(id) == Fit::Later);
+            let later = all.filter(|id| *stage != InstallStage::Definitions && *fit(id) == ObjectFit::Later);
             let untried = later.map(|id| (*id).clone()).collect();
             return Ok(Step::Apply { stage: *stage, objects, untried });
         }
@@ -279,27 +288,27 @@ fn apply(
             return wait(record, why, patience);
         }
     }
-    let webhooks = stages.remove(&Stage::Webhooks).unwrap_or_default().into_iter().cloned().collect();
+    let webhooks = stages.remove(&InstallStage::Webhooks).unwrap_or_default().into_iter().cloned().collect();
     let then = match outdated(provider, record, elsewhere).is_empty() {
         true => settled(record, components, given_up(provider, record)),
-        false => Record { phase: Phase::Pruning, waiting_since: None, ..record.clone() },
+        false => ProviderRecord { phase: InstallPhase::Pruning, waiting_since: None, ..record.clone() },
     };
     Ok(Step::Ask { webhooks, then: Box::new(then) })
 }
 
 /// What is waited for of an object that is as it shall be.
-fn unready(id: &ObjectId, seen: &super::facts::Seen) -> Option<String> {
+fn unready(id: &ObjectId, seen: &super::facts::SeenObject) -> Option<String> {
     if is_definition(id) && !seen.is_established {
         return Some(format!("{id} is not established"));
     }
     let why = match seen.health.as_ref()? {
-        Health::Available { .. } => return None,
-        Health::Absent => "is not there".to_owned(),
-        Health::Unobserved => "was changed, but its controller has not observed it".to_owned(),
-        Health::Unknown => "has no condition Available yet".to_owned(),
-        Health::Unavailable { message, .. } if message.is_empty() => "is not available".to_owned(),
-        Health::Unavailable { message, .. } => format!("is not available: {message}"),
-        Health::RollingOut { ready, wanted } => {
+        WorkloadHealth::Available { .. } => return None,
+        WorkloadHealth::Absent => "is not there".to_owned(),
+        WorkloadHealth::Unobserved => "was changed, but its controller has not observed it".to_owned(),
+        WorkloadHealth::Unknown => "has no condition Available yet".to_owned(),
+        WorkloadHealth::Unavailable { message, .. } if message.is_empty() => "is not available".to_owned(),
+        WorkloadHealth::Unavailable { message, .. } => format!("is not available: {message}"),
+        WorkloadHealth::RollingOut { ready, wanted } => {
             format!("has {ready} of {wanted} pods up to date and available")
         }
     };
@@ -308,8 +317,8 @@ fn unready(id: &ObjectId, seen: &super::facts::Seen) -> Option<String> {
 
 fn prune(
     provider: &ProviderFacts,
-    record: &Record,
-    components: &Components,
+    record: &ProviderRecord,
+    components: &RenderedProvider,
     elsewhere: &BTreeSet<ObjectId>,
 ) -> Result<Step, Wait> {
     if let Some(wait) = unreadable(provider, record, elsewhere) {
@@ -322,7 +331,11 @@ fn prune(
 }
 
 /// The objects of an inventory that nobody renders any more, and that may be deleted.
-fn outdated(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+fn outdated(
+    provider: &ProviderFacts,
+    record: &ProviderRecord,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Vec<ObjectId> {
     let wanted: BTreeSet<&ObjectId> =
         provider.components().into_iter().flat_map(|one| &one.objects).map(|one| &one.id).collect();
     let ids = record.inventory.objects().iter().map(crate::applying::InventoryObject::id);
@@ -330,19 +343,27 @@ fn outdated(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<Obje
 }
 
 /// What of those may not be looked at, so that nobody knows whether it is there.
-fn unreadable(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Option<Wait> {
+fn unreadable(
+    provider: &ProviderFacts,
+    record: &ProviderRecord,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Option<Wait> {
     outdated(provider, record, elsewhere).into_iter().find_map(|id| match &provider.seen(&id)?.fit {
-        Fit::Refused(why) => Some(Wait::Refused { object: id, why: why.clone() }),
+        ObjectFit::Refused(why) => Some(Wait::Refused { object: id, why: why.clone() }),
         _ => None,
     })
 }
 
 /// What is there of the objects that nobody renders any more, and is the provider's own.
-fn deletable(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+fn deletable(
+    provider: &ProviderFacts,
+    record: &ProviderRecord,
+    elsewhere: &BTreeSet<ObjectId>,
+) -> Vec<ObjectId> {
     let is_there = |id: &ObjectId| {
-        provider
-            .seen(id)
-            .is_some_and(|seen| seen.is_own && !matches!(seen.fit, Fit::Absent | Fit::Terminating))
+        provider.seen(id).is_some_and(|seen| {
+            seen.is_own && !matches!(seen.fit, ObjectFit::Absent | ObjectFit::Terminating)
+        })
     };
     outdated(provider, record, elsewhere).into_iter().filter(is_there).collect()
 }
@@ -350,14 +371,14 @@ fn deletable(provider: &ProviderFacts, record: &Record, elsewhere: &BTreeSet<Obj
 /// The next step of a provider that goes. Webhooks go first: what they would be asked has nobody to answer.
 pub(super) fn go_on_removing(
     provider: &ProviderFacts,
-    record: &Record,
+    record: &ProviderRecord,
     elsewhere: &BTreeSet<ObjectId>,
 ) -> Result<Step, Wait> {
     if let Some(components) = provider.components() {
         // It was made anew meanwhile.
-        let record = Record { installed: None, definitions_changed: true, ..record.clone() };
+        let record = ProviderRecord { installed: None, definitions_changed: true, ..record.clone() };
         let begun = begun(record, components, None);
-        return Ok(Step::Note(Box::new(Record { phase: Phase::Applying, ..begun })));
+        return Ok(Step::Note(Box::new(ProviderRecord { phase: InstallPhase::Applying, ..begun })));
     }
     if provider.look.is_none() {
         return Err(Wait::For("its objects are being checked".to_owned()));
@@ -366,9 +387,9 @@ pub(super) fn go_on_removing(
         return Err(wait);
     }
     let doomed = deletable(provider, record, elsewhere);
-    let rank = |id: &ObjectId| match Stage::of(id) {
-        Stage::Webhooks => 0,
-        Stage::Workloads => 1,
+    let rank = |id: &ObjectId| match InstallStage::of(id) {
+        InstallStage::Webhooks => 0,
+        InstallStage::Workloads => 1,
         _ => 2,
     };
     let Some(first) = doomed.iter().map(rank).min() else {

@@ -3,12 +3,12 @@
 
 use crate::rollout::facts::COUNT_OWNED;
 use crate::rollout::owner::{annotation, count};
-use crate::rollout::pointer::At;
+use crate::rollout::pointer::PointerTarget;
 use crate::rollout::references::target;
 use capstan_yaml::Value;
 
 /// One group of machines of a topology, before or after.
-pub(in crate::rollout) struct Group<'v> {
+pub(in crate::rollout) struct MachineGroup<'v> {
     /// `controlPlane`, or the name of the workers.
     pub(in crate::rollout) name: String,
     pub(in crate::rollout) value: &'v Value,
@@ -20,12 +20,12 @@ pub(in crate::rollout) struct Group<'v> {
 }
 
 /// All groups, the control plane first.
-pub(in crate::rollout) fn groups(cluster: &Value) -> Vec<Group<'_>> {
+pub(in crate::rollout) fn groups(cluster: &Value) -> Vec<MachineGroup<'_>> {
     let mut found = Vec::new();
     let path = "/spec/topology/controlPlane";
     if let Some(value) = cluster.at(path) {
         let (name, replicas) = ("controlPlane".to_owned(), count(value, "/replicas"));
-        found.push(Group { name, value, replicas, list: "controlPlane", path: path.to_owned() });
+        found.push(MachineGroup { name, value, replicas, list: "controlPlane", path: path.to_owned() });
     }
     for list in ["machineDeployments", "machinePools"] {
         let of_list = format!("/spec/topology/workers/{list}");
@@ -34,7 +34,7 @@ pub(in crate::rollout) fn groups(cluster: &Value) -> Vec<Group<'_>> {
             let owned = COUNT_OWNED.iter().any(|name| annotation(value, name).is_some());
             let replicas = count(value, "/replicas").filter(|_| !owned);
             let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-            found.push(Group { name, value, replicas, list, path: format!("{of_list}/{at}") });
+            found.push(MachineGroup { name, value, replicas, list, path: format!("{of_list}/{at}") });
         }
     }
     found
@@ -75,7 +75,7 @@ impl<'v> ClassSides<'v> {
 
 /// What a template makes, and by that what becomes of machines when it comes out different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TemplateProduct {
     /// The control plane itself.
     ControlPlane,
     /// Infrastructure or bootstrap config of machines: rotated.
@@ -87,7 +87,7 @@ pub(super) enum Part {
 /// A template that the class names for a group.
 #[derive(Clone, Copy)]
 pub(super) struct Template<'v> {
-    pub(super) part: Part,
+    pub(super) part: TemplateProduct,
     pub(super) reference: &'v Value,
     pub(super) kind: &'v str,
     pub(super) api_version: Option<&'v str>,
@@ -97,7 +97,7 @@ pub(super) struct Template<'v> {
 
 impl<'v> Blueprint<'v> {
     /// What the class says of the sort of workers that a group is of, or of its control plane.
-    pub(in crate::rollout) fn class_of(&self, group: &Group<'_>) -> Option<&'v Value> {
+    pub(in crate::rollout) fn class_of(&self, group: &MachineGroup<'_>) -> Option<&'v Value> {
         let class = self.class;
         if group.list == "controlPlane" {
             return class.at("/spec/controlPlane");
@@ -108,27 +108,28 @@ impl<'v> Blueprint<'v> {
     }
 
     /// The templates that the machines of a group are made from.
-    pub(super) fn templates(&self, group: &Group<'_>) -> [Option<Template<'v>>; 2] {
+    pub(super) fn templates(&self, group: &MachineGroup<'_>) -> [Option<Template<'v>>; 2] {
         let Some(holder) = self.class_of(group) else { return [None, None] };
         // v1beta1 has one level more.
         let of_workers = holder.get("template").unwrap_or(holder);
         let parts = match group.list {
-            "controlPlane" => {
-                [(Part::ControlPlane, Some(holder)), (Part::Machines, holder.get("machineInfrastructure"))]
-            }
+            "controlPlane" => [
+                (TemplateProduct::ControlPlane, Some(holder)),
+                (TemplateProduct::Machines, holder.get("machineInfrastructure")),
+            ],
             "machineDeployments" => [
-                (Part::Machines, of_workers.get("bootstrap")),
-                (Part::Machines, of_workers.get("infrastructure")),
+                (TemplateProduct::Machines, of_workers.get("bootstrap")),
+                (TemplateProduct::Machines, of_workers.get("infrastructure")),
             ],
             _ => [
-                (Part::PoolBootstrap, of_workers.get("bootstrap")),
-                (Part::PoolInfrastructure, of_workers.get("infrastructure")),
+                (TemplateProduct::PoolBootstrap, of_workers.get("bootstrap")),
+                (TemplateProduct::PoolInfrastructure, of_workers.get("infrastructure")),
             ],
         };
         parts.map(|(part, holder)| self.template(part, holder))
     }
 
-    fn template(&self, part: Part, holder: Option<&'v Value>) -> Option<Template<'v>> {
+    fn template(&self, part: TemplateProduct, holder: Option<&'v Value>) -> Option<Template<'v>> {
         let reference = reference(holder)?;
         let (_, kind, _) = target(Some(reference))?;
         let api_version = reference.get("apiVersion").and_then(Value::as_str);

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::blueprint::{Blueprint, Group, Part, Template};
+use super::blueprint::{Blueprint, MachineGroup, Template, TemplateProduct};
 use super::patches::{Patched, Trace, external, patched, patches};
-use super::value::{Work, holds_uncomputed, is_uncomputed, surely_differ};
+use super::value::{ClassWork, holds_uncomputed, is_uncomputed, surely_differ};
 use super::variables::{Variables, given, places, size};
 use crate::rollout::facts::ROLLOUT_AFTER;
 use crate::rollout::own_fields::own_fields;
-use crate::rollout::pair::{Pair, differing, some};
-use crate::rollout::pointer::{At, is_below};
+use crate::rollout::pair::{FieldPair, differing, some};
+use crate::rollout::pointer::{PointerTarget, is_below};
 use crate::rollout::pools::{PoolEffect, PoolFacts};
 use crate::rollout::references::target;
 use capstan_model::kinds::{self, KindRole, Machines};
@@ -24,18 +24,18 @@ const TOO_LARGE: &str = "the class is too large to compute.";
 
 /// What becomes of the machines of a group.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::rollout) enum Outcome {
+pub(in crate::rollout) enum GroupOutcome {
     /// They stay.
     Nothing,
     /// Nobody can know from Git.
-    Perhaps(Vec<Cause>),
+    Perhaps(Vec<RolloutCause>),
     /// They are replaced.
-    Surely(Vec<Cause>),
+    Surely(Vec<RolloutCause>),
 }
 
 /// A field of the Cluster through which machines are made from something else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::rollout) struct Cause {
+pub(in crate::rollout) struct RolloutCause {
     /// Where in the Cluster; what the class brings stands where that is named.
     pub(in crate::rollout) path: String,
     /// The variable and the patch, or why nobody can know.
@@ -43,12 +43,12 @@ pub(in crate::rollout) struct Cause {
 }
 
 /// Compares the groups of two sides, one by one.
-pub(in crate::rollout) struct Comparison<'s, 'v> {
+pub(in crate::rollout) struct GroupComparison<'s, 'v> {
     sides: [&'s Blueprint<'v>; 2],
     applied: AppliedBy,
     /// Where the Cluster names its class.
     class_path: &'static str,
-    work: Work,
+    work: ClassWork,
 }
 
 /// A field of a template that differs.
@@ -70,13 +70,13 @@ enum Doubt {
 /// The same thing before and after.
 type Both<T> = [T; 2];
 
-impl<'s, 'v> Comparison<'s, 'v> {
+impl<'s, 'v> GroupComparison<'s, 'v> {
     pub(in crate::rollout) fn new(
         sides: Both<&'s Blueprint<'v>>,
         applied: AppliedBy,
         class_path: &'static str,
     ) -> Self {
-        Self { sides, applied, class_path, work: Work::new(MOST_WORK) }
+        Self { sides, applied, class_path, work: ClassWork::new(MOST_WORK) }
     }
 
     /// Whether all could be looked at, and every cause found.
@@ -85,7 +85,7 @@ impl<'s, 'v> Comparison<'s, 'v> {
     }
 
     /// What becomes of the machines of a group that is there before and after.
-    pub(in crate::rollout) fn of_group(&self, groups: Both<&Group<'_>>) -> Outcome {
+    pub(in crate::rollout) fn of_group(&self, groups: Both<&MachineGroup<'_>>) -> GroupOutcome {
         let templates = [0, 1].map(|at| self.sides[at].templates(groups[at]));
         let size = size(self.sides[0], groups[0]) + size(self.sides[1], groups[1]);
         if self.work.spend(size).is_none() {
@@ -101,7 +101,7 @@ impl<'s, 'v> Comparison<'s, 'v> {
             return found.outcome();
         }
         let variables = Variables::of(self.sides, groups, self.applied);
-        let compared = Compared { comparison: self, groups, variables };
+        let compared = ComparedGroup { comparison: self, groups, variables };
         for (one, other) in templates[0].iter().zip(&templates[1]) {
             match (one, other) {
                 (Some(one), Some(other)) => compared.templates([*one, *other], &mut found),
@@ -113,9 +113,13 @@ impl<'s, 'v> Comparison<'s, 'v> {
     }
 
     /// What is too large to be computed: nothing becomes of it where all of it stays.
-    fn uncounted(&self, groups: Both<&Group<'_>>, templates: Both<[Option<Template<'_>>; 2]>) -> Outcome {
+    fn uncounted(
+        &self,
+        groups: Both<&MachineGroup<'_>>,
+        templates: Both<[Option<Template<'_>>; 2]>,
+    ) -> GroupOutcome {
         let objects = templates.map(|all| all.map(|template| template.and_then(|template| template.object)));
-        let of_group = |group: &Group<'_>, field: &str| group.value.get(field).cloned();
+        let of_group = |group: &MachineGroup<'_>, field: &str| group.value.get(field).cloned();
         let same = |field: &str| of_group(groups[0], field) == of_group(groups[1], field);
         let [one, other] = self.sides;
         let variables = "/spec/topology/variables";
@@ -125,67 +129,67 @@ impl<'s, 'v> Comparison<'s, 'v> {
             && same("variables")
             && objects[0] == objects[1];
         if stays {
-            Outcome::Nothing
+            GroupOutcome::Nothing
         } else {
-            Outcome::Perhaps(vec![self.of_class(Some(TOO_LARGE.to_owned()))])
+            GroupOutcome::Perhaps(vec![self.of_class(Some(TOO_LARGE.to_owned()))])
         }
     }
 
-    fn of_class(&self, note: Option<String>) -> Cause {
-        Cause { path: self.class_path.to_owned(), note }
+    fn of_class(&self, note: Option<String>) -> RolloutCause {
+        RolloutCause { path: self.class_path.to_owned(), note }
     }
 }
 
 /// The control plane as it is made in the end: `{kind, spec}`; `None` where only the live cluster tells.
-pub(in crate::rollout) fn control_plane(side: &Blueprint<'_>, group: &Group<'_>) -> Option<Value> {
+pub(in crate::rollout) fn control_plane(side: &Blueprint<'_>, group: &MachineGroup<'_>) -> Option<Value> {
     let [template, _] = side.templates(group);
     made(side, group, template)
 }
 
 /// The same of the infrastructure template of a group's machines, of the control plane or of workers.
-pub(in crate::rollout) fn machine_template(side: &Blueprint<'_>, group: &Group<'_>) -> Option<Value> {
+pub(in crate::rollout) fn machine_template(side: &Blueprint<'_>, group: &MachineGroup<'_>) -> Option<Value> {
     let [_, template] = side.templates(group);
     made(side, group, template)
 }
 
-fn made(side: &Blueprint<'_>, group: &Group<'_>, template: Option<Template<'_>>) -> Option<Value> {
+fn made(side: &Blueprint<'_>, group: &MachineGroup<'_>, template: Option<Template<'_>>) -> Option<Value> {
     let template = template.filter(|template| template.object.is_some())?;
     if patches(side.class).any(|patch| external(patch).is_some()) {
         return None;
     }
     let [_, variables] = Variables::of([side, side], [group, group], AppliedBy::Others);
-    patched(side, group, &template, &variables, &Work::new(MOST_WORK)).map(|patched| patched.made)
+    patched(side, group, &template, &variables, &ClassWork::new(MOST_WORK)).map(|patched| patched.made)
 }
 
 #[derive(Default)]
 struct Findings {
-    surely: Vec<Cause>,
-    perhaps: Vec<Cause>,
+    surely: Vec<RolloutCause>,
+    perhaps: Vec<RolloutCause>,
 }
 
 impl Findings {
-    fn outcome(self) -> Outcome {
-        let ordered = |mut causes: Vec<Cause>| {
+    fn outcome(self) -> GroupOutcome {
+        let ordered = |mut causes: Vec<RolloutCause>| {
             causes.sort();
             causes.dedup();
             causes
         };
         match (self.surely.is_empty(), self.perhaps.is_empty()) {
-            (true, true) => Outcome::Nothing,
-            (true, false) => Outcome::Perhaps(ordered(self.perhaps)),
-            (false, _) => Outcome::Surely(ordered(self.surely)),
+            (true, true) => GroupOutcome::Nothing,
+            (true, false) => GroupOutcome::Perhaps(ordered(self.perhaps)),
+            (false, _) => GroupOutcome::Surely(ordered(self.surely)),
         }
     }
 }
 
 /// One group, with its variables.
-struct Compared<'c, 's, 'v, 'g> {
-    comparison: &'c Comparison<'s, 'v>,
-    groups: Both<&'c Group<'g>>,
+struct ComparedGroup<'c, 's, 'v, 'g> {
+    comparison: &'c GroupComparison<'s, 'v>,
+    groups: Both<&'c MachineGroup<'g>>,
     variables: Both<Variables>,
 }
 
-impl Compared<'_, '_, '_, '_> {
+impl ComparedGroup<'_, '_, '_, '_> {
     /// One template of the group.
     fn templates(&self, templates: Both<Template<'_>>, found: &mut Findings) {
         let comparison = self.comparison;
@@ -235,7 +239,7 @@ impl Compared<'_, '_, '_, '_> {
             || self.variables[0].without_counts() != self.variables[1].without_counts()
     }
 
-    fn through_extension(&self, extension: &str) -> Vec<Cause> {
+    fn through_extension(&self, extension: &str) -> Vec<RolloutCause> {
         let note = format!("patch `{extension}` is a runtime extension, so its result is unknown.");
         let [one, other] = [0, 1].map(|at| given(self.comparison.sides[at].cluster, self.groups[at]));
         let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
@@ -245,14 +249,14 @@ impl Compared<'_, '_, '_, '_> {
         if fields.is_empty() {
             return vec![self.comparison.of_class(Some(note))];
         }
-        fields.iter().map(|field| Cause { path: self.path(field), note: Some(note.clone()) }).collect()
+        fields.iter().map(|field| RolloutCause { path: self.path(field), note: Some(note.clone()) }).collect()
     }
 
     /// Through which variables and patches a field comes out different.
-    fn causes(&self, leaf: &Leaf, sides: Both<&Patched>, kind: &str) -> Vec<Cause> {
+    fn causes(&self, leaf: &Leaf, sides: Both<&Patched>, kind: &str) -> Vec<RolloutCause> {
         let of_leaf = written(leaf, sides, &self.comparison.work).unwrap_or_default();
         let mut causes = Vec::new();
-        for (patch, Written { writes: [one, other], reads }) in of_leaf {
+        for (patch, PatchWrites { writes: [one, other], reads }) in of_leaf {
             if one == other {
                 continue;
             }
@@ -262,7 +266,9 @@ impl Compared<'_, '_, '_, '_> {
             if reads.is_empty() {
                 causes.push(self.comparison.of_class(note));
             } else {
-                causes.extend(reads.iter().map(|field| Cause { path: self.path(field), note: note.clone() }));
+                causes.extend(
+                    reads.iter().map(|field| RolloutCause { path: self.path(field), note: note.clone() }),
+                );
             }
         }
         if causes.is_empty() {
@@ -319,14 +325,18 @@ impl Compared<'_, '_, '_, '_> {
 
 /// What one patch writes at a field, before and after, and all that it reads.
 #[derive(Default)]
-struct Written<'p> {
+struct PatchWrites<'p> {
     writes: Both<Vec<(&'p str, &'p Value)>>,
     reads: BTreeSet<&'p str>,
 }
 
 /// By patch; `None` where that would cost too much.
-fn written<'p>(leaf: &Leaf, sides: Both<&'p Patched>, work: &Work) -> Option<BTreeMap<&'p str, Written<'p>>> {
-    let mut found: BTreeMap<&str, Written<'_>> = BTreeMap::new();
+fn written<'p>(
+    leaf: &Leaf,
+    sides: Both<&'p Patched>,
+    work: &ClassWork,
+) -> Option<BTreeMap<&'p str, PatchWrites<'p>>> {
+    let mut found: BTreeMap<&str, PatchWrites<'_>> = BTreeMap::new();
     for (at, side) in sides.into_iter().enumerate() {
         for Trace { patch, reads, writes } in &side.traces {
             work.spend(1 + reads.len() + writes.len())?;
@@ -385,14 +395,14 @@ fn decides(kind: &str) -> String {
 }
 
 /// The fields that differ in what is made, as far as they concern machines.
-fn leaves(part: Part, before: &Value, after: &Value) -> Vec<Leaf> {
+fn leaves(part: TemplateProduct, before: &Value, after: &Value) -> Vec<Leaf> {
     let specs = [before, after].map(|made| made.get("spec").unwrap_or(&Value::Null));
     let same = specs[0] == specs[1]
         || !specs.iter().any(|spec| holds_uncomputed(spec)) && {
             let [one, other] = specs.map(SpecDigest::of);
             one == other
         };
-    let pair = Pair { before, after };
+    let pair = FieldPair { before, after };
     if same && !pair.differs("/kind") {
         return Vec::new();
     }
@@ -404,26 +414,26 @@ fn leaves(part: Part, before: &Value, after: &Value) -> Vec<Leaf> {
     }
     let kind = after.get("kind").and_then(Value::as_str).unwrap_or_default();
     match part {
-        Part::Machines => {
+        TemplateProduct::Machines => {
             let found = all(pair).into_iter().map(|path| (path, None));
             sure_ones(pair, found, "")
         }
-        Part::ControlPlane => control_plane_fields(pair, kind),
-        Part::PoolInfrastructure => {
+        TemplateProduct::ControlPlane => control_plane_fields(pair, kind),
+        TemplateProduct::PoolInfrastructure => {
             let found =
                 all(pair).into_iter().filter_map(|path| Some((pool_field(kind, after, &path)?, path)));
             sure_ones(pair, found.map(|(doubt, path)| (path, doubt)), "/spec/template")
         }
         // The bootstrap data of a pool are made when its first instances are; who reads them again, and when, is
         // the provider's affair.
-        Part::PoolBootstrap => {
+        TemplateProduct::PoolBootstrap => {
             let found = all(pair).into_iter().map(|path| (path, Some(Doubt::Controller)));
             sure_ones(pair, found, "/spec/template")
         }
     }
 }
 
-fn all(pair: Pair<'_>) -> Vec<String> {
+fn all(pair: FieldPair<'_>) -> Vec<String> {
     let mut found = Vec::new();
     differing(pair.before.get("spec"), pair.after.get("spec"), "/spec", &mut found);
     found
@@ -440,7 +450,7 @@ fn pool_field(kind: &str, object: &Value, path: &str) -> Option<Option<Doubt>> {
 }
 
 /// A control plane is changed in place, and its controller compares it with its machines.
-fn control_plane_fields(pair: Pair<'_>, kind: &str) -> Vec<Leaf> {
+fn control_plane_fields(pair: FieldPair<'_>, kind: &str) -> Vec<Leaf> {
     let group = "controlplane.cluster.x-k8s.io";
     if kinds::role(group, kind) == Some(KindRole::ControlPlane(Machines::Provider)) {
         return Vec::new();
@@ -456,7 +466,7 @@ fn control_plane_fields(pair: Pair<'_>, kind: &str) -> Vec<Leaf> {
 
 /// What hangs on a value that is not computed is not sure. `holder` is where what is made stands in the template.
 fn sure_ones(
-    pair: Pair<'_>,
+    pair: FieldPair<'_>,
     found: impl Iterator<Item = (String, Option<Doubt>)>,
     holder: &str,
 ) -> Vec<Leaf> {

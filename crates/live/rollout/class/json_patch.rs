@@ -7,7 +7,7 @@ use capstan_yaml::Value;
 
 /// What an operation does at its path.
 #[derive(Debug, Clone)]
-pub(super) enum Operation {
+pub(super) enum ClassPatchOperation {
     Add(Value),
     Replace(Value),
     Remove,
@@ -15,7 +15,7 @@ pub(super) enum Operation {
     Uncertain(Value),
 }
 
-impl Operation {
+impl ClassPatchOperation {
     /// All that it means, as one value.
     pub(super) fn as_value(&self) -> Value {
         match self {
@@ -29,21 +29,25 @@ impl Operation {
 
 /// An operation that cannot be done to this document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Refused;
+pub(super) struct RefusedPatch;
 
 /// Longer paths lead nowhere in any template.
 const LONGEST: usize = 64;
 
 /// Does it. Parents that are missing are made: in the live template the API server may have defaulted them.
-pub(super) fn apply(document: &mut Value, path: &str, operation: &Operation) -> Result<(), Refused> {
+pub(super) fn apply(
+    document: &mut Value,
+    path: &str,
+    operation: &ClassPatchOperation,
+) -> Result<(), RefusedPatch> {
     let steps: Vec<String> = match path.strip_prefix('/') {
         Some(rest) => rest.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect(),
-        None => return Err(Refused),
+        None => return Err(RefusedPatch),
     };
     if steps.len() > LONGEST {
-        return Err(Refused);
+        return Err(RefusedPatch);
     }
-    let (last, parents) = steps.split_last().ok_or(Refused)?;
+    let (last, parents) = steps.split_last().ok_or(RefusedPatch)?;
     let mut parent = document;
     for (at, step) in parents.iter().enumerate() {
         if is_uncomputed(parent) {
@@ -63,21 +67,23 @@ fn child<'d>(
     parent: &'d mut Value,
     step: &str,
     next: &str,
-    operation: &Operation,
-) -> Result<&'d mut Value, Refused> {
+    operation: &ClassPatchOperation,
+) -> Result<&'d mut Value, RefusedPatch> {
     if parent.is_null() {
         *parent = json!({});
     }
     match parent {
         Value::Object(map) => {
             let found = map.entry(step).or_insert(Value::Null);
-            if found.is_null() && !matches!(operation, Operation::Remove) {
+            if found.is_null() && !matches!(operation, ClassPatchOperation::Remove) {
                 *found = if is_index(next) { json!([]) } else { json!({}) };
             }
             Ok(found)
         }
-        Value::Array(items) => items.get_mut(step.parse::<usize>().map_err(|_| Refused)?).ok_or(Refused),
-        _ => Err(Refused),
+        Value::Array(items) => {
+            items.get_mut(step.parse::<usize>().map_err(|_| RefusedPatch)?).ok_or(RefusedPatch)
+        }
+        _ => Err(RefusedPatch),
     }
 }
 
@@ -85,21 +91,21 @@ fn is_index(step: &str) -> bool {
     step == "-" || step == "0"
 }
 
-fn write(parent: &mut Value, step: &str, operation: &Operation) -> Result<(), Refused> {
-    if let (Value::Array(_), Operation::Uncertain(value)) = (&*parent, operation) {
+fn write(parent: &mut Value, step: &str, operation: &ClassPatchOperation) -> Result<(), RefusedPatch> {
+    if let (Value::Array(_), ClassPatchOperation::Uncertain(value)) = (&*parent, operation) {
         // How many items there are is not known any more, nor which.
         *parent = uncomputed(&json!([parent, step, value]));
         return Ok(());
     }
     match parent {
-        Value::Null if matches!(operation, Operation::Remove) => Ok(()),
+        Value::Null if matches!(operation, ClassPatchOperation::Remove) => Ok(()),
         Value::Object(map) => {
             match operation {
-                Operation::Add(value) | Operation::Replace(value) => {
+                ClassPatchOperation::Add(value) | ClassPatchOperation::Replace(value) => {
                     map.insert(step.to_owned(), value.clone());
                 }
-                Operation::Remove => drop(map.remove(step)),
-                Operation::Uncertain(value) => {
+                ClassPatchOperation::Remove => drop(map.remove(step)),
+                ClassPatchOperation::Uncertain(value) => {
                     let was = map.get(step).cloned().unwrap_or(Value::Null);
                     map.insert(step.to_owned(), uncomputed(&json!([was, value])));
                 }
@@ -107,17 +113,21 @@ fn write(parent: &mut Value, step: &str, operation: &Operation) -> Result<(), Re
             Ok(())
         }
         Value::Array(items) => write_item(items, step, operation),
-        _ => Err(Refused),
+        _ => Err(RefusedPatch),
     }
 }
 
-fn write_item(items: &mut Vec<Value>, step: &str, operation: &Operation) -> Result<(), Refused> {
-    let at = if step == "-" { items.len() } else { step.parse::<usize>().map_err(|_| Refused)? };
+fn write_item(
+    items: &mut Vec<Value>,
+    step: &str,
+    operation: &ClassPatchOperation,
+) -> Result<(), RefusedPatch> {
+    let at = if step == "-" { items.len() } else { step.parse::<usize>().map_err(|_| RefusedPatch)? };
     match operation {
-        Operation::Add(value) if at <= items.len() => items.insert(at, value.clone()),
-        Operation::Replace(value) => *items.get_mut(at).ok_or(Refused)? = value.clone(),
-        Operation::Remove if at < items.len() => drop(items.remove(at)),
-        _ => return Err(Refused),
+        ClassPatchOperation::Add(value) if at <= items.len() => items.insert(at, value.clone()),
+        ClassPatchOperation::Replace(value) => *items.get_mut(at).ok_or(RefusedPatch)? = value.clone(),
+        ClassPatchOperation::Remove if at < items.len() => drop(items.remove(at)),
+        _ => return Err(RefusedPatch),
     }
     Ok(())
 }
@@ -131,16 +141,16 @@ mod tests {
         let document = json!({"a": {"list": [1, 2]}, "text": "t"});
         let value = || json!(9);
         for (path, operation, expected) in [
-            ("/a/b", Operation::Add(value()), json!({"a": {"list": [1, 2], "b": 9}, "text": "t"})),
-            ("/a/list/1", Operation::Add(value()), json!({"a": {"list": [1, 9, 2]}, "text": "t"})),
-            ("/a/list/-", Operation::Add(value()), json!({"a": {"list": [1, 2, 9]}, "text": "t"})),
-            ("/a/list/0", Operation::Replace(value()), json!({"a": {"list": [9, 2]}, "text": "t"})),
-            ("/a/list/0", Operation::Remove, json!({"a": {"list": [2]}, "text": "t"})),
-            ("/text", Operation::Remove, json!({"a": {"list": [1, 2]}})),
-            ("/gone", Operation::Remove, document.clone()),
+            ("/a/b", ClassPatchOperation::Add(value()), json!({"a": {"list": [1, 2], "b": 9}, "text": "t"})),
+            ("/a/list/1", ClassPatchOperation::Add(value()), json!({"a": {"list": [1, 9, 2]}, "text": "t"})),
+            ("/a/list/-", ClassPatchOperation::Add(value()), json!({"a": {"list": [1, 2, 9]}, "text": "t"})),
+            ("/a/list/0", ClassPatchOperation::Replace(value()), json!({"a": {"list": [9, 2]}, "text": "t"})),
+            ("/a/list/0", ClassPatchOperation::Remove, json!({"a": {"list": [2]}, "text": "t"})),
+            ("/text", ClassPatchOperation::Remove, json!({"a": {"list": [1, 2]}})),
+            ("/gone", ClassPatchOperation::Remove, document.clone()),
             (
                 "/n/x~1y/-",
-                Operation::Add(value()),
+                ClassPatchOperation::Add(value()),
                 json!({"a": {"list": [1, 2]}, "text": "t", "n": {"x/y": [9]}}),
             ),
         ] {
@@ -150,14 +160,14 @@ mod tests {
         }
         let deep = "/a".repeat(100);
         for (path, operation) in [
-            ("/text/b", Operation::Add(value())),
-            ("/a/list/7", Operation::Add(value())),
-            ("/a/list/2", Operation::Replace(value())),
-            ("/a/list/x", Operation::Remove),
-            ("a", Operation::Remove),
-            (deep.as_str(), Operation::Add(value())),
+            ("/text/b", ClassPatchOperation::Add(value())),
+            ("/a/list/7", ClassPatchOperation::Add(value())),
+            ("/a/list/2", ClassPatchOperation::Replace(value())),
+            ("/a/list/x", ClassPatchOperation::Remove),
+            ("a", ClassPatchOperation::Remove),
+            (deep.as_str(), ClassPatchOperation::Add(value())),
         ] {
-            assert_eq!(apply(&mut document.clone(), path, &operation), Err(Refused), "{path}");
+            assert_eq!(apply(&mut document.clone(), path, &operation), Err(RefusedPatch), "{path}");
         }
     }
 
@@ -166,7 +176,7 @@ mod tests {
         let document = json!({"a": {"list": [1, 2], "b": 1}});
         let after = |path: &str| {
             let mut is = document.clone();
-            assert_eq!(apply(&mut is, path, &Operation::Uncertain(json!(9))), Ok(()));
+            assert_eq!(apply(&mut is, path, &ClassPatchOperation::Uncertain(json!(9))), Ok(()));
             is
         };
         let field = after("/a/b");
@@ -176,7 +186,7 @@ mod tests {
         assert!(is_uncomputed(&item["a"]["list"]) && item["a"]["b"] == json!(1));
         // What is written below it hangs on it.
         let mut below = item.clone();
-        assert_eq!(apply(&mut below, "/a/list/0/c", &Operation::Add(json!(1))), Ok(()));
+        assert_eq!(apply(&mut below, "/a/list/0/c", &ClassPatchOperation::Add(json!(1))), Ok(()));
         assert!(is_uncomputed(&below["a"]["list"]) && below != item);
     }
 }

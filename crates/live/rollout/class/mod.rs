@@ -30,9 +30,9 @@ mod strategies;
 mod value;
 mod variables;
 
-pub(super) use self::blueprint::{Blueprint, ClassSides, Find, Group, groups};
+pub(super) use self::blueprint::{Blueprint, ClassSides, Find, MachineGroup, groups};
 pub(super) use self::change::{
-    Cause, Comparison, Outcome, changed_variables, control_plane, machine_template,
+    GroupComparison, GroupOutcome, RolloutCause, changed_variables, control_plane, machine_template,
 };
 pub(super) use self::strategies::Strategies;
 pub(super) use self::value::holds_uncomputed;

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::blueprint::{Blueprint, Group, Part, Template};
+use super::blueprint::{Blueprint, MachineGroup, Template, TemplateProduct};
 use super::go_template::{self, Mentions, mentions};
-use super::json_patch::{Operation, apply};
-use super::value::{Work, holds_variable, is_uncomputed, uncomputed};
+use super::json_patch::{ClassPatchOperation, apply};
+use super::value::{ClassWork, holds_variable, is_uncomputed, uncomputed};
 use super::variables::Variables;
-use crate::rollout::pointer::At;
+use crate::rollout::pointer::PointerTarget;
 use capstan_model::kinds::made_from;
 use capstan_yaml::Value;
 
@@ -48,10 +48,10 @@ fn name(patch: &Value) -> &str {
 /// `None` where it would cost too much.
 pub(super) fn patched(
     side: &Blueprint<'_>,
-    group: &Group<'_>,
+    group: &MachineGroup<'_>,
     template: &Template<'_>,
     variables: &Variables,
-    work: &Work,
+    work: &ClassWork,
 ) -> Option<Patched> {
     let base = template.object.cloned().unwrap_or_else(|| json!({"spec": {"template": {"spec": {}}}}));
     work.spend_on(&base)?;
@@ -63,7 +63,7 @@ pub(super) fn patched(
         work.spend(definitions.len() + 1)?;
         let fitting: Vec<&Value> = definitions.iter().filter(|one| selects(one, group, template)).collect();
         if !fitting.is_empty() {
-            let run = Run { patch, variables, work };
+            let run = PatchRun { patch, variables, work };
             traces.push(run.apply(&fitting, &mut document)?);
         }
     }
@@ -76,7 +76,7 @@ fn made(template: &Template<'_>, base: &Value, patched: &Value) -> Value {
     let parts = path.map(|path| patched.at(path));
     let unknown = parts.iter().flatten().find(|part| is_uncomputed(part));
     let spec = unknown.copied().or(parts[2]).cloned().unwrap_or(Value::Null);
-    let spec = if template.part == Part::Machines && !is_uncomputed(&spec) {
+    let spec = if template.part == TemplateProduct::Machines && !is_uncomputed(&spec) {
         let mut whole = base.get("spec").cloned().unwrap_or(Value::Null);
         match whole.get_mut("template").and_then(Value::as_object_mut) {
             Some(template) => drop(template.insert("spec".to_owned(), spec)),
@@ -87,12 +87,12 @@ fn made(template: &Template<'_>, base: &Value, patched: &Value) -> Value {
         spec
     };
     let kind = template.kind;
-    let kind = if template.part == Part::Machines { kind } else { made_from(kind) };
+    let kind = if template.part == TemplateProduct::Machines { kind } else { made_from(kind) };
     json!({"apiVersion": template.api_version, "kind": kind, "spec": spec})
 }
 
 /// Whether a definition's selector names this template of this group.
-fn selects(definition: &Value, group: &Group<'_>, template: &Template<'_>) -> bool {
+fn selects(definition: &Value, group: &MachineGroup<'_>, template: &Template<'_>) -> bool {
     let Some(selector) = definition.get("selector") else { return false };
     let text = |key: &str| selector.get(key).and_then(Value::as_str);
     let same_version = template.api_version.is_none_or(|version| text("apiVersion") == Some(version));
@@ -118,10 +118,10 @@ fn fits(pattern: &str, class: &str) -> bool {
 }
 
 /// One patch, and what it computes with.
-struct Run<'r> {
+struct PatchRun<'r> {
     patch: &'r Value,
     variables: &'r Variables,
-    work: &'r Work,
+    work: &'r ClassWork,
 }
 
 /// Whether a patch is in force.
@@ -132,7 +132,7 @@ enum Enabled {
     Uncomputed(Value),
 }
 
-impl Run<'_> {
+impl PatchRun<'_> {
     fn apply(&self, definitions: &[&Value], document: &mut Value) -> Option<Trace> {
         let mut trace = Trace { patch: name(self.patch).to_owned(), reads: Vec::new(), writes: Vec::new() };
         let enabled = self.enabled(&mut trace.reads)?;
@@ -145,7 +145,7 @@ impl Run<'_> {
             let operation = self.operation(json_patch, &mut trace.reads)?;
             let operation = match &enabled {
                 Enabled::Uncomputed(condition) => {
-                    Operation::Uncertain(json!([condition, operation.as_value()]))
+                    ClassPatchOperation::Uncertain(json!([condition, operation.as_value()]))
                 }
                 _ => operation,
             };
@@ -172,12 +172,12 @@ impl Run<'_> {
         })
     }
 
-    fn operation(&self, json_patch: &Value, reads: &mut Vec<String>) -> Option<Operation> {
+    fn operation(&self, json_patch: &Value, reads: &mut Vec<String>) -> Option<ClassPatchOperation> {
         let operation = match json_patch.get("op").and_then(Value::as_str) {
-            Some("remove") => return Some(Operation::Remove),
-            Some("add") => Operation::Add,
-            Some("replace") => Operation::Replace,
-            _ => return Some(Operation::Uncertain(json_patch.clone())),
+            Some("remove") => return Some(ClassPatchOperation::Remove),
+            Some("add") => ClassPatchOperation::Add,
+            Some("replace") => ClassPatchOperation::Replace,
+            _ => return Some(ClassPatchOperation::Uncertain(json_patch.clone())),
         };
         let value = self.value(json_patch, reads)?;
         self.work.spend_on(&value)?;

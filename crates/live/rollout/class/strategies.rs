@@ -1,12 +1,12 @@
 //! How outdated machines of a group are replaced.
 
-use super::blueprint::{ClassSides, Group};
+use super::blueprint::{ClassSides, MachineGroup};
 use super::change::control_plane;
 use super::value::{holds_uncomputed, is_uncomputed};
 use crate::rollout::facts::{K0S, rolls_as_kubeadm};
 use crate::rollout::kubeadm;
 use crate::rollout::owner::{Replacing, replacing_by};
-use crate::rollout::pointer::At;
+use crate::rollout::pointer::PointerTarget;
 use capstan_yaml::Value;
 
 /// How a class says that machines are replaced.
@@ -20,7 +20,7 @@ pub(in crate::rollout) struct Strategies<'v> {
 
 impl<'v> Strategies<'v> {
     /// Of the class that the Cluster names in the end.
-    pub(in crate::rollout) fn of(sides: &ClassSides<'v>, groups: &[Group<'_>]) -> Self {
+    pub(in crate::rollout) fn of(sides: &ClassSides<'v>, groups: &[MachineGroup<'_>]) -> Self {
         let Some(side) = &sides.sides[1] else { return Self::default() };
         let plane = groups.iter().find(|group| group.list == "controlPlane");
         Self { class: Some(side.class), control_plane: plane.and_then(|plane| control_plane(side, plane)) }

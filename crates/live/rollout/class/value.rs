@@ -78,9 +78,9 @@ fn holds_something(value: &Value) -> bool {
 /// What a stranger's class may cost: every value that is looked at or written takes from it, and what goes
 /// beyond is not computed.
 #[derive(Debug)]
-pub(super) struct Work(Cell<usize>);
+pub(super) struct ClassWork(Cell<usize>);
 
-impl Work {
+impl ClassWork {
     pub(super) fn new(most: usize) -> Self {
         Self(Cell::new(most))
     }

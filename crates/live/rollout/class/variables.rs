@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, json};
 
-use super::blueprint::{Blueprint, Group};
+use super::blueprint::{Blueprint, MachineGroup};
 use super::go_template::Mentions;
 use super::value::{only_live, uncomputed, weight};
 use crate::rollout::pair::some;
-use crate::rollout::pointer::At;
+use crate::rollout::pointer::PointerTarget;
 use capstan_plan::merge::AppliedBy;
 use capstan_yaml::Value;
 
@@ -27,7 +27,11 @@ pub(super) struct Variables(Value);
 impl Variables {
     /// Before and after the change. The version is that of afterwards on both sides: what follows from it rolls
     /// anyway.
-    pub(super) fn of(sides: [&Blueprint<'_>; 2], groups: [&Group<'_>; 2], applied: AppliedBy) -> [Self; 2] {
+    pub(super) fn of(
+        sides: [&Blueprint<'_>; 2],
+        groups: [&MachineGroup<'_>; 2],
+        applied: AppliedBy,
+    ) -> [Self; 2] {
         let version = sides[1].cluster.at("/spec/topology/version").cloned().unwrap_or(Value::Null);
         let before = defined(sides[0], groups[0], &Map::new());
         let kept = kept_defaults(sides, &before, applied);
@@ -147,13 +151,13 @@ pub(super) fn places(list: Option<&Value>) -> BTreeMap<&str, usize> {
 }
 
 /// How much there is to look at for one group.
-pub(super) fn size(side: &Blueprint<'_>, group: &Group<'_>) -> usize {
+pub(super) fn size(side: &Blueprint<'_>, group: &MachineGroup<'_>) -> usize {
     let lists = [side.class.at("/spec/variables"), side.cluster.at(OF_CLUSTER), group.value.at(OF_GROUP)];
     lists.into_iter().flatten().map(weight).sum()
 }
 
 /// All that Git gives a group, whoever defines it; a runtime extension may define variables of its own.
-pub(super) fn given(cluster: &Value, group: &Group<'_>) -> Map<String, Value> {
+pub(super) fn given(cluster: &Value, group: &MachineGroup<'_>) -> Map<String, Value> {
     let lists = [cluster.at(OF_CLUSTER), group.value.at(OF_GROUP)];
     let all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
     let each = all.filter_map(|variable| {
@@ -167,7 +171,7 @@ const OF_CLUSTER: &str = "/spec/topology/variables";
 const OF_GROUP: &str = "/variables/overrides";
 
 /// The variables that the class defines and that have a value. `kept` are defaults that are live.
-fn defined(side: &Blueprint<'_>, group: &Group<'_>, kept: &Map<String, Value>) -> Map<String, Value> {
+fn defined(side: &Blueprint<'_>, group: &MachineGroup<'_>, kept: &Map<String, Value>) -> Map<String, Value> {
     let (of_cluster, of_group) = (values(side.cluster.at(OF_CLUSTER)), values(group.value.at(OF_GROUP)));
     let mut found = Map::new();
     for (name, schema) in definitions(side.class) {
@@ -241,7 +245,7 @@ fn kept_defaults(
 }
 
 /// What Cluster API says of the Cluster and the group, as far as Git tells it.
-fn builtin(side: &Blueprint<'_>, group: &Group<'_>, version: &Value) -> Value {
+fn builtin(side: &Blueprint<'_>, group: &MachineGroup<'_>, version: &Value) -> Value {
     let cluster = side.cluster;
     let at = |pointer: &str| some(cluster.at(pointer)).cloned();
     let namespace = at("/metadata/namespace");

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::machines::ObservedMachine;
 use super::observed_owner::{ObservedOwner, is_owned_by_topology, owner_named};
-use super::reading::{Condition, Reading, conditions, status_written, time, written};
-use super::rules::{Ends, Standing, is_applied, waits_for_nobody};
-use super::verdict::{MachineAge, State};
+use super::reading::{OwnerCondition, OwnerReading, conditions, status_written, time, written};
+use super::rules::{Ends, OwnerState, is_applied, waits_for_nobody};
+use super::verdict::{MachineAge, RolloutProgress};
 use crate::live_objects::{is_terminating, text};
-use crate::rollout::owner::Owner;
+use crate::rollout::owner::MachineOwner;
 use capstan_model::kinds::{KindRole, Workers, role_of};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::references;
@@ -32,14 +32,14 @@ const HOPELESS: &[&str] = &["CannotBeRemediated", "RemediationTemplateNotFound"]
 
 pub(super) fn held_up(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
-    standing: &Standing,
+    standing: &OwnerState,
 ) -> Option<HeldUp> {
     let patience = owner.patience;
     let over = |since: Timestamp, patience: SignedDuration| owner.now.duration_since(since) >= patience;
     match standing.state {
-        State::Rolling => {
+        RolloutProgress::Rolling => {
             let missing = missing(owner, reading, machines);
             if let Some(held) = missing.filter(|held| over(held.since, patience.blocked)) {
                 return Some(held);
@@ -53,7 +53,7 @@ pub(super) fn held_up(
         }
         // Git's word is in the object, and its controller does not take it up: a template is missing, or
         // the controller is away.
-        State::Waiting if !is_terminating(reading.object) => {
+        RolloutProgress::Waiting if !is_terminating(reading.object) => {
             if let Some(behind) = &standing.behind {
                 let lasts = |since: &Timestamp| over(*since, patience.unobserved);
                 let since = behind.since.filter(|since| behind.ends == Ends::WhenSeen && lasts(since))?;
@@ -69,19 +69,22 @@ pub(super) fn held_up(
             );
             over(since, patience.unobserved).then(|| HeldUp { since, on: owner.id.clone(), words })
         }
-        State::Waiting | State::Done | State::Unknown | State::Stuck => None,
+        RolloutProgress::Waiting
+        | RolloutProgress::Done
+        | RolloutProgress::Unknown
+        | RolloutProgress::Stuck => None,
     }
 }
 
 /// Whether the wait is for a controller: not for Capstan, nor for a person.
-fn applied(owner: &ObservedOwner<'_>, reading: &Reading<'_>) -> bool {
+fn applied(owner: &ObservedOwner<'_>, reading: &OwnerReading<'_>) -> bool {
     is_applied(owner, reading.object) && waits_for_nobody(owner, reading)
 }
 
 /// Something that is missing and will not come by itself.
 fn missing(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
 ) -> Option<HeldUp> {
     let written = reading.written();
@@ -116,19 +119,19 @@ fn missing(
 
 /// `Scaling up would be blocked because DevMachineTemplate does not exist`: that something is missing, Cluster API
 /// says in these words alone, under the reasons that the condition has anyway.
-fn misses_a_template(condition: &&Condition<'_>) -> bool {
+fn misses_a_template(condition: &&OwnerCondition<'_>) -> bool {
     condition.message.contains("does not exist")
 }
 
 /// `Scaling up from 1 to 2 replicas is blocked because:\n* …`: there is no reason of its own for it either.
-fn is_blocked(condition: &&Condition<'_>) -> bool {
+fn is_blocked(condition: &&OwnerCondition<'_>) -> bool {
     condition.message.contains("blocked")
 }
 
 /// When a machine last moved; where none did, when the rollout began.
 fn last_movement(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
 ) -> Option<Timestamp> {
     let steps = ["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady", "NodeReady"];
@@ -168,9 +171,9 @@ fn last_movement(
 /// owner itself.
 fn culprit(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
-    standing: &Standing,
+    standing: &OwnerState,
 ) -> (ObjectId, String) {
     let updating =
         machines.iter().find_map(|machine| Some((machine.id.clone(), machine.updating()?.sentence())));
@@ -192,7 +195,7 @@ fn culprit(
     if let Some(machine) = machines.iter().find(|machine| is_terminating(machine.object)) {
         let words = machine
             .condition(&["Deleting"])
-            .map_or_else(|| "is stuck in deletion".to_owned(), Condition::sentence);
+            .map_or_else(|| "is stuck in deletion".to_owned(), OwnerCondition::sentence);
         return (machine.id.clone(), words);
     }
     let lagging = machines.iter().find(|machine| !machine.is_ready());
@@ -218,8 +221,8 @@ fn culprit(
 /// A set of machines of the owner that says it is blocked.
 fn blocked_set(owner: &ObservedOwner<'_>) -> Option<(ObjectId, String)> {
     let owns = |set: &Value| match owner.kind {
-        Owner::Deployment => owner_named(set, &owner.id.kind) == Some(owner.id.name.as_str()),
-        Owner::Topology => {
+        MachineOwner::Deployment => owner_named(set, &owner.id.kind) == Some(owner.id.name.as_str()),
+        MachineOwner::Topology => {
             is_owned_by_topology(set) && text(set, "/spec/clusterName") == Some(owner.id.name.as_str())
         }
         _ => false,

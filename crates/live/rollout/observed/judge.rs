@@ -5,18 +5,23 @@ use jiff::Timestamp;
 use super::held_up::{HeldUp, held_up};
 use super::machines::ObservedMachine;
 use super::observed_owner::{ObservedOwner, control_plane_reference};
-use super::patience::Patience;
-use super::reading::{Reading, said};
+use super::patience::RolloutPatience;
+use super::reading::{OwnerReading, said};
 use super::rules::standing;
-use super::verdict::{Counts, OwnerKind, OwnerVerdict, Readiness, State, Verdict};
+use super::verdict::{Counts, OwnerKind, OwnerVerdict, Readiness, RolloutProgress, RolloutVerdict};
 use crate::live_objects::LiveObjects;
-use crate::rollout::owner::Owner;
+use crate::rollout::owner::MachineOwner;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 
 /// How the rollout of what is rendered stands. `rendered` has its namespaces and its live names.
-pub fn judge(rendered: &[RenderedObject], live: &LiveObjects, now: Timestamp, patience: Patience) -> Verdict {
+pub fn judge(
+    rendered: &[RenderedObject],
+    live: &LiveObjects,
+    now: Timestamp,
+    patience: RolloutPatience,
+) -> RolloutVerdict {
     let mut owners = Vec::new();
     let mut all = Vec::new();
     let mut add = |id: &ObjectId, kind, desired: Option<&RenderedObject>| {
@@ -26,7 +31,7 @@ pub fn judge(rendered: &[RenderedObject], live: &LiveObjects, now: Timestamp, pa
         all.extend(machines.into_iter().map(|machine| machine.state));
     };
     for object in rendered {
-        if let Some(kind) = Owner::of(&object.id, &object.value) {
+        if let Some(kind) = MachineOwner::of(&object.id, &object.value) {
             add(&object.id, kind, Some(object));
         }
     }
@@ -35,15 +40,15 @@ pub fn judge(rendered: &[RenderedObject], live: &LiveObjects, now: Timestamp, pa
     }
     owners.sort_by(|a, b| a.object.cmp(&b.object));
     all.sort_by(|a, b| (&a.owner, &a.name).cmp(&(&b.owner, &b.name)));
-    let state = owners.iter().map(|owner| owner.state).max().unwrap_or(State::Done);
-    Verdict { state, owners, machines: all }
+    let state = owners.iter().map(|owner| owner.state).max().unwrap_or(RolloutProgress::Done);
+    RolloutVerdict { state, owners, machines: all }
 }
 
 /// The control plane that a rendered `Cluster` without a topology names, where it is live and another tool's.
 fn unrendered_control_planes<'a>(
     rendered: &[RenderedObject],
     live: &'a LiveObjects,
-) -> Vec<(&'a ObjectId, Owner)> {
+) -> Vec<(&'a ObjectId, MachineOwner)> {
     let clusters = rendered.iter().filter(|object| is_cluster(&object.id));
     let named = clusters.filter_map(|cluster| {
         let topology = cluster.value.pointer("/spec/topology").is_some();
@@ -53,7 +58,7 @@ fn unrendered_control_planes<'a>(
             return None;
         }
         let (id, value) = live.iter().find(|(id, _)| reference.means(namespace, id))?;
-        Some((id, Owner::of(id, value)?))
+        Some((id, MachineOwner::of(id, value)?))
     });
     named.collect()
 }
@@ -65,7 +70,7 @@ impl ObservedOwner<'_> {
         let mut verdict = OwnerVerdict {
             object: self.id.clone(),
             kind,
-            state: State::Waiting,
+            state: RolloutProgress::Waiting,
             since: None,
             until: None,
             on: None,
@@ -77,7 +82,7 @@ impl ObservedOwner<'_> {
             verdict.words = Some("not applied yet".to_owned());
             return verdict;
         };
-        let reading = Reading::of(object);
+        let reading = OwnerReading::of(object);
         let standing = standing(self, &reading, machines);
         verdict.counts = standing.counts;
         verdict.ready = standing.ready;
@@ -85,14 +90,14 @@ impl ObservedOwner<'_> {
         verdict.until = standing.until;
         verdict.words = standing.words.as_deref().map(said);
         verdict.since = match standing.state {
-            State::Done | State::Unknown => None,
-            State::Waiting | State::Rolling | State::Stuck => {
+            RolloutProgress::Done | RolloutProgress::Unknown => None,
+            RolloutProgress::Waiting | RolloutProgress::Rolling | RolloutProgress::Stuck => {
                 let behind = standing.behind.as_ref().and_then(|behind| behind.since);
                 behind.or_else(|| reading.rolling_since()).or_else(|| reading.written())
             }
         };
         if let Some(HeldUp { since, on, words }) = held_up(self, &reading, machines, &standing) {
-            verdict.state = State::Stuck;
+            verdict.state = RolloutProgress::Stuck;
             verdict.since = Some(since);
             verdict.on = Some(on);
             verdict.words = Some(said(&words));

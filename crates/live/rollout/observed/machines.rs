@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::observed_owner::{ObservedOwner, Workers, is_owned_by_topology, owner_named};
-use super::reading::{Condition, conditions, created, is_version, said};
+use super::reading::{OwnerCondition, conditions, created, is_version, said};
 use super::verdict::{MachineAge, MachineState};
 use crate::live_objects::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::rollout::facts;
-use crate::rollout::owner::Owner;
+use crate::rollout::owner::MachineOwner;
 use capstan_model::kinds::{names, pointer, version_fields};
 use capstan_model::object::ObjectId;
-use capstan_plan::templates::{Role, references};
+use capstan_plan::templates::{TemplateRole, references};
 
 /// A machine with what it was read from.
 pub(super) struct ObservedMachine<'v> {
@@ -21,26 +21,26 @@ pub(super) struct ObservedMachine<'v> {
     pub(super) created: Option<Timestamp>,
     /// The time of `rollout.after`, where it has come and made the machine an old one.
     pub(super) overdue: Option<Timestamp>,
-    pub(super) conditions: Vec<Condition<'v>>,
+    pub(super) conditions: Vec<OwnerCondition<'v>>,
 }
 
 impl ObservedMachine<'_> {
-    pub(super) fn condition(&self, kinds: &[&str]) -> Option<&Condition<'_>> {
+    pub(super) fn condition(&self, kinds: &[&str]) -> Option<&OwnerCondition<'_>> {
         kinds.iter().find_map(|kind| self.conditions.iter().find(|condition| condition.kind == *kind))
     }
 
     /// The condition of a machine that is updated in place: unlike others it is `True` meanwhile, also where the
     /// update fails.
-    pub(super) fn updating(&self) -> Option<&Condition<'_>> {
+    pub(super) fn updating(&self) -> Option<&OwnerCondition<'_>> {
         updating(&self.conditions)
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        self.condition(&["Ready"]).is_some_and(Condition::is_true)
+        self.condition(&["Ready"]).is_some_and(OwnerCondition::is_true)
     }
 }
 
-fn updating<'c, 'v>(conditions: &'c [Condition<'v>]) -> Option<&'c Condition<'v>> {
+fn updating<'c, 'v>(conditions: &'c [OwnerCondition<'v>]) -> Option<&'c OwnerCondition<'v>> {
     conditions.iter().find(|condition| condition.kind == "Updating" && condition.is_true())
 }
 
@@ -64,22 +64,23 @@ impl ObservedOwner<'_> {
         id.namespace == self.id.namespace
             && match self.kind {
                 // A name that is no label's value stands there as a hash.
-                Owner::Deployment => match label(machine, DEPLOYMENT_LABEL) {
+                MachineOwner::Deployment => match label(machine, DEPLOYMENT_LABEL) {
                     Some(deployment) if self.id.name.len() <= 63 => Some(deployment) == name,
                     _ => {
                         let set = self.machine_set_of(machine);
                         set.is_some_and(|set| owner_named(set, &self.id.kind) == name)
                     }
                 },
-                Owner::Pool => {
+                MachineOwner::Pool => {
                     owner_named(machine, &self.id.kind) == name || label(machine, POOL_LABEL) == name
                 }
-                Owner::Topology => {
+                MachineOwner::Topology => {
                     label(machine, CLUSTER_NAME_LABEL) == name && is_owned_by_topology(machine)
                 }
-                Owner::Kubeadm | Owner::OtherControlPlane | Owner::ManagedControlPlane | Owner::Set => {
-                    owner_named(machine, &self.id.kind) == name
-                }
+                MachineOwner::Kubeadm
+                | MachineOwner::OtherControlPlane
+                | MachineOwner::ManagedControlPlane
+                | MachineOwner::Set => owner_named(machine, &self.id.kind) == name,
             }
     }
 
@@ -109,7 +110,7 @@ impl ObservedOwner<'_> {
 
     /// What Git asks for decides, then Cluster API's own word, then what the machine was made from: whichever
     /// says first that it is old. (Its time has been asked before.)
-    fn age(&self, machine: &Value, conditions: &[Condition<'_>]) -> MachineAge {
+    fn age(&self, machine: &Value, conditions: &[OwnerCondition<'_>]) -> MachineAge {
         let fields = version_fields(&self.id.group, &self.id.kind);
         let asked = |object: &'_ Value| -> Option<String> {
             fields.clone().find_map(|(_, keys)| text(object, &pointer(keys))).map(str::to_owned)
@@ -138,7 +139,7 @@ impl ObservedOwner<'_> {
         if set.pointer("/spec/template").is_none() {
             return false;
         }
-        let named = |object: &Value| -> Vec<(Role, String)> {
+        let named = |object: &Value| -> Vec<(TemplateRole, String)> {
             let found = references(&id.group, &id.kind, object);
             found.into_iter().map(|reference| (reference.role, reference.name.to_owned())).collect()
         };

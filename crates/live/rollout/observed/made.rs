@@ -15,7 +15,7 @@ use super::reading::spec_written;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_terminating, label, text};
 use capstan_model::kinds::{KindRole, Workers, names, role_of};
 use capstan_model::object::ObjectId;
-use capstan_plan::templates::{Reference, Role, references};
+use capstan_plan::templates::{Reference, TemplateRole, references};
 
 /// The template that an object was cloned from.
 const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
@@ -23,7 +23,7 @@ const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
 const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
 
 /// What is live of what was made of a `Cluster`.
-pub(super) struct Made<'v> {
+pub(super) struct TopologyObjects<'v> {
     cluster: &'v Value,
     namespace: Option<&'v str>,
     /// The control plane that the `Cluster` names.
@@ -34,7 +34,7 @@ pub(super) struct Made<'v> {
     pub(super) groups: Vec<(&'v ObjectId, &'v Value)>,
 }
 
-impl<'v> Made<'v> {
+impl<'v> TopologyObjects<'v> {
     pub(super) fn of(id: &'v ObjectId, cluster: &'v Value, live: &'v LiveObjects) -> Self {
         let names = control_plane_reference(id, cluster);
         let namespace = id.namespace.as_deref();
@@ -52,15 +52,15 @@ impl<'v> Made<'v> {
     /// What was cloned, beside what the class names for it.
     fn clones(&self, class: &'v Value) -> Vec<Cloned<'v>> {
         let mut found = Vec::new();
-        let mut add = |of: &'v ObjectId, part: Part<'v>, holder: Option<&'v Value>| {
+        let mut add = |of: &'v ObjectId, part: MadePart<'v>, holder: Option<&'v Value>| {
             found.extend(Template::in_class(holder).map(|template| Cloned { of, part, template }));
         };
         if let Some((id, plane)) = self.plane {
-            add(id, Part::Itself(plane), class.pointer("/spec/controlPlane"));
+            add(id, MadePart::Itself(plane), class.pointer("/spec/controlPlane"));
             for reference in references(&id.group, &id.kind, plane) {
-                if reference.role == Role::Machines {
+                if reference.role == TemplateRole::Machines {
                     let machines = class.pointer("/spec/controlPlane/machineInfrastructure");
-                    add(id, Part::Named(reference), machines);
+                    add(id, MadePart::Named(reference), machines);
                 }
             }
         }
@@ -68,11 +68,11 @@ impl<'v> Made<'v> {
             let Some(parts) = self.group_in_class(id, group, class) else { continue };
             for reference in references(&id.group, &id.kind, group) {
                 let holder = match reference.role {
-                    Role::Bootstrap | Role::PoolBootstrap => parts.get("bootstrap"),
-                    Role::Machines | Role::Pool => parts.get("infrastructure"),
+                    TemplateRole::Bootstrap | TemplateRole::PoolBootstrap => parts.get("bootstrap"),
+                    TemplateRole::Machines | TemplateRole::Pool => parts.get("infrastructure"),
                     _ => None,
                 };
-                add(id, Part::Named(reference), holder);
+                add(id, MadePart::Named(reference), holder);
             }
         }
         found
@@ -99,8 +99,8 @@ impl<'v> Made<'v> {
     pub(super) fn behind(&self, class_id: &ObjectId, class: &'v Value, live: &LiveObjects) -> Option<String> {
         self.clones(class).into_iter().find_map(|Cloned { of, part, template }| {
             let object = match &part {
-                Part::Itself(object) => *object,
-                Part::Named(reference) => live.meant(reference, self.namespace)?,
+                MadePart::Itself(object) => *object,
+                MadePart::Named(reference) => live.meant(reference, self.namespace)?,
             };
             let name = annotation(object, CLONED_FROM)?;
             let kind = annotation(object, CLONED_FROM_KIND)
@@ -118,11 +118,11 @@ impl<'v> Made<'v> {
 /// Something cloned, and what for.
 struct Cloned<'v> {
     of: &'v ObjectId,
-    part: Part<'v>,
+    part: MadePart<'v>,
     template: Template<'v>,
 }
 
-enum Part<'v> {
+enum MadePart<'v> {
     /// The control plane itself.
     Itself(&'v Value),
     /// What the control plane or a group makes machines from.
@@ -150,7 +150,7 @@ pub(super) fn class_of<'v>(
     live: &'v LiveObjects,
 ) -> Option<(&'v ObjectId, &'v Value)> {
     let named = references(&id.group, &id.kind, cluster);
-    let reference = named.into_iter().find(|reference| reference.role == Role::Class)?;
+    let reference = named.into_iter().find(|reference| reference.role == TemplateRole::Class)?;
     live.core(names::CLUSTER_CLASS).find(|(class, _)| reference.means(id.namespace.as_deref(), class))
 }
 
@@ -163,10 +163,10 @@ pub fn clones_to_read(cluster: &ObjectId, live: &LiveObjects, changed_after: Tim
     if spec_written(class).is_some_and(|changed| changed <= changed_after) {
         return Vec::new();
     }
-    let made = Made::of(cluster, object, live);
+    let made = TopologyObjects::of(cluster, object, live);
     let named = made.clones(class).into_iter().filter_map(|cloned| match cloned.part {
-        Part::Itself(_) => None,
-        Part::Named(reference) => Some(ObjectId {
+        MadePart::Itself(_) => None,
+        MadePart::Named(reference) => Some(ObjectId {
             group: reference.group?.to_owned(),
             kind: reference.kind.to_owned(),
             namespace: reference.namespace.map(str::to_owned).or_else(|| cluster.namespace.clone()),

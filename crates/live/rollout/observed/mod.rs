@@ -19,7 +19,7 @@
 //!
 //! Cluster API has no deadline and no condition for *stuck*: it is said where something is missing that
 //! nobody will bring ([`held_up`]), where nobody looks at the object, or where no machine has changed for as
-//! long as [`Patience`] allows.
+//! long as [`RolloutPatience`] allows.
 //!
 //! | file | tells |
 //! |---|---|
@@ -52,7 +52,7 @@ mod verdict;
 pub use self::judge::judge;
 pub use self::made::clones_to_read;
 pub(crate) use self::observed_owner::control_plane_reference;
-pub use self::patience::Patience;
+pub use self::patience::RolloutPatience;
 pub use self::verdict::{
-    Counts, MachineAge, MachineState, OwnerKind, OwnerVerdict, Readiness, State, Verdict,
+    Counts, MachineAge, MachineState, OwnerKind, OwnerVerdict, Readiness, RolloutProgress, RolloutVerdict,
 };

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::patience::Patience;
+use super::patience::RolloutPatience;
 use crate::live_objects::{LiveObjects, label, text};
-use crate::rollout::owner::Owner;
+use crate::rollout::owner::MachineOwner;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::names;
 use capstan_model::object::ObjectId;
@@ -17,12 +17,12 @@ const TOPOLOGY_LABEL: &str = "topology.cluster.x-k8s.io/owned";
 /// One owner of machines, and what is known of it.
 pub(super) struct ObservedOwner<'a> {
     pub(super) id: &'a ObjectId,
-    pub(super) kind: Owner,
+    pub(super) kind: MachineOwner,
     /// What Git wants of it; `None` for a control plane that another tool applies.
     pub(super) desired: Option<&'a RenderedObject>,
     pub(super) live: &'a LiveObjects,
     pub(super) now: Timestamp,
-    pub(super) patience: Patience,
+    pub(super) patience: RolloutPatience,
 }
 
 /// What a machine of workers was made by.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 /// How long nothing may happen before a rollout counts as stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RolloutPatience {
     /// Until a controller looks at an object.
     pub unobserved: SignedDuration,
     /// With something missing that nobody will bring.
@@ -15,7 +15,7 @@ pub struct Patience {
     pub settling: SignedDuration,
 }
 
-impl Default for Patience {
+impl Default for RolloutPatience {
     /// Five minutes; two; twenty, which bare metal needs; one.
     fn default() -> Self {
         Self {

@@ -18,13 +18,13 @@ pub(super) enum Contract {
 
 /// What an owner shows.
 #[derive(Debug)]
-pub(super) struct Reading<'v> {
+pub(super) struct OwnerReading<'v> {
     pub(super) object: &'v Value,
     pub(super) contract: Contract,
     pub(super) generation: i64,
     /// `None` where the status has no such field.
     pub(super) observed: Option<i64>,
-    pub(super) conditions: Vec<Condition<'v>>,
+    pub(super) conditions: Vec<OwnerCondition<'v>>,
     /// What really runs, and how many of each; `None` where the status does not say.
     pub(super) versions: Option<Vec<(&'v str, u32)>>,
     status: Option<&'v Value>,
@@ -34,7 +34,7 @@ pub(super) struct Reading<'v> {
 
 /// One condition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Condition<'v> {
+pub(super) struct OwnerCondition<'v> {
     pub(super) kind: &'v str,
     pub(super) status: &'v str,
     pub(super) reason: &'v str,
@@ -43,7 +43,7 @@ pub(super) struct Condition<'v> {
     pub(super) since: Option<Timestamp>,
 }
 
-impl Condition<'_> {
+impl OwnerCondition<'_> {
     pub(super) fn is_true(&self) -> bool {
         self.status == "True"
     }
@@ -56,14 +56,14 @@ impl Condition<'_> {
 }
 
 /// The conditions of an object, in the newer contract where it has them.
-pub(super) fn conditions(object: &Value) -> Vec<Condition<'_>> {
+pub(super) fn conditions(object: &Value) -> Vec<OwnerCondition<'_>> {
     let list =
         |pointer: &str| object.pointer(pointer).and_then(Value::as_array).filter(|list| !list.is_empty());
     let found = list("/status/v1beta2/conditions").or_else(|| list("/status/conditions"));
-    found.into_iter().flatten().filter_map(Condition::read).collect()
+    found.into_iter().flatten().filter_map(OwnerCondition::read).collect()
 }
 
-impl<'v> Condition<'v> {
+impl<'v> OwnerCondition<'v> {
     fn read(condition: &'v Value) -> Option<Self> {
         let text = |key: &str| condition.get(key).and_then(Value::as_str);
         Some(Self {
@@ -77,7 +77,7 @@ impl<'v> Condition<'v> {
     }
 }
 
-impl<'v> Reading<'v> {
+impl<'v> OwnerReading<'v> {
     pub(super) fn of(object: &'v Value) -> Self {
         let status = object.get("status");
         let beneath = status.and_then(|status| status.get("v1beta2"));
@@ -103,7 +103,7 @@ impl<'v> Reading<'v> {
         self.status.and_then(Value::as_object).is_some_and(|status| !status.is_empty())
     }
 
-    pub(super) fn condition(&self, kind: &str) -> Option<&Condition<'v>> {
+    pub(super) fn condition(&self, kind: &str) -> Option<&OwnerCondition<'v>> {
         self.conditions.iter().find(|condition| condition.kind == kind)
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::observed_owner::{ObservedOwner, control_plane_reference, owner_named};
 use super::reading::{created, time};
 use crate::rollout::facts::ROLLOUT_AFTER;
-use crate::rollout::owner::Owner;
+use crate::rollout::owner::MachineOwner;
 
 /// How often Cluster API's controllers look at everything, asked or not (`--sync-period`).
 const RESYNC: SignedDuration = SignedDuration::from_mins(10);
@@ -41,7 +41,10 @@ impl ObservedOwner<'_> {
 
     /// The replacement of all its machines that is still to come.
     pub(super) fn put_off(&self, object: &Value, machines: u32) -> Option<PutOff> {
-        let goes_by_it = matches!(self.kind, Owner::Kubeadm | Owner::OtherControlPlane | Owner::Deployment);
+        let goes_by_it = matches!(
+            self.kind,
+            MachineOwner::Kubeadm | MachineOwner::OtherControlPlane | MachineOwner::Deployment
+        );
         let until = after(object).filter(|after| goes_by_it && machines > 0 && *after > self.now)?;
         let words = format!(
             "rollout.after: its machines are replaced from {until} on; until then all are up to date, and it waits"
@@ -61,13 +64,16 @@ impl ObservedOwner<'_> {
     /// The control plane that a machine says it belongs to.
     fn control_plane_of(&self, machine: &Value) -> Option<&Value> {
         match self.kind {
-            Owner::Kubeadm | Owner::OtherControlPlane => self.live.get(self.id),
-            Owner::Topology => {
+            MachineOwner::Kubeadm | MachineOwner::OtherControlPlane => self.live.get(self.id),
+            MachineOwner::Topology => {
                 let named = control_plane_reference(self.id, self.live.get(self.id)?)?;
                 let is_its = owner_named(machine, named.kind) == Some(named.name);
                 self.live.meant(&named, self.id.namespace.as_deref()).filter(|_| is_its)
             }
-            Owner::ManagedControlPlane | Owner::Deployment | Owner::Set | Owner::Pool => None,
+            MachineOwner::ManagedControlPlane
+            | MachineOwner::Deployment
+            | MachineOwner::Set
+            | MachineOwner::Pool => None,
         }
     }
 }

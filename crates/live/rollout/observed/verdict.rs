@@ -7,7 +7,7 @@ use capstan_model::object::ObjectId;
 
 /// How a rollout stands, in a word; the later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum RolloutProgress {
     /// Every machine is up to date.
     Done,
     /// Nobody can tell.
@@ -20,7 +20,7 @@ pub enum State {
     Stuck,
 }
 
-impl State {
+impl RolloutProgress {
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,9 +35,9 @@ impl State {
 
 /// How the rollout of a folder stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RolloutVerdict {
     /// In a word: that of the owner that weighs most. Done where nothing owns machines.
-    pub state: State,
+    pub state: RolloutProgress,
     /// Owner by owner, ordered by object.
     pub owners: Vec<OwnerVerdict>,
     /// Every machine, ordered by owner and name.
@@ -52,7 +52,7 @@ pub struct OwnerVerdict {
     /// Whether others wait for it.
     pub kind: OwnerKind,
     /// In a word.
-    pub state: State,
+    pub state: RolloutProgress,
     /// Since when, where that is known.
     pub since: Option<Timestamp>,
     /// Where all is up to date until its own `rollout.after` comes: when that is. It waits, and nobody needs to
@@ -128,7 +128,7 @@ pub enum MachineAge {
     Old,
 }
 
-impl Verdict {
+impl RolloutVerdict {
     /// The verdict on one owner.
     pub fn owner(&self, id: &ObjectId) -> Option<&OwnerVerdict> {
         self.owners.iter().find(|owner| owner.object == *id)
@@ -136,24 +136,28 @@ impl Verdict {
 
     /// The owner that weighs most, where not all is done.
     pub fn decisive(&self) -> Option<&OwnerVerdict> {
-        let weighs = |owner: &&OwnerVerdict| owner.state == self.state && owner.state != State::Done;
+        let weighs =
+            |owner: &&OwnerVerdict| owner.state == self.state && owner.state != RolloutProgress::Done;
         self.owners.iter().find(weighs)
     }
 
     /// When nothing is left but machines that `rollout.after` will replace: the first time at which it does.
     pub fn put_off_until(&self) -> Option<Timestamp> {
-        let open = self.owners.iter().filter(|owner| !matches!(owner.state, State::Done | State::Unknown));
+        let open = self
+            .owners
+            .iter()
+            .filter(|owner| !matches!(owner.state, RolloutProgress::Done | RolloutProgress::Unknown));
         let times: Option<Vec<Timestamp>> = open.map(|owner| owner.until).collect();
         times?.into_iter().min()
     }
 
     /// In a word, where what is put off until its own time counts as done.
-    pub fn state_for_now(&self) -> State {
-        let state = |owner: &OwnerVerdict| owner.until.map_or(owner.state, |_| State::Done);
+    pub fn state_for_now(&self) -> RolloutProgress {
+        let state = |owner: &OwnerVerdict| owner.until.map_or(owner.state, |_| RolloutProgress::Done);
         if self.put_off_until().is_none() {
             return self.state;
         }
-        self.owners.iter().map(state).max().unwrap_or(State::Done)
+        self.owners.iter().map(state).max().unwrap_or(RolloutProgress::Done)
     }
 
     /// The machines of all owners in numbers.
@@ -177,7 +181,7 @@ impl Verdict {
         let Some(owner) = self.decisive() else { return all_done() };
         let Counts { wanted, up_to_date, current, .. } = owner.counts;
         let mut said = format!("{}: {}", owner.object, owner.state.as_str());
-        if matches!(owner.state, State::Rolling | State::Stuck) && !are_providers {
+        if matches!(owner.state, RolloutProgress::Rolling | RolloutProgress::Stuck) && !are_providers {
             // Where all are counted as they are wished and something is open still, the words say what: a number beside them
             // would say the contrary.
             if up_to_date < wanted || owner.words.is_none() {

@@ -5,9 +5,9 @@ use capstan_plan::services::{CheckFacts, not_allowing};
 use serde_json::{Value, json};
 
 use super::services;
-use crate::services::{Cause, evaluate};
+use crate::services::{ServiceCause, evaluate};
 
-fn check(expression: &str, objects: &[Value]) -> Option<(Cause, String)> {
+fn check(expression: &str, objects: &[Value]) -> Option<(ServiceCause, String)> {
     let list = format!(
         "services:\n- name: a\n  from: {{folder: services/a}}\n  checks: [{}]\n",
         serde_json::to_string(expression).unwrap()
@@ -40,7 +40,7 @@ fn a_check_sees_objects_the_cluster_and_the_version() {
         assert_eq!(check(expression, &objects), None, "{expression}");
     }
     let (cause, words) = check("objects.exists(o, o.status.availableReplicas >= 3)", &objects).unwrap();
-    assert_eq!(cause, Cause::CheckFalse);
+    assert_eq!(cause, ServiceCause::CheckFalse);
     assert_eq!(words, "the check `objects.exists(o, o.status.availableReplicas >= 3)` is false");
 }
 
@@ -59,7 +59,7 @@ fn what_cannot_be_evaluated_says_why_and_shows_no_value() {
         ("1+1+1+1+1+1+1+1+1+1 == 10", "`+`"),
     ] {
         let (cause, words) = check(expression, std::slice::from_ref(&secret)).unwrap();
-        assert_eq!(cause, Cause::CheckInvalid, "{expression}");
+        assert_eq!(cause, ServiceCause::CheckInvalid, "{expression}");
         let why = words.split_once("cannot be evaluated: ").unwrap().1;
         assert!(why.contains(says) && !why.is_empty(), "{expression}: {words}");
         assert!(!why.contains("hunter2") && !why.contains("aHVudGVyMg"), "{words}");
@@ -71,7 +71,7 @@ fn what_would_take_long_is_refused_before_it_begins() {
     let many: Vec<Value> = (0..2_000).map(|_| deployment(1)).collect();
     assert_eq!(check("objects.all(o, o.status.availableReplicas == 1)", &many), None);
     let (cause, words) = check("objects.all(o, objects.all(p, o.kind == p.kind))", &many).unwrap();
-    assert_eq!(cause, Cause::CheckInvalid);
+    assert_eq!(cause, ServiceCause::CheckInvalid);
     assert!(words.contains("nested lists"), "{words}");
     let huge: Vec<Value> = (0..40_000).map(|_| deployment(1)).collect();
     assert!(check("true", &huge).unwrap().1.contains("too large"));
@@ -88,7 +88,7 @@ fn text_that_doubles_is_refused_before_it_is_made() {
     let copied = "objects.map(o, objects.map(p, bytes(p.data.x))).size() == 40";
     for (expression, objects) in [(doubled, few), (copied, vec![map.clone(); 40].as_slice())] {
         let (cause, words) = check(expression, objects).unwrap();
-        assert_eq!(cause, Cause::CheckInvalid);
+        assert_eq!(cause, ServiceCause::CheckInvalid);
         assert!(words.contains("MiB of text"), "{words}");
     }
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::id;
 use crate::applying::RefusalKind;
 use crate::services::{
-    Cause, Health, Held, Problem, RoleFacts, RoleNeeds, ServiceState, ServiceStatus, SummaryState, defines,
-    failing_pod, health, held, is_later, stage, summary, unmet,
+    ObjectHealth, Problem, RemovalBlocker, RoleFacts, RoleNeeds, ServiceCause, ServiceState, ServiceStatus,
+    SummaryState, defines, failing_pod, health, held, is_later, stage, summary, unmet,
 };
 
 fn object(api_version: &str, kind: &str, status: Value) -> Value {
@@ -18,12 +18,12 @@ fn object(api_version: &str, kind: &str, status: Value) -> Value {
 
 #[test]
 fn objects_stand_as_their_controllers_say_of_this_generation() {
-    let progressing = |words: &str| Health::Progressing(words.to_owned());
-    let failed = |words: &str| Health::Failed(words.to_owned());
+    let progressing = |words: &str| ObjectHealth::Progressing(words.to_owned());
+    let failed = |words: &str| ObjectHealth::Failed(words.to_owned());
     let unseen = || progressing("its controller has not observed it yet");
     let says = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
     let rows = [
-        ("v1", "ConfigMap", json!(null), Health::Healthy),
+        ("v1", "ConfigMap", json!(null), ObjectHealth::Healthy),
         (
             "apps/v1",
             "DaemonSet",
@@ -41,7 +41,7 @@ fn objects_stand_as_their_controllers_say_of_this_generation() {
             "Deployment",
             json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1,
                 "conditions": [says("Available", "True", "MinimumReplicasAvailable", "")]}),
-            Health::Healthy,
+            ObjectHealth::Healthy,
         ),
         (
             "apps/v1",
@@ -56,7 +56,7 @@ fn objects_stand_as_their_controllers_say_of_this_generation() {
             json!({"conditions": [says("Failed", "True", "BackoffLimitExceeded", "6 times")]}),
             failed("BackoffLimitExceeded: 6 times"),
         ),
-        ("batch/v1", "Job", json!({"conditions": [says("Complete", "True", "", "")]}), Health::Healthy),
+        ("batch/v1", "Job", json!({"conditions": [says("Complete", "True", "", "")]}), ObjectHealth::Healthy),
         ("batch/v1", "Job", json!({}), progressing("it has not completed yet")),
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition", json!({}), unseen()),
         (
@@ -144,7 +144,7 @@ fn at(second: i64) -> Timestamp {
 #[test]
 fn what_is_not_well_for_long_is_stuck_until_it_is() {
     let still = SignedDuration::from_mins(10);
-    let unwell = [Problem::plain(Cause::ObjectNotReady, "0 of 3 pods are ready")];
+    let unwell = [Problem::plain(ServiceCause::ObjectNotReady, "0 of 3 pods are ready")];
     let mut status = ServiceStatus::new("cilium", ServiceRole::Cni);
     let mut told = Vec::new();
     for (second, problems) in
@@ -172,9 +172,9 @@ fn what_is_not_well_for_long_is_stuck_until_it_is() {
 fn the_gravest_problem_decides() {
     let mut status = ServiceStatus::new("a", ServiceRole::Other);
     let problems = [
-        Problem::plain(Cause::CheckFalse, "false"),
-        Problem::plain(Cause::Refused(RefusalKind::Forbidden), "forbidden"),
-        Problem::plain(Cause::Refused(RefusalKind::TooManyRequests), "later"),
+        Problem::plain(ServiceCause::CheckFalse, "false"),
+        Problem::plain(ServiceCause::Refused(RefusalKind::Forbidden), "forbidden"),
+        Problem::plain(ServiceCause::Refused(RefusalKind::TooManyRequests), "later"),
     ];
     status.settle(&problems, at(0), SignedDuration::from_mins(10));
     assert_eq!((status.state, status.reason.as_deref()), (ServiceState::Failed, Some("Forbidden")));
@@ -188,8 +188,12 @@ fn all_services_together_stand_as_the_worst_that_nobody_else_explains() {
     let mut cilium = ServiceStatus::new("cilium", ServiceRole::Cni);
     let mut ingress = ServiceStatus::new("ingress", ServiceRole::Other);
     let still = SignedDuration::from_mins(10);
-    ingress.settle(&[Problem::plain(Cause::WaitsForService, "it waits for service cilium")], at(0), still);
-    cilium.settle(&[Problem::plain(Cause::ObjectNotReady, "0 of 1 pods are ready")], at(0), still);
+    ingress.settle(
+        &[Problem::plain(ServiceCause::WaitsForService, "it waits for service cilium")],
+        at(0),
+        still,
+    );
+    cilium.settle(&[Problem::plain(ServiceCause::ObjectNotReady, "0 of 1 pods are ready")], at(0), still);
     let found = summary(&[ingress.clone(), cilium.clone()]).unwrap();
     assert_eq!(found.state, SummaryState::Progressing);
     assert_eq!(found.words, "service cilium: 0 of 1 pods are ready");
@@ -238,11 +242,11 @@ fn objects_go_in_stages_and_wait_for_what_their_service_defines() {
 #[test]
 fn data_and_what_others_applied_stays() {
     let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"}});
-    assert_eq!(held(&id(&claim), &claim), Some(Held::Data));
+    assert_eq!(held(&id(&claim), &claim), Some(RemovalBlocker::Data));
     let map = |manager: &str| {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "managedFields": [
             {"manager": manager, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}}]}})
     };
     assert_eq!(held(&id(&map("capstan")), &map("capstan")), None);
-    assert_eq!(held(&id(&map("helm")), &map("helm")), Some(Held::AlsoOf(vec!["helm".to_owned()])));
+    assert_eq!(held(&id(&map("helm")), &map("helm")), Some(RemovalBlocker::AlsoOf(vec!["helm".to_owned()])));
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::services;
-use crate::applying::Phase;
-use crate::rollout::observed::State;
-use crate::services::{Cause, Course, ServiceState, gate, may_change};
+use crate::applying::ApplyPhase;
+use crate::rollout::observed::RolloutProgress;
+use crate::services::{MachineConvergence, ServiceCause, ServiceState, gate, may_change};
 
 const LIST: &str = "services:
 - {name: ingress, from: {folder: services/ingress}, after: [cilium, off], when: afterWorkers}
@@ -32,7 +32,7 @@ fn a_service_waits_for_those_that_it_names_and_for_earlier_roles() {
 
 #[test]
 fn what_changes_stands_still_until_its_turn() {
-    use Course::{ControlPlane, Done, Workers};
+    use MachineConvergence::{ControlPlane, Done, Workers};
     let services = services(LIST);
     // Whether it was there, and whether it may change while the control plane, the workers, nothing changes.
     for (at, was_there, wanted) in [
@@ -45,7 +45,7 @@ fn what_changes_stands_still_until_its_turn() {
         let found = [ControlPlane, Workers, Done].map(|course| may_change(&services[at], course, was_there));
         let may = found.each_ref().map(Option::is_none);
         assert_eq!(may, wanted, "{} {was_there}", services[at].name);
-        assert!(found.iter().flatten().all(|problem| problem.cause == Cause::WaitsForRollout));
+        assert!(found.iter().flatten().all(|problem| problem.cause == ServiceCause::WaitsForRollout));
     }
     let words = may_change(&services[1], ControlPlane, true).unwrap().words;
     assert_eq!(words, "its changes wait until the control plane is done (`when: afterControlPlane`)");
@@ -53,8 +53,21 @@ fn what_changes_stands_still_until_its_turn() {
 
 #[test]
 fn machines_are_as_far_as_what_was_applied_and_what_they_say() {
-    assert_eq!(Course::of(Some(Phase::ControlPlane), State::Rolling), Course::ControlPlane);
-    assert_eq!(Course::of(Some(Phase::Workers), State::Rolling), Course::Workers);
-    assert_eq!(Course::of(Some(Phase::Done), State::Done), Course::Done);
-    assert_eq!(Course::of(None, State::Done), Course::Done, "nothing owns machines");
+    assert_eq!(
+        MachineConvergence::of(Some(ApplyPhase::ControlPlane), RolloutProgress::Rolling),
+        MachineConvergence::ControlPlane
+    );
+    assert_eq!(
+        MachineConvergence::of(Some(ApplyPhase::Workers), RolloutProgress::Rolling),
+        MachineConvergence::Workers
+    );
+    assert_eq!(
+        MachineConvergence::of(Some(ApplyPhase::Done), RolloutProgress::Done),
+        MachineConvergence::Done
+    );
+    assert_eq!(
+        MachineConvergence::of(None, RolloutProgress::Done),
+        MachineConvergence::Done,
+        "nothing owns machines"
+    );
 }

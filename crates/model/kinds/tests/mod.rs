@@ -4,7 +4,7 @@ mod one_table;
 
 use super::*;
 
-/// Group (before `cluster.x-k8s.io`), kind, what it is, where its version stands.
+/// Group (before `cluster.x-k8s.io`), kind, role, and the place of its version.
 const KNOWN: &[(&str, &str, &str, &str)] = &[
     ("", "Cluster", "cluster", "/spec/topology/version"),
     ("controlplane.", "KubeadmControlPlane", "own", "/spec/version"),
@@ -43,7 +43,7 @@ const KNOWN: &[(&str, &str, &str, &str)] = &[
     ("infrastructure.", "AROMachinePool", "pool", "/spec/version"),
 ];
 
-/// What looks like one and is none.
+/// Kinds that only look like one.
 const NONE: &[(&str, &str)] = &[
     ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate"),
     ("controlplane.cluster.x-k8s.io", "NestedEtcd"),
@@ -129,25 +129,25 @@ fn a_fragment_may_be_any_kind_that_it_does_not_rule_out() {
     }
 }
 
-type Applying = Option<(Stage, u8)>;
+type Applying = Option<(ApplyStage, u8)>;
 
 /// Group, kind, what an edit does, when it is applied, what is lost with it.
 const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Applying, Loss)] = {
     use Loss::{Class, Cluster, ClusterIfNamed, Nothing, Template, Unknown, WhileNamed};
     use Treatment::{MutableAndRolls, MutableSilent, Never, Rotate};
-    const IN_PLACE: Applying = Some((Stage::Workers, 1));
-    const WORKERS: Applying = Some((Stage::Workers, 2));
-    const TEMPLATES: Applying = Some((Stage::Templates, 1));
-    const CONTROL_PLANE: Applying = Some((Stage::ControlPlane, 1));
+    const IN_PLACE: Applying = Some((ApplyStage::Workers, 1));
+    const WORKERS: Applying = Some((ApplyStage::Workers, 2));
+    const TEMPLATES: Applying = Some((ApplyStage::Templates, 1));
+    const CONTROL_PLANE: Applying = Some((ApplyStage::ControlPlane, 1));
     &[
-        ("cluster.x-k8s.io", "Cluster", None, Some((Stage::ControlPlane, 0)), Cluster),
-        ("cluster.x-k8s.io", "ClusterClass", None, Some((Stage::Templates, 3)), Class),
+        ("cluster.x-k8s.io", "Cluster", None, Some((ApplyStage::ControlPlane, 0)), Cluster),
+        ("cluster.x-k8s.io", "ClusterClass", None, Some((ApplyStage::Templates, 3)), Class),
         ("cluster.x-k8s.io", "MachineDeployment", None, WORKERS, Unknown),
         ("cluster.x-k8s.io", "MachinePool", None, WORKERS, Unknown),
         ("exp.cluster.x-k8s.io", "MachinePool", None, WORKERS, Unknown),
         ("cluster.x-k8s.io", "Machine", None, WORKERS, Unknown),
-        ("cluster.x-k8s.io", "MachineHealthCheck", None, Some((Stage::AddOns, 0)), Nothing),
-        ("addons.cluster.x-k8s.io", "ClusterResourceSet", None, Some((Stage::AddOns, 0)), Nothing),
+        ("cluster.x-k8s.io", "MachineHealthCheck", None, Some((ApplyStage::AddOns, 0)), Nothing),
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet", None, Some((ApplyStage::AddOns, 0)), Nothing),
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane", None, CONTROL_PLANE, Cluster),
         ("infrastructure.cluster.x-k8s.io", "AzureManagedControlPlane", None, CONTROL_PLANE, Cluster),
         ("infrastructure.cluster.x-k8s.io", "VCluster", None, CONTROL_PLANE, Cluster),
@@ -158,7 +158,7 @@ const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Applying, Loss)] = 
             "infrastructure.cluster.x-k8s.io",
             "Metal3DataTemplate",
             Some(Rotate),
-            Some((Stage::Templates, 0)),
+            Some((ApplyStage::Templates, 0)),
             Template,
         ),
         (
@@ -175,22 +175,29 @@ const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Applying, Loss)] = 
         ("infrastructure.cluster.x-k8s.io", "DockerMachinePool", Some(MutableAndRolls), IN_PLACE, Unknown),
         ("infrastructure.cluster.x-k8s.io", "AzureManagedMachinePool", None, IN_PLACE, Unknown),
         ("infrastructure.cluster.x-k8s.io", "DockerMachine", None, IN_PLACE, Unknown),
-        ("infrastructure.cluster.x-k8s.io", "AWSCluster", None, Some((Stage::Templates, 2)), ClusterIfNamed),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "AWSCluster",
+            None,
+            Some((ApplyStage::Templates, 2)),
+            ClusterIfNamed,
+        ),
         (
             "infrastructure.cluster.x-k8s.io",
             "AWSClusterStaticIdentity",
             None,
-            Some((Stage::Credentials, 2)),
+            Some((ApplyStage::Credentials, 2)),
             Unknown,
         ),
-        ("infrastructure.cluster.x-k8s.io", "Metal3Data", None, Some((Stage::Templates, 2)), Unknown),
-        ("", "Namespace", None, Some((Stage::Namespaces, 0)), Unknown),
-        ("", "ConfigMap", None, Some((Stage::Credentials, 0)), WhileNamed),
-        ("", "Secret", None, Some((Stage::Credentials, 0)), Unknown),
-        ("rbac.authorization.k8s.io", "Role", None, Some((Stage::Credentials, 1)), Unknown),
-        ("external-secrets.io", "ExternalSecret", None, Some((Stage::Credentials, 1)), Unknown),
-        ("capstan.dev", "VaultSecret", None, Some((Stage::Credentials, 1)), Unknown),
-        // Templates of others are no templates of a cluster, and no group is Cluster API's by its ending alone.
+        ("infrastructure.cluster.x-k8s.io", "Metal3Data", None, Some((ApplyStage::Templates, 2)), Unknown),
+        ("", "Namespace", None, Some((ApplyStage::Namespaces, 0)), Unknown),
+        ("", "ConfigMap", None, Some((ApplyStage::Credentials, 0)), WhileNamed),
+        ("", "Secret", None, Some((ApplyStage::Credentials, 0)), Unknown),
+        ("rbac.authorization.k8s.io", "Role", None, Some((ApplyStage::Credentials, 1)), Unknown),
+        ("external-secrets.io", "ExternalSecret", None, Some((ApplyStage::Credentials, 1)), Unknown),
+        ("capstan.dev", "VaultSecret", None, Some((ApplyStage::Credentials, 1)), Unknown),
+        // Templates of other projects are not templates of a cluster, and a group is not Cluster API's by its
+        // ending alone.
         ("argoproj.io", "WorkflowTemplate", None, None, Unknown),
         ("notcluster.x-k8s.io", "DockerMachineTemplate", None, None, Unknown),
         ("helm.toolkit.fluxcd.io", "HelmRelease", None, None, Unknown),

@@ -1,11 +1,11 @@
-//! Nobody but the table says what a kind is: no other product file writes a kind's name, but for a few that
-//! know something else of single kinds.
+//! Only the table describes kinds: no other product file writes a kind's name, except for a few that know
+//! something else of single kinds.
 
 use std::path::{Path, PathBuf};
 
 use super::super::rows;
 
-/// Files and folders that name kinds, and what they know of them that is no matter of the table.
+/// Files and folders that name kinds, and what they know of them that is not the table's.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("live/applying/plan/mod.rs", "a phase is called so"),
     ("kustomize/conversion", "how single kinds are written in each version of their API"),
@@ -111,7 +111,7 @@ fn names_a_kind(line: &str) -> bool {
 }
 
 /// Rows of Cluster API's own groups.
-fn is_own(row: &super::row::Row) -> bool {
+fn is_own(row: &super::row::KindRow) -> bool {
     ["", "addons.", "bootstrap.", "controlplane.", "exp."]
         .iter()
         .any(|group| row.fits_group(&format!("{group}cluster.x-k8s.io")))
@@ -121,7 +121,7 @@ fn is_own(row: &super::row::Row) -> bool {
 const NO_KINDS: &[&str] =
     &["ManagedCluster", "NoCluster", "OtherManagementCluster", "UnknownManagementCluster"];
 
-/// The lines of a file before its tests that are no comments, with their numbers.
+/// The lines of a file before its tests, without comments, with their numbers.
 fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut lines = (1..).zip(text.lines()).peekable();
     let mut done = false;

@@ -26,7 +26,7 @@ pub(super) fn visible_lines(body: &str) -> Vec<String> {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
     // A link or an image to nowhere is text, and whoever reads it may think otherwise.
     let nowhere = |_: BrokenLink<'_>| Some((CowStr::Borrowed(""), CowStr::Borrowed("")));
-    let mut reader = Reader { body: &body, ..Reader::default() };
+    let mut reader = VisibleReader { body: &body, ..VisibleReader::default() };
     for (event, range) in
         Parser::new_with_broken_link_callback(&body, GITHUB, Some(nowhere)).into_offset_iter()
     {
@@ -36,7 +36,7 @@ pub(super) fn visible_lines(body: &str) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct VisibleReader<'a> {
     body: &'a str,
     /// For each block and span that is open, whether what it holds are own words.
     open: Vec<Holds>,
@@ -64,7 +64,7 @@ enum Holds {
     Something,
 }
 
-impl Reader<'_> {
+impl VisibleReader<'_> {
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.begin(&tag, &range),

@@ -17,10 +17,10 @@ use jiff::civil::Date;
 
 use super::{Facts, Occasion, ReleaseStep};
 use crate::merge::AppliedBy;
-use crate::release::{App, Component, Release, ReleaseState};
+use crate::release::{App, Release, ReleaseComponent, ReleaseState};
 use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{Change, Finding, Level, Severities, Severity, SeverityRefused, rules};
+use capstan_model::finding::{Change, Finding, Severities, Severity, SeverityLevel, SeverityRefused, rules};
 use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
@@ -98,7 +98,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         kubernetes: KubernetesVersion::parse(kubernetes),
         components: components
             .iter()
-            .map(|(name, version)| Component {
+            .map(|(name, version)| ReleaseComponent {
                 name: (*name).to_owned(),
                 version: LooseVersion::new(version),
             })
@@ -174,8 +174,8 @@ fn severities_are_those_of_the_contract() {
 #[test]
 fn settings_change_severities_but_not_those_that_are_fixed() {
     let mut severities = Severities::default();
-    severities.set("component-downgrade", Level::Warning).unwrap();
-    severities.set("overlay-hides-change", Level::Off).unwrap();
+    severities.set("component-downgrade", SeverityLevel::Warning).unwrap();
+    severities.set("overlay-hides-change", SeverityLevel::Off).unwrap();
     assert_eq!(severities.of(rules::COMPONENT_DOWNGRADE), Some(Severity::Warning));
     assert_eq!(severities.of(rules::OVERLAY_HIDES_CHANGE), None);
     for fixed in [
@@ -185,12 +185,12 @@ fn settings_change_severities_but_not_those_that_are_fixed() {
         "provider-downgrade",
         "reads-other-cluster",
     ] {
-        for level in [Level::Off, Level::Warning] {
+        for level in [SeverityLevel::Off, SeverityLevel::Warning] {
             assert_eq!(severities.set(fixed, level), Err(SeverityRefused::Fixed(fixed)));
         }
     }
     assert_eq!(
-        severities.set("kubernetes-donwgrade", Level::Off),
+        severities.set("kubernetes-donwgrade", SeverityLevel::Off),
         Err(SeverityRefused::Unknown("kubernetes-donwgrade".to_owned()))
     );
     assert_eq!(severities.of(rules::KUBERNETES_DOWNGRADE), Some(Severity::Error));

@@ -2,7 +2,7 @@
 //! of the rules.
 
 use super::folders;
-use crate::policy::fitting::{Limit, MisfitKind, misfits_of};
+use crate::policy::fitting::{BrokenLimit, MisfitKind, misfits_of};
 use capstan_kustomize::render::render;
 use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
@@ -25,7 +25,7 @@ fn judged_by(schemas: &Schemas) -> Option<(usize, Vec<(String, String)>)> {
                     MisfitKind::Type { .. } => "of another type",
                     MisfitKind::Choice { .. } => "not allowed",
                     // Patches lie among the manifests, and are no whole objects.
-                    MisfitKind::Limit(Limit::Missing) => return None,
+                    MisfitKind::Limit(BrokenLimit::Missing) => return None,
                     MisfitKind::Limit(_) => "outside of its limits",
                 };
                 Some((name.clone(), format!("{} {} {kind}", object.id.kind, misfit.path)))

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_live::live_objects::LiveObjects;
-use capstan_live::rollout::observed::{Patience, State, Verdict, judge};
+use capstan_live::rollout::observed::{RolloutPatience, RolloutProgress, RolloutVerdict, judge};
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 /// A minute without a step is enough on machines that boot in a second.
-const PATIENCE: Patience = Patience {
+const PATIENCE: RolloutPatience = RolloutPatience {
     unobserved: SignedDuration::from_secs(30),
     blocked: SignedDuration::from_secs(30),
     still: SignedDuration::from_secs(40),
@@ -161,7 +161,7 @@ impl History {
 struct Said {
     /// Milliseconds since the recording began.
     at: u64,
-    verdict: Verdict,
+    verdict: RolloutVerdict,
     /// The machines that there are.
     machines: Vec<Value>,
 }
@@ -214,7 +214,7 @@ const NEVER_BOOTS: &str = "InfrastructureReady: * VMProvisioned: WaitingForStart
 
 /// The machine that the first verdict of "stuck" names, and its words.
 fn held_up_by(said: &[Said]) -> (String, String) {
-    let stuck = said.iter().find(|said| said.verdict.state == State::Stuck).unwrap();
+    let stuck = said.iter().find(|said| said.verdict.state == RolloutProgress::Stuck).unwrap();
     let owner = stuck.verdict.decisive().unwrap();
     let on = owner.on.as_ref().unwrap();
     assert_eq!(on.kind, "Machine");
@@ -223,7 +223,7 @@ fn held_up_by(said: &[Said]) -> (String, String) {
 
 /// Whenever it was said to be done, there were exactly the wished machines, all with a node at that version.
 fn assert_never_done_too_early(said: &[Said], version_at: impl Fn(u64) -> &'static str) {
-    for said in said.iter().filter(|said| said.verdict.state == State::Done) {
+    for said in said.iter().filter(|said| said.verdict.state == RolloutProgress::Done) {
         let as_wished = |machine: &Value| {
             machine["spec"]["version"] == version_at(said.at)
                 && machine["status"]["nodeRef"]["name"].is_string()

@@ -1,6 +1,6 @@
 //! One object of the new release, laid over what stands there after the upgrade.
 
-use crate::merge::knowledge::Field;
+use crate::merge::knowledge::MergedField;
 use crate::merge::three_way::{Three, entries_of};
 use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
@@ -10,7 +10,7 @@ use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, Node, NodeKind};
 
 /// What one object is compared with: everything that may explain a difference.
-pub(super) struct Comparison<'c> {
+pub(super) struct FieldComparison<'c> {
     /// Whether the old release is known: then what it had and the new one has not is gone.
     pub(super) knows_old: bool,
     /// The new release speaks in fragments: `null` removes, and what it leaves out is the cluster's.
@@ -53,9 +53,9 @@ impl<'n> Four<'n> {
     }
 }
 
-impl Comparison<'_> {
+impl FieldComparison<'_> {
     /// Compares one field and all below it.
-    pub(super) fn field(&mut self, path: &Field<'_>, four: Four<'_>) {
+    pub(super) fn field(&mut self, path: &MergedField<'_>, four: Four<'_>) {
         let removes = self.partial && four.n.is_some_and(Node::is_null);
         let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
         let keep = |node| if present(node) { node } else { None };
@@ -98,7 +98,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn mapping(&mut self, path: &Field<'_>, four: Four<'_>) {
+    fn mapping(&mut self, path: &MergedField<'_>, four: Four<'_>) {
         let new = entries_of(four.n);
         for Entry { key, .. } in new {
             let below = four.key(key);
@@ -114,7 +114,7 @@ impl Comparison<'_> {
         }
     }
 
-    pub(super) fn lacks(&mut self, path: &Field<'_>, wanted: Option<&Node>, found: Option<&Node>) {
+    pub(super) fn lacks(&mut self, path: &MergedField<'_>, wanted: Option<&Node>, found: Option<&Node>) {
         self.lacks.push(Lack { path: path.path(), wanted: wanted.cloned(), found: found.cloned() });
     }
 
@@ -127,7 +127,7 @@ impl Comparison<'_> {
 
     /// Whether the cluster removed a whole list, and a conflict says so: it is then about all of it, also where
     /// the release left nothing in the list but the list.
-    fn removed_whole(&self, path: &Field<'_>, four: Four<'_>) -> bool {
+    fn removed_whole(&self, path: &MergedField<'_>, four: Four<'_>) -> bool {
         four.c.is_none() && self.item_conflicts(&path.path()).next().is_some()
     }
 

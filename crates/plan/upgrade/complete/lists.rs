@@ -1,8 +1,8 @@
 //! Lists of the new release, laid over those that stand after the upgrade: each kind of list in its own
 //! words, since none of them keeps the release's order for its own sake.
 
-use super::fields::{Comparison, Four};
-use crate::merge::knowledge::{Field, Knowledge};
+use super::fields::{FieldComparison, Four};
+use crate::merge::knowledge::{Knowledge, MergedField};
 use crate::merge::kustomization;
 use crate::merge::lists::{Keys, ListKind, kind_of};
 use crate::merge::three_way::items_of;
@@ -19,8 +19,8 @@ struct Items<'n> {
     r: &'n [Node],
 }
 
-impl Comparison<'_> {
-    pub(super) fn list(&mut self, path: &Field<'_>, four: Four<'_>) {
+impl FieldComparison<'_> {
+    pub(super) fn list(&mut self, path: &MergedField<'_>, four: Four<'_>) {
         let all =
             Items { o: items_of(four.o), c: items_of(four.c), n: items_of(four.n), r: items_of(four.r) };
         let own_rule = kustomization::rule(path).filter(|_| self.is_kustomization);
@@ -35,13 +35,13 @@ impl Comparison<'_> {
     }
 
     /// A list that is one value: a conflict about it is about all of it.
-    fn one_value(&mut self, path: &Field<'_>, four: Four<'_>) {
+    fn one_value(&mut self, path: &MergedField<'_>, four: Four<'_>) {
         if self.item_conflicts(&path.path()).next().is_none() {
             self.lacks(path, four.n, four.r);
         }
     }
 
-    fn keyed(&mut self, path: &Field<'_>, keys: Keys<'_>, all: Items<'_>) {
+    fn keyed(&mut self, path: &MergedField<'_>, keys: Keys<'_>, all: Items<'_>) {
         let find = |items: &'_ [Node], item: &Node| -> Option<usize> {
             let key = keys.of(item);
             items.iter().position(|other| keys.of(other) == key)
@@ -64,7 +64,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn set(&mut self, path: &Field<'_>, all: Items<'_>) {
+    fn set(&mut self, path: &MergedField<'_>, all: Items<'_>) {
         let known = path.known.item();
         let has = |items: &[Node], item: &Node| count(&known, items, item) > 0;
         for item in all.n {
@@ -85,7 +85,7 @@ impl Comparison<'_> {
     }
 
     /// One unit per name, which may stand several times.
-    fn units(&mut self, path: &Field<'_>, all: Items<'_>) {
+    fn units(&mut self, path: &MergedField<'_>, all: Items<'_>) {
         let name = |item: &'_ Node| item.get("name").map(Node::value);
         let known = path.known.item();
         let disputed: Vec<Value> = self
@@ -118,7 +118,7 @@ impl Comparison<'_> {
 
     /// Scalars in order. What only the release changed stands whole; where the cluster changed it too, each
     /// item that the release brought is there, and each that it took out is gone.
-    fn sequence(&mut self, path: &Field<'_>, four: Four<'_>, all: Items<'_>) {
+    fn sequence(&mut self, path: &MergedField<'_>, four: Four<'_>, all: Items<'_>) {
         let known = path.known.item();
         let of = |items: &[Node], item: &Node| count(&known, items, item);
         let disputed: Vec<&Value> = self.item_conflicts(&path.path()).flat_map(items_in_dispute).collect();

@@ -17,13 +17,13 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use self::fields::{Comparison, Four, Lack};
+use self::fields::{FieldComparison, Four, Lack};
 use super::model::Conflict;
 use super::redact::{Shown, hide_in};
 use super::rotation::Rotated;
 use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
-use crate::merge::knowledge::{Field, Knowledge};
+use crate::merge::knowledge::{Knowledge, MergedField};
 use crate::merge::kustomization;
 use crate::merge::kustomization_merge;
 use crate::merge::matched::{Matched, Target};
@@ -57,7 +57,7 @@ pub(super) struct Completed<'c, 'a> {
 pub(super) fn incomplete(completed: &Completed<'_, '_>) -> Vec<Finding> {
     let Some(after) = completed.after() else { return Vec::new() };
     let after = Results::of(after.as_ref().unwrap_or(completed.work.input.base));
-    let check = Check { upgrade: completed, told: Reported::of(completed) };
+    let check = CompletenessCheck { upgrade: completed, told: ReportedObjects::of(completed) };
     let mut findings = Vec::new();
     for object in 0..completed.work.input.base.objects.len() {
         check.object(object, &after, &mut findings);
@@ -106,13 +106,13 @@ fn without_namespace(id: &ObjectId) -> [&str; 3] {
 }
 
 /// What is said of objects, to look up.
-struct Reported<'c> {
+struct ReportedObjects<'c> {
     conflicts: HashMap<&'c ObjectId, Vec<&'c Conflict>>,
     /// Fields that findings of their own name.
     named: HashMap<&'c ObjectId, Vec<&'c FieldPath>>,
 }
 
-impl<'c> Reported<'c> {
+impl<'c> ReportedObjects<'c> {
     fn of(completed: &Completed<'c, '_>) -> Self {
         let mut conflicts = HashMap::<_, Vec<&Conflict>>::new();
         for conflict in completed.conflicts {
@@ -129,9 +129,9 @@ impl<'c> Reported<'c> {
 }
 
 /// The check of an upgrade, and what is looked up on the way.
-struct Check<'c, 'a> {
+struct CompletenessCheck<'c, 'a> {
     upgrade: &'c Completed<'c, 'a>,
-    told: Reported<'c>,
+    told: ReportedObjects<'c>,
 }
 
 impl Completed<'_, '_> {
@@ -150,7 +150,7 @@ impl Completed<'_, '_> {
     }
 }
 
-impl<'a> Check<'_, 'a> {
+impl<'a> CompletenessCheck<'_, 'a> {
     /// The name that an object has after the upgrade.
     fn id_after(&self, id: &ObjectId) -> ObjectId {
         let rotated = self.upgrade.rotated.iter().find(|rotated| rotated.id == *id);
@@ -247,12 +247,12 @@ impl<'a> Check<'_, 'a> {
             return findings.push(self.finding(object, lack));
         }
         let four = Four { o: old.as_deref(), c: Some(&cluster), n: Some(&new), r: result };
-        comparison.field(&Field::root(known), four);
+        comparison.field(&MergedField::root(known), four);
         findings.extend(comparison.lacks.into_iter().map(|lack| self.finding(object, lack)));
     }
 
-    fn comparison(&self, id: &ObjectId, partial: bool) -> Comparison<'_> {
-        Comparison {
+    fn comparison(&self, id: &ObjectId, partial: bool) -> FieldComparison<'_> {
+        FieldComparison {
             knows_old: self.upgrade.work.old.is_some(),
             partial,
             owners: self.owners(id),
@@ -307,7 +307,7 @@ impl<'a> Check<'_, 'a> {
                 Some(result) => {
                     let renamed = self.renamed(&id, &new);
                     let four = Four { n: Some(&renamed), r: Some(result), ..Four::default() };
-                    comparison.field(&Field::root(known), four);
+                    comparison.field(&MergedField::root(known), four);
                     for lack in comparison.lacks {
                         findings.push(self.finding_of_new(piece, &id, lack));
                     }

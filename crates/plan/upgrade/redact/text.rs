@@ -71,7 +71,7 @@ pub(super) fn is_variable(text: &str) -> bool {
 
 /// How a name and its value are put together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum PairSyntax {
     /// `token: x`, `"token": "x"`
     Colon,
     /// `TOKEN=x`
@@ -90,7 +90,7 @@ fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
         return None;
     }
     let (written, from) = value_begins(text, start, end)?;
-    if is_value && (written == Written::Flag || !stands_beside_secret(text, start)) {
+    if is_value && (written == PairSyntax::Flag || !stands_beside_secret(text, start)) {
         return None;
     }
     let (from, to) = value_span(text, start, from, written)?;
@@ -98,7 +98,7 @@ fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
 }
 
 /// How a value is put to the name that ends there, and where it begins.
-fn value_begins(text: &str, start: usize, end: usize) -> Option<(Written, usize)> {
+fn value_begins(text: &str, start: usize, end: usize) -> Option<(PairSyntax, usize)> {
     // The quote behind a name may be escaped itself: `{\"token\":\"x\"}`.
     let unescaped = end + run(&text[end..], '\\');
     let after_quote = match text[unescaped..].chars().next() {
@@ -107,12 +107,12 @@ fn value_begins(text: &str, start: usize, end: usize) -> Option<(Written, usize)
     };
     let separator = skip_blanks(text, after_quote);
     let written = match text[separator..].chars().next() {
-        Some(':') => Written::Colon,
+        Some(':') => PairSyntax::Colon,
         Some('=') if separator > after_quote || text[separator + 1..].starts_with([' ', '\t']) => {
-            Written::SpacedEquals
+            PairSyntax::SpacedEquals
         }
-        Some('=') => Written::Equals,
-        _ if text[start..].starts_with('-') && separator > end => return Some((Written::Flag, separator)),
+        Some('=') => PairSyntax::Equals,
+        _ if text[start..].starts_with('-') && separator > end => return Some((PairSyntax::Flag, separator)),
         _ => return None,
     };
     Some((written, skip_blanks(text, separator + 1)))
@@ -128,7 +128,7 @@ fn run(text: &str, of: char) -> usize {
 }
 
 /// From where to where a value goes that begins at `from`; its name begins at `start`.
-fn value_span(text: &str, start: usize, from: usize, written: Written) -> Option<(usize, usize)> {
+fn value_span(text: &str, start: usize, from: usize, written: PairSyntax) -> Option<(usize, usize)> {
     let before = line_before(text, start);
     let rest = &text[from..];
     let escapes = run(rest, '\\');
@@ -138,7 +138,8 @@ fn value_span(text: &str, start: usize, from: usize, written: Written) -> Option
         let ends = within + quoted(&text[within..], quote, escapes);
         let closed = (ends + escapes + 1).min(text.len());
         // In a shell the word goes on: `'a'"b"`.
-        let more = if written == Written::Colon { 0 } else { shell_word(&text[closed..], enclosing(before)) };
+        let more =
+            if written == PairSyntax::Colon { 0 } else { shell_word(&text[closed..], enclosing(before)) };
         return Some((within, if more > 0 { closed + more } else { ends }));
     }
     let outer = enclosing(before);
@@ -152,10 +153,10 @@ fn value_span(text: &str, start: usize, from: usize, written: Written) -> Option
     let line = rest.find('\n').map_or(rest, |length| &rest[..length]);
     let length = match (rest.chars().next(), written) {
         (None, _) => return None,
-        (Some('\n' | '\r'), Written::Colon) => return lines_below(text, start, from),
+        (Some('\n' | '\r'), PairSyntax::Colon) => return lines_below(text, start, from),
         (Some('\n' | '\r'), _) => return None,
-        (_, Written::Equals | Written::Flag) => shell_word(rest, outer),
-        (_, Written::SpacedEquals) => within_quotes(line),
+        (_, PairSyntax::Equals | PairSyntax::Flag) => shell_word(rest, outer),
+        (_, PairSyntax::SpacedEquals) => within_quotes(line),
         // What a mapping holds has names of its own.
         (Some('{'), _) if is_mapping(rest) => return None,
         (Some('['), _) if is_list_of_mappings(rest) => return None,
@@ -345,7 +346,7 @@ fn stands_beside_secret(text: &str, start: usize) -> bool {
         };
         if matches!(word, "name" | "key")
             && stands_beside()
-            && let Some((Written::Colon, begins)) = value_begins(item, from, to)
+            && let Some((PairSyntax::Colon, begins)) = value_begins(item, from, to)
             && let Some((from, to)) = next_name(item, begins)
             && item[begins..from].chars().all(|c| matches!(c, '"' | '\'' | '\\'))
             && names_secret(&item[from..to])

@@ -1,4 +1,4 @@
-//! What people and strangers get wrong: told with file, line or object, and what to do.
+//! Errors of people and of other projects: reported with file, line or object, and what to do.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn providers_that_contradict_one_another_or_the_operator() {
     let other =
         provider("BootstrapProvider", "rke2", "a") + "---\n" + &provider("ControlPlaneProvider", "rke2", "a");
     assert!(!refused(&[("a.yaml", &other)]).contains("a second one"), "one name, two kinds");
-    // A template of something else is nobody's business here.
+    // A template of something else is ignored here.
     let refused = refused(&[("a.yaml", &core), ("chart/template.yaml", "{{ if }}\na: b: c\n")]);
     assert!(refused.contains("not available") && !refused.contains("template"), "{refused}");
 }

@@ -11,7 +11,7 @@ use capstan_test_support::Files;
 use capstan_yaml::YamlFile;
 use serde_json::Value;
 
-use super::{Inputs, Rendered, render};
+use super::{Inputs, RenderedObjects, render};
 use crate::images::Overrides;
 use crate::set::ProviderSet;
 use crate::variables::Values;
@@ -41,7 +41,7 @@ fn tried(
     files: &[(&str, &str)],
     variables: &[(&str, &str)],
     configuration: Option<&str>,
-) -> Result<Vec<Rendered>, String> {
+) -> Result<Vec<RenderedObjects>, String> {
     of_tree(&Files::new(files), variables, configuration)
 }
 
@@ -49,7 +49,7 @@ fn of_tree(
     tree: &Files,
     variables: &[(&str, &str)],
     configuration: Option<&str>,
-) -> Result<Vec<Rendered>, String> {
+) -> Result<Vec<RenderedObjects>, String> {
     let mut values = Values::default();
     variables.iter().for_each(|(name, value)| values.insert(*name, *value));
     let configuration = configuration.map(|text| Overrides::of_configuration(text).unwrap());

@@ -5,7 +5,7 @@ use capstan_test_support::shared_data;
 use super::*;
 
 /// The real ConfigMaps among these providers; nothing where the files are not there.
-fn real(providers: &str, variables: &[(&str, &str)]) -> Option<Vec<Rendered>> {
+fn real(providers: &str, variables: &[(&str, &str)]) -> Option<Vec<RenderedObjects>> {
     let files = shared_data::files("providers/operator-configmaps")?;
     let maps =
         files.into_iter().filter(|(path, _)| path.contains("kubeadm-v") || path.contains("cluster-api-v"));
@@ -26,7 +26,7 @@ fn providers(version: &str) -> String {
         + &one("BootstrapProvider", "kubeadm", "capi-kubeadm-bootstrap-system", "bootstrap")
 }
 
-fn kinds(rendered: &Rendered) -> Vec<(&str, usize)> {
+fn kinds(rendered: &RenderedObjects) -> Vec<(&str, usize)> {
     let mut all: Vec<(&str, usize)> = Vec::new();
     for object in &rendered.objects {
         let kind = object["kind"].as_str().unwrap();
@@ -39,7 +39,7 @@ fn kinds(rendered: &Rendered) -> Vec<(&str, usize)> {
     all
 }
 
-fn manager(rendered: &Rendered) -> &Value {
+fn manager(rendered: &RenderedObjects) -> &Value {
     let deployment = rendered.objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
     &deployment["spec"]["template"]["spec"]["containers"][0]
 }

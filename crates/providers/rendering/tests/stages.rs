@@ -1,7 +1,7 @@
-//! How far rendering had come when it was refused: whoever installs gives a reason for each.
+//! How far rendering had come when it was refused: the installer has a reason for each.
 
 use super::*;
-use crate::refusal::Stage;
+use crate::refusal::RenderStage;
 
 const DEPLOYMENT: &str = "\
 apiVersion: apps/v1
@@ -13,16 +13,16 @@ spec: {template: {spec: {containers: [{name: manager, image: a.example/b:c}]}}}
 #[test]
 fn a_refusal_knows_its_stage() {
     for (spec, map, configuration, stage) in [
-        ("", config_map("${NO_VALUE}"), None, Stage::Components),
-        ("  version: v9.0.0\n", config_map(DEPLOYMENT), None, Stage::Components),
-        ("", config_map(DEPLOYMENT).replace("minor: 0", "minor: 7"), None, Stage::Contract),
+        ("", config_map("${NO_VALUE}"), None, RenderStage::Components),
+        ("  version: v9.0.0\n", config_map(DEPLOYMENT), None, RenderStage::Components),
+        ("", config_map(DEPLOYMENT).replace("minor: 0", "minor: 7"), None, RenderStage::Contract),
         (
             "  deployment: {containers: [{name: nobody, command: [a]}]}\n",
             config_map(DEPLOYMENT),
             None,
-            Stage::Customization,
+            RenderStage::Customization,
         ),
-        ("  patches: [{patch: '[{}]'}]\n", config_map(DEPLOYMENT), None, Stage::Patches),
+        ("  patches: [{patch: '[{}]'}]\n", config_map(DEPLOYMENT), None, RenderStage::Patches),
     ] {
         let provider = format!("{PROVIDER}{spec}");
         let tree = Files::new(&[("p.yaml", &provider), ("m.yaml", &map)]);

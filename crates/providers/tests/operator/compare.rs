@@ -14,7 +14,7 @@ use super::operator::Operator;
 const MEANT: &[&str] = &[
     // A value of a variable must end up inside one scalar, or one comment.
     "does not fit into one scalar",
-    // Labels or annotations that are no texts: all of the object's labels are dropped there.
+    // Labels or annotations that are not texts: the operator drops all of the object's labels there.
     "must be a mapping of texts",
     // One object twice is applied twice.
     "it is twice among the components",
@@ -117,7 +117,7 @@ fn order(ours: &[Value], theirs: &[Value]) -> Result<(), String> {
     if ours == theirs { Ok(()) } else { Err(format!("another order: {ours:?}, and there {theirs:?}")) }
 }
 
-/// Whether the operator appends arguments out of a map with several keys, hence in random order.
+/// Whether the operator appends arguments out of a map with several keys, so in random order.
 fn has_unordered_arguments(spec: &Value) -> bool {
     match spec {
         Value::Object(fields) => fields.iter().any(|(key, value)| {

@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use capstan_model::tree::CommitId;
 use serde::{Deserialize, Serialize};
 
-use super::making::Folder;
+use super::making::DefinitionFolder;
 
 /// The longest note, in bytes; a longer one is not kept.
 const LONGEST: usize = 256 << 20;
 
 /// Folders with the revision that they were made from.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct StoredFolders {
     /// Another name is another management cluster's, say on a volume that was copied.
     uid: String,
     pub(super) revision: CommitId,
     /// By the names of their definitions.
-    pub(super) folders: BTreeMap<String, Folder>,
+    pub(super) folders: BTreeMap<String, DefinitionFolder>,
 }
 
-impl Kept {
+impl StoredFolders {
     /// Of a management cluster.
-    pub(super) fn of(uid: &str, revision: CommitId, folders: BTreeMap<String, Folder>) -> Self {
+    pub(super) fn of(uid: &str, revision: CommitId, folders: BTreeMap<String, DefinitionFolder>) -> Self {
         Self { uid: uid.to_owned(), revision, folders }
     }
 

@@ -15,7 +15,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::read::{Found, ReadInventory};
+use super::read::{FetchedObject, ReadInventory};
 use super::release::HOME;
 use crate::reconcile::ports::{SourceError, TrialFailed};
 use crate::reconcile::trial::Trial;
@@ -39,7 +39,7 @@ pub(super) struct Claimant {
 
 /// A folder that was made of a definition, now or earlier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Folder {
+pub(super) struct DefinitionFolder {
     pub(super) cluster: ClusterId,
     pub(super) release: String,
     pub(super) digest: String,
@@ -49,7 +49,7 @@ pub(super) struct Folder {
     print: String,
 }
 
-impl Folder {
+impl DefinitionFolder {
     fn of(made: MadeFolder, print: String) -> Self {
         let MadeFolder { cluster, release, digest, files } = made;
         Self { cluster, release: release.to_string(), digest, files, print }
@@ -64,32 +64,32 @@ impl Folder {
 
 /// What became of a definition.
 #[derive(Debug, Clone)]
-pub(super) struct Outcome {
+pub(super) struct DefinitionOutcome {
     /// Its folder as it stands in the tree; `None` where none was ever made.
-    pub(super) folder: Option<Folder>,
+    pub(super) folder: Option<DefinitionFolder>,
     /// Why that is not what the definition says now: a CamelCase word, and what was found.
     pub(super) problem: Option<(&'static str, String)>,
 }
 
 /// What an inventory comes to.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct InventoryResult {
     /// By the names of the definitions.
-    pub(super) clusters: BTreeMap<String, Outcome>,
+    pub(super) clusters: BTreeMap<String, DefinitionOutcome>,
     /// How many clusters are of a level's object.
     pub(super) of_levels: BTreeMap<(LevelKind, String), u32>,
 }
 
 /// What is known of folders from before.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Before {
+pub(super) struct EarlierFoldersMade {
     /// The folders that were made last, by the names of their definitions.
-    pub(super) folders: BTreeMap<String, Folder>,
+    pub(super) folders: BTreeMap<String, DefinitionFolder>,
     /// The clusters that definitions have, by their names.
     pub(super) owned: BTreeMap<String, ClusterId>,
 }
 
-impl Before {
+impl EarlierFoldersMade {
     /// The definitions that have a cluster, by its id.
     fn owners(&self) -> BTreeMap<&str, &str> {
         self.owned.iter().map(|(name, cluster)| (cluster.as_str(), name.as_str())).collect()
@@ -102,13 +102,13 @@ impl Before {
 /// Nobody can tell what the inventory says.
 pub(super) fn make(
     read: &ReadInventory,
-    before: &Before,
+    before: &EarlierFoldersMade,
     claimant: &Claimant,
     (trial, today): (&Trial, Date),
-) -> Result<Made, SourceError> {
+) -> Result<InventoryResult, SourceError> {
     let unreadable = SourceError::Inventory;
     let thieves = thieves(read, before);
-    let mut all = Made::default();
+    let mut all = InventoryResult::default();
     let mut made = BTreeMap::new();
     if read.definitions().next().is_some() {
         let source: Arc<dyn Tree> = Arc::new(source_tree(read, before, claimant, &thieves));
@@ -124,7 +124,8 @@ pub(super) fn make(
         let problem = match (thieves.get(&found.name), settled.remove(&found.name)) {
             (Some(why), _) => (FOLDER_TAKEN, why.clone()),
             (None, Some(Ok(folder))) => {
-                all.clusters.insert(found.name.clone(), Outcome { folder: Some(folder), problem: None });
+                all.clusters
+                    .insert(found.name.clone(), DefinitionOutcome { folder: Some(folder), problem: None });
                 continue;
             }
             (None, Some(Err(problem))) => problem,
@@ -140,9 +141,9 @@ pub(super) fn make(
 fn make_new(
     fleet: &Fleet,
     clusters: BTreeMap<String, Result<ToMake, Refused>>,
-    before: &Before,
+    before: &EarlierFoldersMade,
     trial: &Trial,
-) -> Result<BTreeMap<String, Result<Folder, String>>, SourceError> {
+) -> Result<BTreeMap<String, Result<DefinitionFolder, String>>, SourceError> {
     let is_made = |name: &str, to_make: &ToMake| {
         let known = before.folders.get(name);
         known.is_some_and(|known| known.print == to_make.print && known.cluster == to_make.cluster)
@@ -166,10 +167,10 @@ fn make_new(
                 None => match failed.get(&to_make.cluster) {
                     Some(why) => Err(why.to_string()),
                     // What means something else is not made: it is refused for that.
-                    None if !new.contains(&to_make.cluster) => Ok(Folder::unmade(to_make)),
+                    None if !new.contains(&to_make.cluster) => Ok(DefinitionFolder::unmade(to_make)),
                     None => fleet
                         .make_folder(&to_make.cluster)
-                        .map(|made| Folder::of(made, to_make.print))
+                        .map(|made| DefinitionFolder::of(made, to_make.print))
                         .map_err(|refused| refused.to_string()),
                 },
             },
@@ -186,10 +187,10 @@ const fn is_passing(why: &TrialFailed) -> bool {
 
 /// Definitions that name a folder which another one has, and what is said of them. The inventory is read without them: else
 /// the one that has it could not be made.
-fn thieves(read: &ReadInventory, before: &Before) -> BTreeMap<String, String> {
+fn thieves(read: &ReadInventory, before: &EarlierFoldersMade) -> BTreeMap<String, String> {
     let owners = before.owners();
     let is_there = |name: &str| read.definitions().any(|one| one.name == name);
-    let one = |found: &Found| {
+    let one = |found: &FetchedObject| {
         let folder = found.folder()?;
         let owner = owners.get(folder).filter(|owner| **owner != found.name && is_there(owner))?;
         Some((found.name.clone(), taken(folder, owner)))
@@ -202,7 +203,12 @@ fn taken(folder: &str, owner: &str) -> String {
 }
 
 /// What stays of a definition that cannot be made: the folder that was made of it last.
-fn stays(name: &str, problem: (&'static str, String), retires: bool, before: &Before) -> Outcome {
+fn stays(
+    name: &str,
+    problem: (&'static str, String),
+    retires: bool,
+    before: &EarlierFoldersMade,
+) -> DefinitionOutcome {
     let mut folder = before.folders.get(name).cloned();
     if let Some(folder) = &mut folder {
         folder.print.clear();
@@ -215,16 +221,16 @@ fn stays(name: &str, problem: (&'static str, String), retires: bool, before: &Be
             folder.files.insert(path, text);
         }
     }
-    Outcome { folder, problem: Some(problem) }
+    DefinitionOutcome { folder, problem: Some(problem) }
 }
 
 /// Which of the folders that were made may stand beside each other.
 fn settle(
-    made: BTreeMap<String, Result<Folder, String>>,
-    before: &Before,
-) -> BTreeMap<String, Result<Folder, (&'static str, String)>> {
+    made: BTreeMap<String, Result<DefinitionFolder, String>>,
+    before: &EarlierFoldersMade,
+) -> BTreeMap<String, Result<DefinitionFolder, (&'static str, String)>> {
     let mut settled = BTreeMap::new();
-    let mut folders: BTreeMap<String, Folder> = BTreeMap::new();
+    let mut folders: BTreeMap<String, DefinitionFolder> = BTreeMap::new();
     let owners = before.owners();
     for (name, one) in made {
         let folder = match one {
@@ -255,7 +261,10 @@ fn settle(
 }
 
 /// Definitions whose folder holds another one's or lies in it. Who has it already keeps it.
-fn nested(folders: &BTreeMap<String, Folder>, before: &Before) -> Vec<(String, String)> {
+fn nested(
+    folders: &BTreeMap<String, DefinitionFolder>,
+    before: &EarlierFoldersMade,
+) -> Vec<(String, String)> {
     let of_others = before.owned.iter().filter(|(name, _)| !folders.contains_key(*name));
     let all = folders.iter().map(|(name, folder)| (name, &folder.cluster)).chain(of_others);
     let all: BTreeMap<&ClusterId, &String> = all.map(|(name, cluster)| (cluster, name)).collect();
@@ -303,7 +312,7 @@ fn check_folder(folder: &RepoPath) -> Result<(), String> {
 /// The tree that the generator reads: objects, releases, and of each cluster that there is where it lies.
 fn source_tree(
     read: &ReadInventory,
-    before: &Before,
+    before: &EarlierFoldersMade,
     claimant: &Claimant,
     left_out: &BTreeMap<String, String>,
 ) -> MadeTree {
@@ -325,9 +334,9 @@ fn source_tree(
     MadeTree::of(files)
 }
 
-type File = (RepoPath, Result<Arc<[u8]>, String>);
+type MadeFile = (RepoPath, Result<Arc<[u8]>, String>);
 
-fn settings_file(text: String) -> Option<File> {
+fn settings_file(text: String) -> Option<MadeFile> {
     Some((RepoPath::parse(REPOSITORY_FILE).ok()?, Ok(text.into_bytes().into())))
 }
 
@@ -342,7 +351,7 @@ fn settings(claimant: &Claimant) -> String {
 /// # Errors
 /// It is too large.
 pub(super) fn tree<'f>(
-    folders: impl Iterator<Item = &'f Folder>,
+    folders: impl Iterator<Item = &'f DefinitionFolder>,
     claimant: &Claimant,
 ) -> Result<MadeTree, SourceError> {
     let mut files: BTreeMap<RepoPath, Result<Arc<[u8]>, String>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use capstan_model::tree::{CommitId, RepoPath};
 use capstan_yaml::YamlFile;
 use serde_json::{Value, json};
 
-use super::release::{self, Files, HOME};
+use super::release::{self, HOME, ReleaseFiles};
 use crate::reconcile::ports::SourceError;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster};
 
@@ -21,7 +21,7 @@ const BYTES: usize = 128 << 20;
 
 /// One object.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FetchedObject {
     /// `None` of the `Inventory` itself.
     pub(super) level: Option<LevelKind>,
     pub(super) name: String,
@@ -39,8 +39,8 @@ pub(super) struct Found {
 /// All that was read in one look.
 #[derive(Debug)]
 pub(super) struct ReadInventory {
-    pub(super) objects: Vec<Found>,
-    releases: Files,
+    pub(super) objects: Vec<FetchedObject>,
+    releases: ReleaseFiles,
     /// ConfigMaps that look like releases and are none.
     pub(super) nameless: Vec<String>,
     /// SHA-256 of all that has a say.
@@ -91,7 +91,7 @@ pub(super) async fn read(
             return Err(unread(format!("{kind} is not served: install the definitions of `capstan crds`")));
         }
         for object in live.list(&As::Reconciler, &kind, Some(namespace), &[]).await.map_err(failed)? {
-            let found = Found::read(level, &object);
+            let found = FetchedObject::read(level, &object);
             bytes += found.spec.to_string().len();
             objects.push(found);
         }
@@ -122,8 +122,8 @@ fn judge(count: usize, bytes: usize) -> Result<(), String> {
 }
 
 /// What tells all that has a say from anything else that could have.
-fn revision(objects: &[Found], releases: &Files) -> String {
-    let object = |one: &Found| format!("{} {} {}", one.kind(), one.name, one.spec);
+fn revision(objects: &[FetchedObject], releases: &ReleaseFiles) -> String {
+    let object = |one: &FetchedObject| format!("{} {} {}", one.kind(), one.name, one.spec);
     let file = |(path, content): (&RepoPath, &Result<Arc<[u8]>, String>)| match content {
         Ok(bytes) => format!("{path} {}", capstan_model::digest::sha256(bytes)),
         Err(why) => format!("{path} is broken: {why}"),
@@ -131,7 +131,7 @@ fn revision(objects: &[Found], releases: &Files) -> String {
     sha256_of_lines(objects.iter().map(object).chain(releases.iter().map(file)))
 }
 
-impl Found {
+impl FetchedObject {
     fn read(level: Option<LevelKind>, object: &Value) -> Self {
         let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
         let mut spec = object.get("spec").cloned().unwrap_or(Value::Null);
@@ -185,16 +185,16 @@ impl Found {
 
 impl ReadInventory {
     /// The files that the generator reads: the releases, and the objects but for definitions of these names.
-    pub(super) fn files_without(&self, definitions: &BTreeMap<String, String>) -> Files {
-        let is_left_out = |one: &Found| {
+    pub(super) fn files_without(&self, definitions: &BTreeMap<String, String>) -> ReleaseFiles {
+        let is_left_out = |one: &FetchedObject| {
             one.level == Some(LevelKind::ClusterDefinition) && definitions.contains_key(&one.name)
         };
-        let objects = self.objects.iter().filter(|one| !is_left_out(one)).map(Found::file);
+        let objects = self.objects.iter().filter(|one| !is_left_out(one)).map(FetchedObject::file);
         self.releases.clone().into_iter().chain(objects).collect()
     }
 
     /// The definitions of clusters.
-    pub(super) fn definitions(&self) -> impl Iterator<Item = &Found> {
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &FetchedObject> {
         self.objects.iter().filter(|one| one.level == Some(LevelKind::ClusterDefinition))
     }
 }

@@ -15,7 +15,7 @@ const LIST: SignedDuration = SignedDuration::from_mins(5);
 
 /// A ManagedCluster in short.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
+pub(super) struct ManagedClusterState {
     /// Its name.
     pub(super) name: String,
     pub(super) ready: Option<Condition>,
@@ -26,12 +26,12 @@ pub(super) struct Standing {
 
 /// The ManagedClusters of a Fleet, by their folders.
 #[derive(Debug, Default)]
-pub(super) struct Records {
-    by_folder: BTreeMap<String, Standing>,
+pub(super) struct ManagedClusters {
+    by_folder: BTreeMap<String, ManagedClusterState>,
     listed_at: Option<Timestamp>,
 }
 
-impl Standing {
+impl ManagedClusterState {
     fn of(record: &ClusterRecord) -> Self {
         let ready = record.status.conditions.of(ConditionType::Ready).cloned();
         let is_removed = record.status.inventory.objects().is_empty()
@@ -41,9 +41,9 @@ impl Standing {
     }
 }
 
-impl Records {
+impl ManagedClusters {
     /// That of a folder.
-    pub(super) fn of(&self, folder: &str) -> Option<&Standing> {
+    pub(super) fn of(&self, folder: &str) -> Option<&ManagedClusterState> {
         self.by_folder.get(folder)
     }
 
@@ -72,7 +72,7 @@ impl Records {
         for (folder, name) in named.collect::<Vec<_>>() {
             let key = crate::reconcile::ports::ClusterKey { namespace: fleet.namespace.clone(), name };
             match ports.status_store.cluster(&key).await? {
-                Some(record) => drop(self.by_folder.insert(folder.clone(), Standing::of(&record))),
+                Some(record) => drop(self.by_folder.insert(folder.clone(), ManagedClusterState::of(&record))),
                 None => drop(self.by_folder.remove(folder)),
             }
         }
@@ -85,8 +85,10 @@ impl Records {
     /// They cannot be read.
     pub(super) async fn list(&mut self, ports: &Ports, fleet: &FleetKey) -> Result<(), LiveError> {
         let records = ports.status_store.clusters(fleet).await?;
-        self.by_folder =
-            records.iter().map(|record| (record.spec.cluster.clone(), Standing::of(record))).collect();
+        self.by_folder = records
+            .iter()
+            .map(|record| (record.spec.cluster.clone(), ManagedClusterState::of(record)))
+            .collect();
         self.listed_at = Some(ports.clock.now());
         Ok(())
     }

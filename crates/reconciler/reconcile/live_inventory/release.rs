@@ -26,7 +26,7 @@ const TEMPLATES: &str = "templates";
 const BYTES: u64 = 16 << 20;
 
 /// Files by their paths, each with its content or why it has none.
-pub(super) type Files = BTreeMap<RepoPath, Result<Arc<[u8]>, String>>;
+pub(super) type ReleaseFiles = BTreeMap<RepoPath, Result<Arc<[u8]>, String>>;
 
 /// The files of these ConfigMaps, and which of them are no release, with why. One that is broken has a schema that cannot
 /// be read, so that the clusters of that release are refused with the reason, and no others.
@@ -36,9 +36,9 @@ pub(super) type Files = BTreeMap<RepoPath, Result<Arc<[u8]>, String>>;
 pub(super) fn files<E>(
     maps: &[Value],
     within: impl Fn(usize) -> Result<(), E>,
-) -> Result<(Files, Vec<String>), E> {
+) -> Result<(ReleaseFiles, Vec<String>), E> {
     let mut bytes = 0;
-    let mut releases: BTreeMap<RepoPath, (String, Result<Files, String>)> = BTreeMap::new();
+    let mut releases: BTreeMap<RepoPath, (String, Result<ReleaseFiles, String>)> = BTreeMap::new();
     let mut nameless = Vec::new();
     for map in maps {
         let name = map.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -55,13 +55,18 @@ pub(super) fn files<E>(
             }
             None => {
                 let found = read(map, &folder).map_err(|why| format!("ConfigMap {name}: {why}"));
-                bytes += found.iter().flat_map(Files::values).flatten().map(|file| file.len()).sum::<usize>();
+                bytes += found
+                    .iter()
+                    .flat_map(ReleaseFiles::values)
+                    .flatten()
+                    .map(|file| file.len())
+                    .sum::<usize>();
                 within(bytes)?;
                 releases.insert(folder, (name, found));
             }
         }
     }
-    let mut files = Files::new();
+    let mut files = ReleaseFiles::new();
     for (folder, (_, found)) in releases {
         match found {
             Ok(found) => files.extend(found),
@@ -91,8 +96,8 @@ fn folder(map: &Value) -> Result<RepoPath, String> {
     if path.parts().count() == 2 { Ok(path) } else { Err(format!("`{provider}` has a `/`")) }
 }
 
-fn read(map: &Value, folder: &RepoPath) -> Result<Files, String> {
-    let mut files = Files::new();
+fn read(map: &Value, folder: &RepoPath) -> Result<ReleaseFiles, String> {
+    let mut files = ReleaseFiles::new();
     let mut left = BYTES;
     let entries = |field: &str| map.get(field).and_then(Value::as_object).into_iter().flatten();
     let plain = entries("data").map(|(key, value)| (key, value, false));

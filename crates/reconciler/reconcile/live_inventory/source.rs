@@ -13,16 +13,16 @@ use futures_util::StreamExt as _;
 use jiff::tz::TimeZone;
 use tokio::sync::{Mutex, Notify, watch};
 
-use super::kept::Kept;
-use super::making::{self, Before, Claimant, Folder, Made};
+use super::kept::StoredFolders;
+use super::making::{self, Claimant, DefinitionFolder, EarlierFoldersMade, InventoryResult};
 use super::read::{self, ReadInventory, config_maps, kinds, text};
-use super::records::Records;
+use super::records::ManagedClusters;
 use super::telling::tell;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::{
-    Bot, BotError, ClusterReport, FleetRecord, NoBot, Notes, Preflight, PreflightAnswer, SourceError,
-    SourceTree, TreeSource, Work,
+    Bot, BotError, ClusterReport, FleetRecord, NoBot, Notes, PendingWork, Preflight, PreflightAnswer,
+    SourceError, SourceTree, TreeSource,
 };
 use capstan_ports::{As, Change, LiveChanges, ManagementCluster as _, Post};
 
@@ -36,7 +36,7 @@ pub struct InventorySource {
     claimant: Claimant,
     labels: BTreeMap<String, String>,
     notes: Arc<dyn Notes>,
-    state: Mutex<State>,
+    state: Mutex<InventorySourceState>,
     reports: StdMutex<Reports>,
     /// A cluster was reported to stand otherwise.
     is_news: Notify,
@@ -46,10 +46,10 @@ pub struct InventorySource {
 }
 
 #[derive(Default)]
-struct State {
+struct InventorySourceState {
     given: Option<SourceTree>,
-    made: Made,
-    records: Records,
+    made: InventoryResult,
+    records: ManagedClusters,
 }
 
 /// What clusters reported.
@@ -100,7 +100,11 @@ impl InventorySource {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).reported.extend(reported);
     }
 
-    async fn look_at_records(&self, state: &mut State, read: &ReadInventory) -> Result<(), SourceError> {
+    async fn look_at_records(
+        &self,
+        state: &mut InventorySourceState,
+        read: &ReadInventory,
+    ) -> Result<(), SourceError> {
         let reported = self.take_reported();
         let (ports, fleet) = (&self.ports, &self.fleet.key);
         // Whoever goes is let go by what stands there now.
@@ -117,8 +121,8 @@ impl InventorySource {
     }
 
     /// What stands of the clusters from before: by what this process made, else by what was kept and the statuses.
-    async fn before(&self, state: &State, read: &ReadInventory) -> Before {
-        let mut before = Before::default();
+    async fn before(&self, state: &InventorySourceState, read: &ReadInventory) -> EarlierFoldersMade {
+        let mut before = EarlierFoldersMade::default();
         for found in read.definitions() {
             let named = text(&found.status, "/managedCluster");
             let folder = state.records.folder_of(named).and_then(|folder| RepoPath::parse(folder).ok());
@@ -143,7 +147,11 @@ impl InventorySource {
         before
     }
 
-    async fn make(&self, state: &State, read: &Arc<ReadInventory>) -> Result<(Made, MadeTree), SourceError> {
+    async fn make(
+        &self,
+        state: &InventorySourceState,
+        read: &Arc<ReadInventory>,
+    ) -> Result<(InventoryResult, MadeTree), SourceError> {
         let before = self.before(state, read).await;
         let (read, claimant, trial) =
             (Arc::clone(read), self.claimant.clone(), Arc::clone(&self.ports.trial));
@@ -159,15 +167,15 @@ impl InventorySource {
         })
     }
 
-    async fn read_note(&self) -> Result<Option<Kept>, SourceError> {
+    async fn read_note(&self) -> Result<Option<StoredFolders>, SourceError> {
         let (notes, uid) = (Arc::clone(&self.notes), self.claimant.uid.clone());
-        let read = move || Ok(notes.read()?.and_then(|note| Kept::read(&note, &uid)));
+        let read = move || Ok(notes.read()?.and_then(|note| StoredFolders::read(&note, &uid)));
         where_blocking_is_allowed(read).await.map_err(SourceError::Disk)
     }
 }
 
 /// The folders that stand in the tree, by the names of their definitions.
-fn folders(made: &Made) -> BTreeMap<String, Folder> {
+fn folders(made: &InventoryResult) -> BTreeMap<String, DefinitionFolder> {
     let all = made.clusters.iter();
     all.filter_map(|(name, outcome)| Some((name.clone(), outcome.folder.clone()?))).collect()
 }
@@ -208,7 +216,7 @@ impl TreeSource for InventorySource {
         if state.given.as_ref().is_none_or(|given| given.commit != *commit) {
             return Ok(());
         }
-        let kept = Kept::of(&self.claimant.uid, commit.clone(), folders(&state.made));
+        let kept = StoredFolders::of(&self.claimant.uid, commit.clone(), folders(&state.made));
         drop(state);
         let notes = Arc::clone(&self.notes);
         let write = move || notes.write(&kept.note()?);
@@ -248,7 +256,7 @@ impl TreeSource for InventorySource {
 /// Nobody asks for preflights; how clusters stand is told in the status of their definitions.
 #[async_trait]
 impl Bot for InventorySource {
-    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError> {
+    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<PendingWork, BotError> {
         NoBot.work(after, patience).await
     }
 

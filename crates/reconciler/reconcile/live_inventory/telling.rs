@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::making::{Made, Outcome};
-use super::read::{Found, api_kind};
-use super::records::{Records, Standing};
+use super::making::{DefinitionOutcome, InventoryResult};
+use super::read::{FetchedObject, api_kind};
+use super::records::{ManagedClusterState, ManagedClusters};
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::{ClusterKey, FleetRecord, Note, Tone};
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
@@ -24,9 +24,9 @@ const RETIRE_FIRST: &str = "it is being deleted, but its cluster is not: set `sp
 
 /// The status of a definition.
 pub(super) fn status_of(
-    found: &Found,
-    outcome: &Outcome,
-    standing: Option<&Standing>,
+    found: &FetchedObject,
+    outcome: &DefinitionOutcome,
+    standing: Option<&ManagedClusterState>,
     now: Timestamp,
 ) -> ClusterDefinitionStatus {
     let mut status = ClusterDefinitionStatus::deserialize(&found.status).unwrap_or_default();
@@ -65,10 +65,10 @@ pub(super) fn status_of(
 /// Whether a definition that is to go may: its cluster is gone, or never was. While it has a folder its ManagedCluster says
 /// that, and nothing else: one that is not there yet may be in the making.
 pub(super) fn may_go(
-    found: &Found,
-    outcome: &Outcome,
+    found: &FetchedObject,
+    outcome: &DefinitionOutcome,
     status: &ClusterDefinitionStatus,
-    standing: Option<&Standing>,
+    standing: Option<&ManagedClusterState>,
 ) -> bool {
     let never_was = outcome.folder.is_none() && status.managed_cluster.is_none();
     found.is_deleting && found.retires && standing.map_or(never_was, |standing| standing.is_removed)
@@ -78,9 +78,9 @@ pub(super) fn may_go(
 pub(super) async fn tell(
     ports: &Ports,
     fleet: &FleetRecord,
-    found: &[Found],
-    made: &Made,
-    records: &Records,
+    found: &[FetchedObject],
+    made: &InventoryResult,
+    records: &ManagedClusters,
 ) {
     for one in found {
         let told = match (one.level, made.clusters.get(&one.name)) {
@@ -108,9 +108,9 @@ pub(super) async fn tell(
 async fn tell_definition(
     ports: &Ports,
     fleet: &FleetRecord,
-    found: &Found,
-    outcome: &Outcome,
-    records: &Records,
+    found: &FetchedObject,
+    outcome: &DefinitionOutcome,
+    records: &ManagedClusters,
 ) -> Result<(), LiveError> {
     let standing = outcome.folder.as_ref().and_then(|folder| records.of(folder.cluster.as_str()));
     let before = ClusterDefinitionStatus::deserialize(&found.status).unwrap_or_default();
@@ -140,9 +140,9 @@ async fn tell_definition(
 async fn tell_level(
     ports: &Ports,
     fleet: &FleetRecord,
-    found: &Found,
+    found: &FetchedObject,
     level: LevelKind,
-    made: &Made,
+    made: &InventoryResult,
 ) -> Result<(), LiveError> {
     let before = LevelStatus::deserialize(&found.status).ok();
     let clusters = made.of_levels.get(&(level, found.name.clone())).copied().unwrap_or_default();
@@ -160,7 +160,7 @@ async fn tell_level(
 async fn patch(
     ports: &Ports,
     fleet: &FleetRecord,
-    found: &Found,
+    found: &FetchedObject,
     (version, part, path, value): (&str, ObjectPart, &str, Value),
 ) -> Result<String, LiveError> {
     let object = ApiObject {
@@ -178,7 +178,12 @@ async fn patch(
 }
 
 /// Tells whoever looks at the Fleet and at the cluster, once.
-async fn note_retire_first(ports: &Ports, fleet: &FleetRecord, found: &Found, standing: Option<&Standing>) {
+async fn note_retire_first(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    found: &FetchedObject,
+    standing: Option<&ManagedClusterState>,
+) {
     let message = format!("{} {}: {RETIRE_FIRST}", found.kind(), found.name);
     let note = Note { tone: Tone::Warning, reason: "RetireFirst", message };
     ports.status_store.note_fleet(fleet, &note).await;

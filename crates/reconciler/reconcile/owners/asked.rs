@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capstan_fleet::generator::Refused;
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Recipient;
-use capstan_reconciler_core::owners::Asked;
+use capstan_reconciler_core::owners::OwnersRequest;
 use capstan_reconciler_core::resources::KeyRecipient;
 
 use super::sealed;
@@ -13,11 +13,11 @@ use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::revision::Revision;
 
 /// What a cluster's `capstan.yaml` says of its owners.
-pub(super) async fn asked(revision: &Revision, id: &ClusterId) -> Result<Asked, Refused> {
+pub(super) async fn asked(revision: &Revision, id: &ClusterId) -> Result<OwnersRequest, Refused> {
     let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
     where_blocking_is_allowed(move || {
         let (owners, access) = tree.owners(&of)?;
-        let mut asked = Asked { access, ..Asked::default() };
+        let mut asked = OwnersRequest { access, ..OwnersRequest::default() };
         for owner in owners {
             let name = owner.name.to_string();
             match Recipient::parse(&owner.key) {

@@ -12,7 +12,7 @@ use x509_cert::name::Name;
 use x509_cert::request::{CertReq, CertReqInfo, Version};
 
 use crate::pki::{FreshKey, first_of};
-use capstan_reconciler_core::owners::{Trouble, TroubleKind};
+use capstan_reconciler_core::owners::{OwnersError, TroubleKind};
 
 /// A private key without a certificate.
 pub(super) struct NewKey {
@@ -32,8 +32,8 @@ pub(super) struct Signed {
     pub(super) not_after: Timestamp,
 }
 
-fn not_made(why: impl std::fmt::Display) -> Trouble {
-    Trouble::new(TroubleKind::KeyNotMade, format!("cannot make a private key: {why}"))
+fn not_made(why: impl std::fmt::Display) -> OwnersError {
+    OwnersError::new(TroubleKind::KeyNotMade, format!("cannot make a private key: {why}"))
 }
 
 impl NewKey {
@@ -41,7 +41,7 @@ impl NewKey {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(super) fn make(generation: u64) -> Result<Self, Trouble> {
+    pub(super) fn make(generation: u64) -> Result<Self, OwnersError> {
         let key = FreshKey::make().map_err(not_made)?;
         let subject = Name::from_str(&format!("CN={USER},O={}", group(generation))).map_err(not_made)?;
         let info = CertReqInfo {
@@ -57,7 +57,7 @@ impl NewKey {
     }
 
     /// The private key in PEM form.
-    pub(super) fn pem(&self) -> Result<SecretString, Trouble> {
+    pub(super) fn pem(&self) -> Result<SecretString, OwnersError> {
         self.key.pem().map_err(not_made)
     }
 
@@ -65,9 +65,9 @@ impl NewKey {
     ///
     /// # Errors
     /// It is no certificate of this key.
-    pub(super) fn signed(&self, pem: String) -> Result<Signed, Trouble> {
+    pub(super) fn signed(&self, pem: String) -> Result<Signed, OwnersError> {
         let refused = |why: &str| {
-            Trouble::new(
+            OwnersError::new(
                 TroubleKind::CertificateRefused,
                 format!("Capstan does not use the certificate of the cluster's signer: {why}"),
             )

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_live::applying::{sent_new, sent_over};
 use capstan_live::owners::{
-    Endpoint, Form, REQUEST_KIND, Request, Requested, approval, binding, binding_id, bound, request,
-    requested,
+    CertificateRequest, Endpoint, OwnersForm, REQUEST_KIND, Requested, approval, binding, binding_id, bound,
+    request, requested,
 };
 use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
@@ -15,7 +15,8 @@ use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
 use capstan_reconciler_core::owners::{
-    Asked, Facts, File, Handed, Kept, Step, Trouble, TroubleKind, Wanted, secret,
+    Handed, LastOwnersFile, OwnersError, OwnersFacts, OwnersRequest, OwnersStep, StoredKubeconfig,
+    TroubleKind, WantedAccess, secret,
 };
 use capstan_reconciler_core::resources::OwnersKeyStatus;
 use jiff::Timestamp;
@@ -39,7 +40,7 @@ const SHORTEST_SECONDS: u32 = 600;
 const DAY_SECONDS: u32 = 86_400;
 
 /// The cluster that a look is at.
-pub(super) struct Subject {
+pub(super) struct OwnersSubject {
     /// The `Cluster`.
     pub(super) cluster: ObjectId,
     /// As it is live; `None` where it is not there.
@@ -50,12 +51,12 @@ pub(super) struct Subject {
 
 /// What a look came to.
 #[derive(Default)]
-pub(super) struct Looked {
+pub(super) struct OwnersLook {
     pub(super) handed: Handed,
     /// The SHA-256 of the file that Capstan made last: no other one serves.
     pub(super) own: Option<String>,
-    pub(super) kept: Option<Kept>,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) kept: Option<StoredKubeconfig>,
+    pub(super) trouble: Option<OwnersError>,
     /// Another Cluster whose kubeconfig leads to the same API server.
     pub(super) shared_with: Option<ObjectId>,
     /// Whether the cluster was reached, and what is known of its key is what is there.
@@ -65,13 +66,13 @@ pub(super) struct Looked {
 /// Whose key it is, and where it is made.
 pub(super) struct KeyLife<'l, 'r> {
     pub(super) of: &'l mut Reconciliation<'r>,
-    pub(super) looked: &'l mut Looked,
-    pub(super) subject: &'l Subject,
+    pub(super) looked: &'l mut OwnersLook,
+    pub(super) subject: &'l OwnersSubject,
     /// The `Cluster`, as it is live.
     pub(super) live: &'l Value,
     /// The cluster itself.
     pub(super) inside: &'l Gate,
-    pub(super) asked: &'l Asked,
+    pub(super) asked: &'l OwnersRequest,
     /// Cluster API's own kubeconfig.
     pub(super) kubeconfig: &'l SecretString,
     pub(super) endpoint: &'l Endpoint,
@@ -80,18 +81,18 @@ pub(super) struct KeyLife<'l, 'r> {
     /// The binding, as it was looked at last.
     pub(super) binding: Option<Value>,
     /// The file that is there, as it was looked at last.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<StoredKubeconfig>,
 }
 
 #[async_trait]
 impl Life for KeyLife<'_, '_> {
-    type Facts = Facts;
-    type Trouble = Trouble;
+    type Facts = OwnersFacts;
+    type Trouble = OwnersError;
 
     /// Four generations, each of which is counted, bound and issued, and what a file before them takes.
     const MOST_STEPS: usize = 16;
 
-    async fn gather(&mut self) -> Result<Facts, Trouble> {
+    async fn gather(&mut self) -> Result<OwnersFacts, OwnersError> {
         let name = &self.subject.cluster.name;
         let wanted = self.asked.wanted(name, self.endpoint, self.kubeconfig.expose_secret());
         self.secret = self.read_secret().await?;
@@ -100,13 +101,13 @@ impl Life for KeyLife<'_, '_> {
             self.looked.handed.remember(kept);
         }
         let binding = self.inside.read(&As::Reconciler, &ApiObject::from(&binding_id())).await;
-        self.binding = binding.map_err(Trouble::inside)?;
+        self.binding = binding.map_err(OwnersError::inside)?;
         let own = self.looked.own.as_ref();
         // Where there is to be none, anybody's goes.
         let there = kept.filter(|kept| wanted.is_none() || own == Some(&kept.sha256));
         let file = there.as_ref().map(|kept| kept.file.clone());
         self.kept = there;
-        Ok(Facts {
+        Ok(OwnersFacts {
             now: self.of.now,
             wanted,
             handed: self.looked.handed.clone(),
@@ -115,25 +116,25 @@ impl Life for KeyLife<'_, '_> {
         })
     }
 
-    async fn perform(&mut self, step: Step, facts: Facts) -> Result<(), Trouble> {
+    async fn perform(&mut self, step: OwnersStep, facts: OwnersFacts) -> Result<(), OwnersError> {
         match (step, &facts.wanted) {
-            (Step::Count(generation), _) => self.count(generation).await?,
-            (Step::Bind(generation), _) => self.bind(generation).await?,
-            (Step::Unbind, _) => self.unbind().await?,
-            (Step::Issue(generation), Some(wanted)) => {
+            (OwnersStep::Count(generation), _) => self.count(generation).await?,
+            (OwnersStep::Bind(generation), _) => self.bind(generation).await?,
+            (OwnersStep::Unbind, _) => self.unbind().await?,
+            (OwnersStep::Issue(generation), Some(wanted)) => {
                 self.looked.own = Some(self.issue(generation, wanted).await?);
             }
-            (Step::Make(form, generation), Some(wanted)) => {
+            (OwnersStep::Make(form, generation), Some(wanted)) => {
                 self.looked.own = self.make(form, generation, wanted).await?;
             }
-            (Step::Issue(_) | Step::Make(..), None) => {}
-            (Step::RemoveFile, _) => self.remove().await?,
+            (OwnersStep::Issue(_) | OwnersStep::Make(..), None) => {}
+            (OwnersStep::RemoveFile, _) => self.remove().await?,
         }
         Ok(())
     }
 
-    fn restless(&self) -> Trouble {
-        Trouble::new(TroubleKind::Changed, format!("another client keeps writing {}", self.secret_id()))
+    fn restless(&self) -> OwnersError {
+        OwnersError::new(TroubleKind::Changed, format!("another client keeps writing {}", self.secret_id()))
     }
 }
 
@@ -148,7 +149,7 @@ impl KeyLife<'_, '_> {
     }
 
     /// Writes down that a generation begins.
-    async fn count(&mut self, generation: u64) -> Result<(), Trouble> {
+    async fn count(&mut self, generation: u64) -> Result<(), OwnersError> {
         let file = self.of.status.owners_key.as_ref().and_then(|status| status.file.clone());
         // Those who stay are remembered from now on: nobody might be able to read who they are later.
         let recipients = self.asked.named();
@@ -162,10 +163,10 @@ impl KeyLife<'_, '_> {
         secret::id(&self.subject.cluster)
     }
 
-    async fn read_secret(&self) -> Result<Option<Value>, Trouble> {
+    async fn read_secret(&self) -> Result<Option<Value>, OwnersError> {
         let id = self.secret_id();
         match self.here().read(&self.subject.by, &ApiObject::from(&id)).await? {
-            Some(found) if !secret::is_capstans(&found) => Err(Trouble::new(
+            Some(found) if !secret::is_capstans(&found) => Err(OwnersError::new(
                 TroubleKind::SecretNotCapstans,
                 format!(
                     "{id} exists, and Capstan did not write it: delete it, or remove it from the folder that renders it"
@@ -176,7 +177,7 @@ impl KeyLife<'_, '_> {
     }
 
     /// Over the binding that was read: one that leads no more brings no earlier group back.
-    async fn bind(&self, generation: u64) -> Result<(), Trouble> {
+    async fn bind(&self, generation: u64) -> Result<(), OwnersError> {
         let manifest = match &self.binding {
             Some(live) => sent_over(&binding(generation), live),
             None => sent_new(&binding(generation)),
@@ -184,23 +185,23 @@ impl KeyLife<'_, '_> {
         self.inside
             .apply(&As::Reconciler, &manifest, Run::Real, Contested::Take)
             .await
-            .map_err(Trouble::inside)?;
+            .map_err(OwnersError::inside)?;
         tracing::info!(cluster = %self.subject.cluster, generation, "the owners of the cluster are this group from now on");
         Ok(())
     }
 
-    async fn unbind(&self) -> Result<(), Trouble> {
+    async fn unbind(&self) -> Result<(), OwnersError> {
         let text = |key: &str| self.binding.as_ref()?.pointer(key)?.as_str();
         let Some(uid) = text("/metadata/uid") else { return Ok(()) };
         let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
         let id = binding_id();
         let deleted = self.inside.delete(&As::Reconciler, &ApiObject::from(&id), only, Run::Real).await;
-        match deleted.map_err(Trouble::inside)? {
+        match deleted.map_err(OwnersError::inside)? {
             Deleted::Gone | Deleted::Absent => {
                 tracing::info!(cluster = %self.subject.cluster, "no group owns the cluster any more");
                 Ok(())
             }
-            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(Trouble::new(
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(OwnersError::new(
                 TroubleKind::Changed,
                 format!("{id} is being deleted, or was changed meanwhile"),
             )),
@@ -208,7 +209,7 @@ impl KeyLife<'_, '_> {
     }
 
     /// A certificate of their own: the SHA-256 of the file.
-    async fn issue(&self, generation: u64, wanted: &Wanted) -> Result<String, Trouble> {
+    async fn issue(&self, generation: u64, wanted: &WantedAccess) -> Result<String, OwnersError> {
         if let Some(trouble) = self.memory().is_away(&self.subject.cluster, &wanted.input, self.of.now) {
             return Err(trouble);
         }
@@ -237,18 +238,23 @@ impl KeyLife<'_, '_> {
     }
 
     /// What needs no certificate: the SHA-256 of the file.
-    async fn make(&self, form: Form, generation: u64, wanted: &Wanted) -> Result<Option<String>, Trouble> {
+    async fn make(
+        &self,
+        form: OwnersForm,
+        generation: u64,
+        wanted: &WantedAccess,
+    ) -> Result<Option<String>, OwnersError> {
         let (content, valid) = match (form, &self.asked.access.oidc) {
-            (Form::Login, Some(login)) => (
+            (OwnersForm::Login, Some(login)) => (
                 self.endpoint.with_login(&self.subject.cluster.name, login).into_bytes(),
                 (self.of.now, None),
             ),
-            (Form::Admin, _) => {
+            (OwnersForm::Admin, _) => {
                 let valid = self.endpoint.certificate.as_deref().and_then(validity);
                 let (from, until) = valid.map_or((self.of.now, None), |(from, until)| (from, Some(until)));
                 (self.seal(self.kubeconfig.clone()).await?, (from, until))
             }
-            (Form::Certificate | Form::Login, _) => return Ok(None),
+            (OwnersForm::Certificate | OwnersForm::Login, _) => return Ok(None),
         };
         let kept = self.kept(generation, wanted, content, valid);
         self.write(&kept, Run::Real).await?;
@@ -258,39 +264,39 @@ impl KeyLife<'_, '_> {
     fn kept(
         &self,
         generation: u64,
-        wanted: &Wanted,
+        wanted: &WantedAccess,
         content: Vec<u8>,
         (issued_at, expires_at): (Timestamp, Option<Timestamp>),
-    ) -> Kept {
+    ) -> StoredKubeconfig {
         let input = wanted.input.clone();
-        Kept {
-            file: File { generation, form: wanted.form, input, issued_at, expires_at },
+        StoredKubeconfig {
+            file: LastOwnersFile { generation, form: wanted.form, input, issued_at, expires_at },
             recipients: self.asked.named(),
             sha256: sha256(&content),
             content,
         }
     }
 
-    async fn seal(&self, plain: SecretString) -> Result<Vec<u8>, Trouble> {
+    async fn seal(&self, plain: SecretString) -> Result<Vec<u8>, OwnersError> {
         let recipients: Vec<_> = self.asked.recipients().cloned().collect();
         where_blocking_is_allowed(move || sealed::seal(&plain, &recipients)).await
     }
 
     /// Has a certificate signed inside of the cluster: asked for, approved, and waited for.
-    async fn sign(&self, generation: u64, key: &NewKey) -> Result<Signed, Trouble> {
+    async fn sign(&self, generation: u64, key: &NewKey) -> Result<Signed, OwnersError> {
         let print = sha256(&key.request);
         let name = format!("capstan-owners-{generation}-{}", print.get(..16).unwrap_or_default());
         let days = u32::from(self.asked.access.lifetime_days.days());
         let lifetime_seconds = days.saturating_mul(DAY_SECONDS).max(SHORTEST_SECONDS);
-        let manifest = request(Request { name: &name, pem: &key.request, lifetime_seconds });
+        let manifest = request(CertificateRequest { name: &name, pem: &key.request, lifetime_seconds });
         let made =
             self.inside.apply(&As::Reconciler, &sent_new(&manifest), Run::Real, Contested::Refuse).await;
-        let made = made.map_err(Trouble::unserved)?;
+        let made = made.map_err(OwnersError::unserved)?;
         let (api_version, kind) = REQUEST_KIND;
         let object = ApiObject { kind: ApiKind::of_version(api_version, kind), namespace: None, name };
         let uid = made.pointer("/metadata/uid").and_then(Value::as_str);
         let uid =
-            uid.ok_or_else(|| Trouble::new(TroubleKind::NotAnswered, "the cluster's API names no UID"))?;
+            uid.ok_or_else(|| OwnersError::new(TroubleKind::NotAnswered, "the cluster's API names no UID"))?;
         let signed = self.approve_and_wait(&object, uid, key).await;
         // Whatever came of it, nobody needs the request any more; what stays of one goes by itself, an hour later.
         let only = Preconditions { uid, resource_version: None };
@@ -301,22 +307,27 @@ impl KeyLife<'_, '_> {
         signed
     }
 
-    async fn approve_and_wait(&self, object: &ApiObject, uid: &str, key: &NewKey) -> Result<Signed, Trouble> {
+    async fn approve_and_wait(
+        &self,
+        object: &ApiObject,
+        uid: &str,
+        key: &NewKey,
+    ) -> Result<Signed, OwnersError> {
         let approval = approval(uid);
         let approved =
             self.inside.patch(&As::Reconciler, object, ObjectPart::Approval, &approval, Run::Real).await;
-        approved.map_err(Trouble::unserved)?;
+        approved.map_err(OwnersError::unserved)?;
         let look = || async {
-            let found = self.inside.read(&As::Reconciler, object).await.map_err(Trouble::inside)?;
+            let found = self.inside.read(&As::Reconciler, object).await.map_err(OwnersError::inside)?;
             match found.as_ref().map(requested) {
                 Some(Requested::Signed(pem)) => key.signed(pem).map(Some),
                 Some(Requested::Refused(why)) => {
                     let message = format!("the cluster's signer refuses the certificate: {why}");
-                    Err(Trouble::new(TroubleKind::CertificateRefused, message))
+                    Err(OwnersError::new(TroubleKind::CertificateRefused, message))
                 }
                 None => {
                     let message = "the request for a certificate was deleted before it was signed";
-                    Err(Trouble::new(TroubleKind::Changed, message))
+                    Err(OwnersError::new(TroubleKind::Changed, message))
                 }
                 Some(Requested::Open) => Ok(None),
             }
@@ -329,7 +340,7 @@ impl KeyLife<'_, '_> {
                 return Ok(signed);
             }
             let Some(pause) = pauses.next().filter(|_| tokio::time::Instant::now() < until) else {
-                return Err(Trouble::new(
+                return Err(OwnersError::new(
                     TroubleKind::SignerNotServed,
                     "the cluster does not sign client certificates (signer kubernetes.io/kube-apiserver-client of its kube-controller-manager): enable the signer. If that is not possible, write `access: {credentials: admin}`, whose key cannot be revoked",
                 ));
@@ -339,7 +350,7 @@ impl KeyLife<'_, '_> {
     }
 
     /// Writes the Secret over the one that was read, or where there was none.
-    async fn write(&self, kept: &Kept, run: Run) -> Result<(), Trouble> {
+    async fn write(&self, kept: &StoredKubeconfig, run: Run) -> Result<(), OwnersError> {
         let manifest = secret::manifest(&self.subject.cluster, self.live, kept);
         let manifest = match &self.secret {
             Some(live) => sent_over(&manifest, live),
@@ -349,14 +360,14 @@ impl KeyLife<'_, '_> {
         Ok(())
     }
 
-    async fn remove(&self) -> Result<(), Trouble> {
+    async fn remove(&self) -> Result<(), OwnersError> {
         let text = |key: &str| self.secret.as_ref()?.pointer(key)?.as_str();
         let Some(uid) = text("/metadata/uid") else { return Ok(()) };
         let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
         let id = self.secret_id();
         match self.here().delete(&self.subject.by, &ApiObject::from(&id), only, Run::Real).await? {
             Deleted::Gone | Deleted::Absent => Ok(()),
-            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(Trouble::new(
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(OwnersError::new(
                 TroubleKind::Changed,
                 format!("{id} is being deleted, or was changed meanwhile"),
             )),

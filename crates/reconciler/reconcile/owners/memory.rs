@@ -7,7 +7,7 @@ use std::time::Duration;
 use capstan_model::object::ObjectId;
 use jiff::{SignedDuration, Timestamp};
 
-use capstan_reconciler_core::owners::Trouble;
+use capstan_reconciler_core::owners::OwnersError;
 
 /// How long a certificate is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,16 +20,16 @@ const MOST: usize = 5_000;
 #[derive(Debug)]
 pub struct OwnersKeys {
     pub(super) patience: Duration,
-    away: Mutex<BTreeMap<ObjectId, Away>>,
+    away: Mutex<BTreeMap<ObjectId, FailedLookup>>,
 }
 
 /// Something was asked for in vain.
 #[derive(Debug)]
-struct Away {
+struct FailedLookup {
     until: Timestamp,
     /// What was to come of it.
     input: String,
-    trouble: Trouble,
+    trouble: OwnersError,
 }
 
 impl Default for OwnersKeys {
@@ -45,23 +45,26 @@ impl OwnersKeys {
     }
 
     /// Why a cluster is not asked now, where it was asked in vain for the same.
-    pub(super) fn is_away(&self, cluster: &ObjectId, input: &str, now: Timestamp) -> Option<Trouble> {
+    pub(super) fn is_away(&self, cluster: &ObjectId, input: &str, now: Timestamp) -> Option<OwnersError> {
         let away = self.away();
         let away = away.get(cluster).filter(|away| away.until > now && away.input == input)?;
         Some(away.trouble.clone())
     }
 
     /// It was asked in vain.
-    pub(super) fn failed(&self, cluster: &ObjectId, input: &str, now: Timestamp, trouble: &Trouble) {
+    pub(super) fn failed(&self, cluster: &ObjectId, input: &str, now: Timestamp, trouble: &OwnersError) {
         let mut away = self.away();
         if away.len() >= MOST {
             away.clear();
         }
         let until = now.saturating_add(PAUSE).unwrap_or(Timestamp::MAX);
-        away.insert(cluster.clone(), Away { until, input: input.to_owned(), trouble: trouble.clone() });
+        away.insert(
+            cluster.clone(),
+            FailedLookup { until, input: input.to_owned(), trouble: trouble.clone() },
+        );
     }
 
-    fn away(&self) -> MutexGuard<'_, BTreeMap<ObjectId, Away>> {
+    fn away(&self) -> MutexGuard<'_, BTreeMap<ObjectId, FailedLookup>> {
         self.away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

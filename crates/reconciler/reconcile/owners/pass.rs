@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use capstan_live::applying::is_applied_by_capstan;
 use capstan_live::owners::Endpoint;
-use capstan_live::services::{Cause, Problem, is_initialized};
+use capstan_live::services::{Problem, ServiceCause, is_initialized};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
-use capstan_reconciler_core::owners::told::{self, Said};
-use capstan_reconciler_core::owners::{Asked, Handed, Kept, Trouble, TroubleKind, secret};
+use capstan_reconciler_core::owners::told::{self, OwnersCondition};
+use capstan_reconciler_core::owners::{
+    Handed, OwnersError, OwnersRequest, StoredKubeconfig, TroubleKind, secret,
+};
 use secrecy::ExposeSecret as _;
 
 use super::asked::asked;
-use super::life::{KeyLife, Looked, Subject};
+use super::life::{KeyLife, OwnersLook, OwnersSubject};
 use crate::life::live;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::ports::{Note, OwnersFile, Tone};
@@ -52,7 +54,7 @@ impl Reconciliation<'_> {
             return;
         }
         let live = observed.live.get(cluster).cloned();
-        let subject = Subject { cluster: (*cluster).clone(), live, by: observed.wanted.by.clone() };
+        let subject = OwnersSubject { cluster: (*cluster).clone(), live, by: observed.wanted.by.clone() };
         self.see_to_key(&subject, &asked).await;
     }
 
@@ -64,7 +66,7 @@ impl Reconciliation<'_> {
         let is_remembered = read.is_err();
         let asked = match read {
             Ok(asked) => asked.narrowed(&before),
-            Err(_) => Asked::remembered(&before),
+            Err(_) => OwnersRequest::remembered(&before),
         };
         let Some(asked) = asked else { return };
         if self.is_suspended() && !asked.lacks_somebody(&before) {
@@ -91,7 +93,7 @@ impl Reconciliation<'_> {
 
     /// Whether the Secret that Capstan wrote was for everybody whom a status names. Where Git cannot be read, a status alone,
     /// which others could write, gives nobody a key; nor does the Secret alone.
-    async fn is_borne_out(&self, subject: &Subject, before: &OwnersKeyStatus) -> bool {
+    async fn is_borne_out(&self, subject: &OwnersSubject, before: &OwnersKeyStatus) -> bool {
         let own = before.file.as_ref().map(|file| file.sha256.clone());
         let Some(kept) = self.kept_still(subject, own.as_ref()).await else { return false };
         let is_held =
@@ -106,7 +108,7 @@ impl Reconciliation<'_> {
 
     /// The one `Cluster` that the folder brought last, where it is there still. The inventory, which others could write, says
     /// which; that it is this folder's say the object itself and the inventories of the others.
-    async fn remembered_cluster(&self) -> Result<Option<Subject>, LiveError> {
+    async fn remembered_cluster(&self) -> Result<Option<OwnersSubject>, LiveError> {
         let request = self.request;
         let entries = self.status.inventory.objects().iter().filter(|entry| is_cluster(&entry.id()));
         let [entry] = entries.collect::<Vec<_>>()[..] else { return Ok(None) };
@@ -125,19 +127,19 @@ impl Reconciliation<'_> {
             && uid == entry.uid.as_deref()
             && live.as_ref().is_some_and(is_applied_by_capstan)
             && others.recorded_elsewhere(request.id, &cluster).next().is_none();
-        Ok(is_it.then_some(Subject { cluster, live, by }))
+        Ok(is_it.then_some(OwnersSubject { cluster, live, by }))
     }
 
-    async fn see_to_key(&mut self, subject: &Subject, asked: &Asked) {
+    async fn see_to_key(&mut self, subject: &OwnersSubject, asked: &OwnersRequest) {
         let (cluster, before) = (&subject.cluster, self.status.owners_key.clone());
         let file = before.as_ref().and_then(|before| before.file.as_ref());
-        let mut looked = Looked { own: file.map(|file| file.sha256.clone()), ..Looked::default() };
+        let mut looked = OwnersLook { own: file.map(|file| file.sha256.clone()), ..OwnersLook::default() };
         let took = tokio::time::timeout(BOUND, self.look_after_key(subject, asked, &mut looked)).await;
         looked.trouble = match took {
             Ok(Ok(())) => None,
             Ok(Err(trouble)) => Some(trouble),
-            Err(_) => Some(Trouble::new(
-                TroubleKind::Said(Cause::WorkloadUnreachable),
+            Err(_) => Some(OwnersError::new(
+                TroubleKind::Said(ServiceCause::WorkloadUnreachable),
                 format!("making a key takes longer than {} s", BOUND.as_secs()),
             )),
         };
@@ -163,9 +165,9 @@ impl Reconciliation<'_> {
     async fn tell_of_key(
         &mut self,
         cluster: &ObjectId,
-        asked: &Asked,
+        asked: &OwnersRequest,
         before: Option<&OwnersKeyStatus>,
-        looked: &Looked,
+        looked: &OwnersLook,
     ) {
         if looked.was_seen {
             let remembered = self.status.owners_key.clone();
@@ -219,21 +221,22 @@ impl Reconciliation<'_> {
     /// The cluster is reached, its key is seen to, and the bot has what is there.
     async fn look_after_key(
         &mut self,
-        subject: &Subject,
-        asked: &Asked,
-        looked: &mut Looked,
-    ) -> Result<(), Trouble> {
-        let Subject { cluster, live: there, by } = subject;
+        subject: &OwnersSubject,
+        asked: &OwnersRequest,
+        looked: &mut OwnersLook,
+    ) -> Result<(), OwnersError> {
+        let OwnersSubject { cluster, live: there, by } = subject;
         let Some(of_cluster) = there.as_ref().filter(|there| is_initialized(there)) else {
             let words = "its control plane is not up yet";
-            return Err(Problem::of(Cause::ControlPlaneNotInitialized, cluster, words).into());
+            return Err(Problem::of(ServiceCause::ControlPlaneNotInitialized, cluster, words).into());
         };
         let ports = self.request.ports;
         let opened = ports.workloads.open_with_kubeconfig(cluster, &ports.live, by, self.now).await??;
         let (workload, kubeconfig) = opened;
         looked.shared_with = workload.shared_with;
         let endpoint = { Endpoint::read(kubeconfig.expose_secret()) };
-        let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &kubeconfig_of(cluster).id(), why);
+        let refused =
+            |why: &str| Problem::of(ServiceCause::KubeconfigRefused, &kubeconfig_of(cluster).id(), why);
         let endpoint = endpoint.ok_or_else(|| refused("its current context names no https server"))?;
         looked.handed = Handed::of(self.status.owners_key.as_ref());
         looked.was_seen = true;
@@ -263,13 +266,22 @@ impl Reconciliation<'_> {
     }
 
     /// The file that is there where nothing could be done about it; none where that cannot be read either.
-    async fn kept_still(&self, Subject { cluster, by, .. }: &Subject, own: Option<&String>) -> Option<Kept> {
+    async fn kept_still(
+        &self,
+        OwnersSubject { cluster, by, .. }: &OwnersSubject,
+        own: Option<&String>,
+    ) -> Option<StoredKubeconfig> {
         let found = self.request.ports.live.read(by, &ApiObject::from(&secret::id(cluster))).await;
         secret::read(&found.ok().flatten()?).filter(|kept| own == Some(&kept.sha256))
     }
 
     /// What was handed out is remembered before anybody can fetch it.
-    async fn tell_bot(&mut self, cluster: &ObjectId, asked: &Asked, looked: &Looked) -> Result<(), Trouble> {
+    async fn tell_bot(
+        &mut self,
+        cluster: &ObjectId,
+        asked: &OwnersRequest,
+        looked: &OwnersLook,
+    ) -> Result<(), OwnersError> {
         let (request, id) = (self.request, self.request.id);
         let publishing = "publishing the key of a cluster's owners";
         if looked.kept.is_none() {
@@ -290,7 +302,7 @@ impl Reconciliation<'_> {
         Ok(())
     }
 
-    fn say_of_owners_key(&mut self, (status, reason, message): Said) {
+    fn say_of_owners_key(&mut self, (status, reason, message): OwnersCondition) {
         let (now, generation) = (self.now, self.record.generation);
         let mut says = Says { conditions: &mut self.status.conditions, now, generation };
         says.that(ConditionType::OwnersKeyPublished, status, reason, &message);
@@ -301,7 +313,7 @@ impl Reconciliation<'_> {
     }
 }
 
-fn owners_file(id: &ClusterId, asked: &Asked, kept: &Kept) -> OwnersFile {
+fn owners_file(id: &ClusterId, asked: &OwnersRequest, kept: &StoredKubeconfig) -> OwnersFile {
     OwnersFile {
         cluster: id.clone(),
         form: kept.file.form,

@@ -6,15 +6,18 @@ use age::armor::{ArmoredWriter, Format};
 use capstan_plan::settings::Recipient;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use capstan_reconciler_core::owners::{Trouble, TroubleKind};
+use capstan_reconciler_core::owners::{OwnersError, TroubleKind};
 
 /// Encrypts a text to all of them: each can open it with a key of their own.
 ///
 /// # Errors
 /// One of the keys cannot be used, or the system gives no random bytes.
-pub(super) fn seal(plain: &SecretString, recipients: &[Recipient]) -> Result<Vec<u8>, Trouble> {
+pub(super) fn seal(plain: &SecretString, recipients: &[Recipient]) -> Result<Vec<u8>, OwnersError> {
     let failed = |why: &dyn std::fmt::Display| {
-        Trouble::new(TroubleKind::NotEncrypted, format!("the key cannot be encrypted to the owners: {why}"))
+        OwnersError::new(
+            TroubleKind::NotEncrypted,
+            format!("the key cannot be encrypted to the owners: {why}"),
+        )
     };
     let keys: Result<Vec<_>, _> = recipients.iter().map(key).collect();
     let keys = keys.map_err(|why| failed(&why))?;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_reconciler_core::reports::{
-    BotError, ClusterReport, NewAgent, OwnersFile, Preflight, PreflightAnswer, Work,
+    BotError, ClusterReport, NewAgent, OwnersFile, PendingWork, Preflight, PreflightAnswer,
 };
 
 /// The bot.
@@ -14,7 +14,7 @@ use capstan_reconciler_core::reports::{
 pub trait Bot: Send + Sync {
     /// What there is to do; returns at once where the tip is not `after` or a question is open, else
     /// after at most `patience`. A question stays open until it is answered, so it may come twice.
-    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError>;
+    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<PendingWork, BotError>;
     /// Answers a question; `took` is how long that took.
     async fn answer(
         &self,
@@ -48,9 +48,9 @@ pub struct NoBot;
 
 #[async_trait]
 impl Bot for NoBot {
-    async fn work(&self, _after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError> {
+    async fn work(&self, _after: Option<&CommitId>, patience: Duration) -> Result<PendingWork, BotError> {
         tokio::time::sleep(patience).await;
-        Ok(Work::default())
+        Ok(PendingWork::default())
     }
 
     async fn answer(

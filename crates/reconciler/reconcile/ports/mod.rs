@@ -16,9 +16,9 @@ pub use capstan_ports::{SourceError, SourceTree, TreeSource, TrialFailed, TrialR
 pub use bot::{Bot, NoBot};
 pub use capstan_reconciler_core::records::{ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone};
 pub use capstan_reconciler_core::reports::{
-    BotError, ClusterReport, NewAgent, Outcome, OwnersFile, Preflight, PreflightAnswer, PreflightVerdict,
-    Work,
+    BotError, ClusterReport, NewAgent, OwnersFile, PendingWork, Preflight, PreflightAnswer, PreflightVerdict,
+    ReportOutcome,
 };
 pub use notes::Notes;
-pub use sources::{OpenSource, SecretData, Sources};
+pub use sources::{OpenSource, SecretData, SourceOpener};
 pub use status_store::{StatusStore, StatusStoreChange, StatusStoreError};

@@ -23,7 +23,7 @@ pub struct OpenSource {
 
 /// Opens sources. The only one who knows which adapters there are.
 #[async_trait]
-pub trait Sources: Send + Sync {
+pub trait SourceOpener: Send + Sync {
     /// Opens the source of a Fleet on the management cluster with that UID, which these ports reach. What is wrong with
     /// the Fleet is an error; a remote that does not answer is not: what is kept of it can still be used.
     async fn open(

@@ -7,7 +7,7 @@ use capstan_reconciler_core::leases::Appliers;
 use jiff::{SignedDuration, Timestamp};
 
 use super::memory::VaultSecrets;
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 use crate::reconcile::dependencies::Ports;
 use capstan_ports::LiveError;
 
@@ -19,7 +19,7 @@ impl VaultSecrets {
     pub(super) async fn appliers(
         &self,
         ports: &Ports,
-        subjects: &[Subject],
+        subjects: &[VaultSecretSubject],
         now: Timestamp,
     ) -> Result<Arc<Appliers>, LiveError> {
         let mut fleets = ports.status_store.fleets().await?;

@@ -7,16 +7,16 @@ use capstan_ports::VaultError;
 
 use super::asking::Asking;
 use super::ending::end;
-use super::logins::Group;
+use super::logins::LoginGroup;
 use super::outcome::{AT_ONCE, after};
 use super::store::Store;
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 use capstan_reconciler_core::resources::EarlierLease;
 
 /// So long it is tried to end one of which nobody knows whether it was given.
 const UNKNOWN: SignedDuration = SignedDuration::from_hours(24);
 
-impl Subject {
+impl VaultSecretSubject {
     /// The lease that it holds is asked for no more.
     pub(super) fn set_aside(&mut self) {
         let lease = self.status.lease.take();
@@ -58,8 +58,8 @@ impl Subject {
 /// Ends what is asked for no more, now that the other stands; whether none of it is left. It is no fault of what stands.
 pub(super) async fn leave(
     asking: Asking<'_>,
-    subject: &mut Subject,
-    group: &mut Group,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
     store: &Store,
 ) -> bool {
     match end_earlier(asking, subject, group, store).await {
@@ -83,8 +83,8 @@ pub(super) fn soon(asking: Asking<'_>, next: Timestamp) -> Timestamp {
 /// The first that could not be ended; the others were tried.
 pub(super) async fn end_earlier(
     asking: Asking<'_>,
-    subject: &mut Subject,
-    group: &mut Group,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
     store: &Store,
 ) -> Result<bool, VaultError> {
     let mut left = Vec::new();
@@ -116,7 +116,7 @@ pub(super) async fn end_earlier(
 
 async fn is_ended(
     asking: Asking<'_>,
-    group: &mut Group,
+    group: &mut LoginGroup,
     store: &Store,
     earlier: &EarlierLease,
 ) -> Result<bool, VaultError> {

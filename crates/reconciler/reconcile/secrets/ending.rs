@@ -1,18 +1,18 @@
 //! One lease is ended.
 
-use capstan_live::secrets::Why;
+use capstan_live::secrets::ResolvedReason;
 
 use capstan_ports::VaultError;
 
 use super::asking::Asking;
-use super::logins::Group;
+use super::logins::LoginGroup;
 use super::store::Store;
 use capstan_ports::Vault as _;
 
 /// Ends a lease: by itself where the policy allows that, else with the login that it hangs on. Whether it is gone now.
 pub(super) async fn end(
     asking: Asking<'_>,
-    group: &mut Group,
+    group: &mut LoginGroup,
     store: &Store,
     (login, id): (&str, &str),
 ) -> Result<bool, VaultError> {
@@ -23,7 +23,7 @@ pub(super) async fn end(
     asking.ports.check_leading("revoking a lease").await?;
     match store.vault.revoke(&token, id).await {
         Ok(()) => Ok(true),
-        Err(error) if error.why == Why::Denied => {
+        Err(error) if error.why == ResolvedReason::Denied => {
             group.retire(asking, store, login).await?;
             Ok(!store.makes_logins())
         }

@@ -1,7 +1,7 @@
 //! A folder's VaultSecrets: their Secrets are there before what names them.
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{KindRole, Stage, role_of};
+use capstan_model::kinds::{ApplyStage, KindRole, role_of};
 use capstan_model::object::FieldPath;
 
 use super::target::secret;
@@ -21,9 +21,9 @@ impl Reconciliation<'_> {
     pub(in crate::reconcile) async fn await_secrets(
         &self,
         observed: &Observation,
-        stage: Stage,
+        stage: ApplyStage,
     ) -> Result<Vec<Reason>, LiveError> {
-        if stage <= Stage::Credentials {
+        if stage <= ApplyStage::Credentials {
             return Ok(Vec::new());
         }
         let ports = self.request.ports;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::secrets::Why;
+use capstan_live::secrets::ResolvedReason;
 use capstan_model::wording;
 use capstan_reconciler_core::leases::{LoginFacts, LoginStep, LoginTimes};
 use capstan_reconciler_core::next::{Basis as _, Next};
@@ -15,29 +15,29 @@ use secrecy::SecretString;
 
 use super::asking::Asking;
 use super::kept_logins::KeptLogins;
-use super::logins::{Group, KeptLease, Login};
+use super::logins::{KeptLease, LoginGroup, StoreLogin};
 use super::outcome::{SOON, after};
 use super::store::Store;
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 use capstan_ports::{Vault as _, VaultError, VaultToken, ends_at};
 
 /// What a login is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum LoginNeed {
     /// To read; it may be forgotten.
     Read,
     /// Leases will hang on it.
     Lease,
 }
 
-impl Group {
+impl LoginGroup {
     /// A login that serves: the one that there is, as long as it can.
     pub(super) async fn login(
         &mut self,
         asking: Asking<'_>,
         store: &Store,
-        need: Need,
-    ) -> Result<Login, VaultError> {
+        need: LoginNeed,
+    ) -> Result<StoreLogin, VaultError> {
         self.recall(asking, store.name()).await?;
         if let Some(login) = self.current.clone() {
             if login.print != store.print {
@@ -60,10 +60,10 @@ impl Group {
                 seconds = made.seconds,
                 "logged in to Vault"
             );
-            self.current = Some(Login::of(made, store, asking.now));
+            self.current = Some(StoreLogin::of(made, store, asking.now));
         }
         let is_unkept = is_new || !self.is_kept;
-        if store.makes_own_logins() && is_unkept && (need == Need::Lease || self.is_kept) {
+        if store.makes_own_logins() && is_unkept && (need == LoginNeed::Lease || self.is_kept) {
             // Nothing ever hangs on one that the next process would not know.
             if let Err(trouble) = self.keep(asking, store.name()).await {
                 if is_new {
@@ -72,7 +72,7 @@ impl Group {
                 return Err(trouble);
             }
         }
-        let none = || VaultError::new(Why::Away, "the login was lost meanwhile");
+        let none = || VaultError::new(ResolvedReason::Away, "the login was lost meanwhile");
         self.current.clone().ok_or_else(none)
     }
 
@@ -86,7 +86,12 @@ impl Group {
         }
     }
 
-    async fn renew(&mut self, asking: Asking<'_>, store: &Store, login: Login) -> Result<(), VaultError> {
+    async fn renew(
+        &mut self,
+        asking: Asking<'_>,
+        store: &Store,
+        login: StoreLogin,
+    ) -> Result<(), VaultError> {
         match store.vault.renew_self(&login.token).await {
             Ok(seconds) => {
                 let times = LoginTimes {
@@ -97,14 +102,14 @@ impl Group {
                 let facts = LoginFacts { now: asking.now, times };
                 let is_worn = facts.next() == Next::Step(LoginStep::Replace);
                 let accessor = login.accessor.clone();
-                self.current = Some(Login { times, ..login });
+                self.current = Some(StoreLogin { times, ..login });
                 if is_worn {
                     return self.retire(asking, store, &accessor).await;
                 }
                 if self.is_kept { self.keep(asking, store.name()).await } else { Ok(()) }
             }
             // It is none any more, and nothing that hung on it is there.
-            Err(error) if matches!(error.why, Why::Denied | Why::BadData) => {
+            Err(error) if matches!(error.why, ResolvedReason::Denied | ResolvedReason::BadData) => {
                 self.forget(asking, store.name(), &login.accessor).await
             }
             // It serves as it is, for as long as it lives.
@@ -139,7 +144,7 @@ impl Group {
         }
         let Some(login) = self.current.take_if(|login| login.accessor == accessor) else { return Ok(()) };
         if self.is_kept && login.is_own {
-            self.retiring.push(Login { retires: true, ..login });
+            self.retiring.push(StoreLogin { retires: true, ..login });
             self.retired = true;
             self.keep(asking, store.name()).await?;
         }
@@ -198,7 +203,7 @@ impl Group {
         &mut self,
         asking: Asking<'_>,
         store: &str,
-        subject: &mut Subject,
+        subject: &mut VaultSecretSubject,
     ) -> Result<(), VaultError> {
         if !subject.has_lease() {
             return Ok(());
@@ -211,7 +216,7 @@ impl Group {
                 wording::count(gone, "lease", "leases")
             );
             tracing::warn!(namespace = subject.key.0, secret = subject.key.1, "{message}");
-            subject.note(asking.ports, asking.by, asking.now, Why::NotAllowed, &message).await;
+            subject.note(asking.ports, asking.by, asking.now, ResolvedReason::NotAllowed, &message).await;
         }
         Ok(())
     }
@@ -309,14 +314,14 @@ impl Group {
 
     async fn keep(&mut self, asking: Asking<'_>, store: &str) -> Result<(), VaultError> {
         let own = self.current.iter().filter(|login| login.is_own);
-        let all: Vec<&Login> = own.chain(&self.retiring).collect();
+        let all: Vec<&StoreLogin> = own.chain(&self.retiring).collect();
         KeptLogins::of(asking, store).write(&all, &self.leases).await?;
         self.is_kept = true;
         Ok(())
     }
 }
 
-impl Login {
+impl StoreLogin {
     fn of(made: VaultToken, store: &Store, now: Timestamp) -> Self {
         let times = LoginTimes {
             since: now,

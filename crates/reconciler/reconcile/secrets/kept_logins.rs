@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::applying::{sent_new, sent_over};
-use capstan_live::secrets::Why;
+use capstan_live::secrets::ResolvedReason;
 use capstan_model::digest::sha256;
 use capstan_reconciler_core::leases::LoginTimes;
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::asking::Asking;
-use super::logins::{KeptLease, Login};
+use super::logins::{KeptLease, StoreLogin};
 use super::target::{secret, text};
 use capstan_ports::{Contested, Deleted, ManagementCluster as _, Preconditions, Run, VaultError};
 use capstan_reconciler_core::resources::ServiceAccountSpec;
@@ -36,7 +36,7 @@ pub(super) struct KeptLogins<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct StoredLogins {
     token: String,
     since: Timestamp,
     expires: Option<Timestamp>,
@@ -83,7 +83,7 @@ impl<'a> KeptLogins<'a> {
             return Ok(Some(found));
         }
         Err(VaultError::new(
-            Why::NotAllowed,
+            ResolvedReason::NotAllowed,
             format!(
                 "{object} exists, and is not Capstan's: its name is reserved for logins that leases depend on. Delete it"
             ),
@@ -91,12 +91,14 @@ impl<'a> KeptLogins<'a> {
     }
 
     /// What is kept; what somebody made unreadable is nothing.
-    pub(super) async fn read(&self) -> Result<Option<(Vec<Login>, BTreeMap<String, KeptLease>)>, VaultError> {
+    pub(super) async fn read(
+        &self,
+    ) -> Result<Option<(Vec<StoreLogin>, BTreeMap<String, KeptLease>)>, VaultError> {
         let Some(found) = self.live().await? else { return Ok(None) };
         let of = |key: &str| STANDARD.decode(text(&found, &format!("/data/{key}"))).unwrap_or_default();
-        let all: BTreeMap<String, Kept> = serde_json::from_slice(&of(LOGINS)).unwrap_or_default();
+        let all: BTreeMap<String, StoredLogins> = serde_json::from_slice(&of(LOGINS)).unwrap_or_default();
         let leases = serde_json::from_slice(&of(LEASES)).unwrap_or_default();
-        let login = |(accessor, one): (String, Kept)| Login {
+        let login = |(accessor, one): (String, StoredLogins)| StoreLogin {
             accessor,
             token: SecretString::from(one.token),
             times: LoginTimes {
@@ -115,13 +117,13 @@ impl<'a> KeptLogins<'a> {
     /// Keeps these and no others.
     pub(super) async fn write(
         &self,
-        logins: &[&Login],
+        logins: &[&StoreLogin],
         leases: &BTreeMap<String, KeptLease>,
     ) -> Result<(), VaultError> {
-        let all: BTreeMap<&str, Kept> = logins
+        let all: BTreeMap<&str, StoredLogins> = logins
             .iter()
             .map(|login| {
-                let kept = Kept {
+                let kept = StoredLogins {
                     token: login.token.expose_secret().to_owned(),
                     since: login.times.since,
                     expires: login.times.expires,
@@ -167,7 +169,7 @@ impl<'a> KeptLogins<'a> {
         match self.asking.ports.live.delete(self.asking.by, &object, only, Run::Real).await? {
             Deleted::Gone | Deleted::Absent => Ok(()),
             Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
-                Err(VaultError::new(Why::Away, format!("{object} was changed meanwhile")))
+                Err(VaultError::new(ResolvedReason::Away, format!("{object} was changed meanwhile")))
             }
         }
     }

@@ -1,9 +1,12 @@
 //! A lease's turn: what is gathered of it, and how its steps are carried out.
 
 use async_trait::async_trait;
-use capstan_live::secrets::{LeaseRequest, VaultSecretSpec, Why};
+use capstan_live::secrets::{LeaseRequest, ResolvedReason, VaultSecretSpec};
 use capstan_ports::{NewLease, Vault as _, VaultError, ends_at};
-use capstan_reconciler_core::leases::{Asked, Content, Facts, Lease, Look, Standing, Step, Superseded};
+use capstan_reconciler_core::leases::{
+    LeaseDecisionFacts, LeaseFacts, LeaseLook, LeaseSecret, LeaseStep, PendingLease, RememberedLease,
+    Superseded,
+};
 use capstan_reconciler_core::resources::LeaseStatus;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -12,26 +15,26 @@ use serde_json::Value;
 use super::asking::Asking;
 use super::earlier::{leave, soon};
 use super::ending::end;
-use super::group::Need;
-use super::logins::{Group, KeptLease, Login};
-use super::outcome::{Done, after, refresh};
+use super::group::LoginNeed;
+use super::logins::{KeptLease, LoginGroup, StoreLogin};
+use super::outcome::{SecretSuccess, after, refresh};
 use super::store::Store;
-use super::subject::Subject;
-use super::target::{self, Target, as_text, is_key};
+use super::subject::VaultSecretSubject;
+use super::target::{self, OutputSecret, as_text, is_key};
 use crate::life::{Life, live};
 
 /// A lease, and whoever keeps it.
 struct LeaseLife<'a> {
     asking: Asking<'a>,
-    subject: &'a mut Subject,
-    group: &'a mut Group,
+    subject: &'a mut VaultSecretSubject,
+    group: &'a mut LoginGroup,
     store: &'a Store,
     spec: &'a VaultSecretSpec,
     request: &'a LeaseRequest,
     /// Of what is asked with.
     print: String,
     /// The login with which it was looked at last.
-    login: Option<Login>,
+    login: Option<StoreLogin>,
     /// The Secret, as it was looked at last.
     live: Option<Value>,
     /// Whether Vault was asked in this turn that it knows the lease, or gave it.
@@ -44,11 +47,11 @@ struct LeaseLife<'a> {
 
 pub(super) async fn resolve(
     asking: Asking<'_>,
-    subject: &mut Subject,
-    group: &mut Group,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
     store: &Store,
     (spec, request): (&VaultSecretSpec, &LeaseRequest),
-) -> Result<Done, VaultError> {
+) -> Result<SecretSuccess, VaultError> {
     store.gives_leases()?;
     let mut life = LeaseLife {
         asking,
@@ -79,53 +82,53 @@ pub(super) async fn resolve(
         None if !is_taken => subject.said().filter(|said| said.starts_with(&message)).unwrap_or(message),
         None => message,
     };
-    Ok(Done { message, next })
+    Ok(SecretSuccess { message, next })
 }
 
 #[async_trait]
 impl Life for LeaseLife<'_> {
-    type Facts = Facts;
+    type Facts = LeaseDecisionFacts;
     type Trouble = VaultError;
 
     /// What was asked for before, and four more: each may take a lease.
     const MOST_STEPS: usize = 5;
 
-    async fn gather(&mut self) -> Result<Facts, VaultError> {
+    async fn gather(&mut self) -> Result<LeaseDecisionFacts, VaultError> {
         let look = match self.asked() {
-            Some(asked) => Look::Asked(asked),
-            None => Look::Standing(self.standing().await?),
+            Some(asked) => LeaseLook::Asked(asked),
+            None => LeaseLook::Standing(self.standing().await?),
         };
         let (store, request) = (self.store.name().to_owned(), self.print.clone());
-        Ok(Facts { now: self.asking.now, store, request, look })
+        Ok(LeaseDecisionFacts { now: self.asking.now, store, request, look })
     }
 
-    async fn perform(&mut self, step: Step, _facts: Facts) -> Result<(), VaultError> {
+    async fn perform(&mut self, step: LeaseStep, _facts: LeaseDecisionFacts) -> Result<(), VaultError> {
         let asking = self.asking;
         match step {
-            Step::SetAsideAsked => self.subject.set_aside_asked(asking.now),
-            Step::Retire(login) => {
+            LeaseStep::SetAsideAsked => self.subject.set_aside_asked(asking.now),
+            LeaseStep::Retire(login) => {
                 self.group.retire(asking, self.store, &login).await?;
                 (self.subject.status.asked_with, self.subject.status.asked_of) = (None, None);
             }
-            Step::LookUp(lease) => {
+            LeaseStep::LookUp(lease) => {
                 self.is_looked_up = true;
                 if let Some(why) = self.lost(&lease).await {
                     self.forget();
                     self.gone = Some(why);
                 }
             }
-            Step::Renew(lease) => {
+            LeaseStep::Renew(lease) => {
                 if let Some(login) = &self.login {
                     renew(asking, self.subject, self.store, &login.token, &lease).await?;
                 }
             }
-            Step::Revoke(lease) => {
+            LeaseStep::Revoke(lease) => {
                 // Else its login has retired, and the next step takes one with another.
                 if end(asking, self.group, self.store, (&lease.login, &lease.id)).await? {
                     self.forget();
                 }
             }
-            Step::Take(superseded) => {
+            LeaseStep::Take(superseded) => {
                 let replaces = superseded == Superseded::Replaced;
                 let taken = self.take(replaces).await;
                 // What was given just now is there.
@@ -140,32 +143,32 @@ impl Life for LeaseLife<'_> {
     }
 
     fn restless(&self) -> VaultError {
-        VaultError::new(Why::Away, format!("the lease of {} never settles", self.request.path))
+        VaultError::new(ResolvedReason::Away, format!("the lease of {} never settles", self.request.path))
     }
 }
 
 impl LeaseLife<'_> {
     /// What was about to be asked for: somebody died between asking and writing down.
-    fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<PendingLease> {
         let status = &self.subject.status;
-        let asked = Asked { login: status.asked_with.clone(), store: status.asked_of.clone() };
+        let asked = PendingLease { login: status.asked_with.clone(), store: status.asked_of.clone() };
         let is_any = asked.login.is_some() || asked.store.as_ref().is_some_and(|of| of != self.store.name());
         is_any.then_some(asked)
     }
 
-    async fn standing(&mut self) -> Result<Standing, VaultError> {
-        let login = self.group.login(self.asking, self.store, Need::Lease).await?;
+    async fn standing(&mut self) -> Result<LeaseFacts, VaultError> {
+        let login = self.group.login(self.asking, self.store, LoginNeed::Lease).await?;
         let owner = self.subject.key.clone();
-        let target = Target { owner: &owner, spec: self.spec };
+        let target = OutputSecret { owner: &owner, spec: self.spec };
         self.live = target.read(self.asking).await?;
         let lease = lease_of(self.subject).map(|lease| of_store(lease, self.subject, self.store));
         let is_whole = lease
             .as_ref()
             .zip(self.live.as_ref())
             .is_some_and(|(lease, live)| target.holds_lease(live, &lease.id));
-        let content = if is_whole { Content::AsWritten } else { Content::Lost };
+        let content = if is_whole { LeaseSecret::AsWritten } else { LeaseSecret::Lost };
         let standing =
-            Standing { lease, login: login.accessor.clone(), content, is_looked_up: self.is_looked_up };
+            LeaseFacts { lease, login: login.accessor.clone(), content, is_looked_up: self.is_looked_up };
         self.login = Some(login);
         Ok(standing)
     }
@@ -177,14 +180,14 @@ impl LeaseLife<'_> {
 
     /// Why a lease that should last still is gone; `None` where Vault knows it, or does not say. It may have been revoked, or
     /// the login that it hangs on.
-    async fn lost(&mut self, lease: &Lease) -> Option<&'static str> {
+    async fn lost(&mut self, lease: &RememberedLease) -> Option<&'static str> {
         let login = self.login.as_ref()?;
         match self.store.vault.knows(&login.token, &lease.id).await {
             Ok(true) => None,
             Ok(false) => {
                 Some("the earlier one was revoked in Vault before it expired, so Capstan requested a new one")
             }
-            Err(error) if error.why == Why::Denied => {
+            Err(error) if error.why == ResolvedReason::Denied => {
                 let is_dead = self.group.is_dead(self.asking, self.store).await.unwrap_or(false);
                 is_dead.then_some(
                     "the login of the earlier one was revoked in Vault before it expired, so Capstan requested a new one",
@@ -213,7 +216,7 @@ impl LeaseLife<'_> {
         let new = match asked {
             Ok(new) => new,
             Err(error) => {
-                if error.why != Why::Away {
+                if error.why != ResolvedReason::Away {
                     // It was refused: none was given.
                     (self.subject.status.asked_with, self.subject.status.asked_of) = (None, None);
                 }
@@ -257,38 +260,38 @@ impl LeaseLife<'_> {
     }
 
     /// What was given is kept, and written into the Secret.
-    async fn write_down(&mut self, login: &Login, new: &NewLease) -> Result<(), VaultError> {
+    async fn write_down(&mut self, login: &StoreLogin, new: &NewLease) -> Result<(), VaultError> {
         has_lease(self.request, new)?;
         let (uid, path) = (self.subject.uid.clone(), self.request.path.clone());
         let kept = KeptLease { uid, login: login.accessor.clone(), path };
         self.group.hold(self.asking, self.store.name(), &new.id, kept).await?;
         let owner = self.subject.key.clone();
-        let target = Target { owner: &owner, spec: self.spec };
+        let target = OutputSecret { owner: &owner, spec: self.spec };
         write(self.asking, self.subject, &target, self.live.as_ref(), (self.request, new)).await
     }
 }
 
 /// One of another store answers nothing that is asked of this one.
-fn of_store(lease: Lease, subject: &Subject, store: &Store) -> Lease {
+fn of_store(lease: RememberedLease, subject: &VaultSecretSubject, store: &Store) -> RememberedLease {
     let of = subject.status.lease.as_ref().map_or("", |lease| lease.store.as_str());
     let is_of_it = of.is_empty() || of == store.name();
-    if is_of_it { lease } else { Lease { request: String::new(), ..lease } }
+    if is_of_it { lease } else { RememberedLease { request: String::new(), ..lease } }
 }
 
 /// The lease that is known.
-pub(super) fn lease_of(subject: &Subject) -> Option<Lease> {
+pub(super) fn lease_of(subject: &VaultSecretSubject) -> Option<RememberedLease> {
     let LeaseStatus { id, login, since, first_seconds, renewable, request, .. } =
         subject.status.lease.clone()?;
     let expires = subject.status.lease_expires?;
-    Some(Lease { id, login, since, expires, first_seconds, is_renewable: renewable, request })
+    Some(RememberedLease { id, login, since, expires, first_seconds, is_renewable: renewable, request })
 }
 
 async fn renew(
     asking: Asking<'_>,
-    subject: &mut Subject,
+    subject: &mut VaultSecretSubject,
     store: &Store,
     token: &SecretString,
-    lease: &Lease,
+    lease: &RememberedLease,
 ) -> Result<(), VaultError> {
     asking.ports.check_leading("renewing a lease").await?;
     match store.vault.renew(token, &lease.id, lease.first_seconds).await {
@@ -300,7 +303,7 @@ async fn renew(
             Ok(())
         }
         // Vault has no such lease any more, or renews it no further.
-        Err(error) if matches!(error.why, Why::BadData | Why::Missing) => {
+        Err(error) if matches!(error.why, ResolvedReason::BadData | ResolvedReason::Missing) => {
             subject.status.lease = None;
             subject.status.lease_expires = None;
             Ok(())
@@ -310,11 +313,17 @@ async fn renew(
 }
 
 /// What is asked for now is not to be had: as long as the earlier lease can be renewed, it is.
-async fn keep_alive(asking: Asking<'_>, subject: &mut Subject, group: &mut Group, store: &Store) {
+async fn keep_alive(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+    store: &Store,
+) {
     let is_of_it = subject.status.lease.as_ref().is_some_and(|lease| lease.store == store.name());
     let lease = lease_of(subject);
-    let is_due =
-        |lease: &Lease| lease.is_renewable && lease.due() <= asking.now && asking.now < lease.expires;
+    let is_due = |lease: &RememberedLease| {
+        lease.is_renewable && lease.due() <= asking.now && asking.now < lease.expires
+    };
     let Some(lease) = lease.filter(|lease| is_of_it && is_due(lease)) else { return };
     if let Ok(Some(token)) = group.token_of(asking, store, &lease.login).await
         && let Err(trouble) = renew(asking, subject, store, &token, &lease).await
@@ -335,13 +344,13 @@ fn has_lease(request: &LeaseRequest, new: &NewLease) -> Result<(), VaultError> {
 }
 
 fn bad(request: &LeaseRequest, what: &str) -> VaultError {
-    VaultError::new(Why::BadData, format!("what {} gives {what}", request.path))
+    VaultError::new(ResolvedReason::BadData, format!("what {} gives {what}", request.path))
 }
 
 async fn write(
     asking: Asking<'_>,
-    subject: &Subject,
-    target: &Target<'_>,
+    subject: &VaultSecretSubject,
+    target: &OutputSecret<'_>,
     live: Option<&Value>,
     (request, new): (&LeaseRequest, &NewLease),
 ) -> Result<(), VaultError> {
@@ -353,7 +362,7 @@ async fn write(
         return Err(bad(format!("has the field `{key}`, which cannot be a key of a Secret")));
     }
     let fields = new.fields.iter().filter(|(_, value)| !value.is_null());
-    let content: target::Content = fields.map(|(key, value)| (key.clone(), as_text(value))).collect();
+    let content: target::SecretEntries = fields.map(|(key, value)| (key.clone(), as_text(value))).collect();
     tracing::debug!(
         namespace = subject.key.0,
         secret = subject.key.1,
@@ -369,6 +378,6 @@ fn whole(at: Timestamp) -> Timestamp {
 }
 
 /// How long a lease lives still.
-pub(super) fn left(lease: &Lease, now: Timestamp) -> SignedDuration {
+pub(super) fn left(lease: &RememberedLease, now: Timestamp) -> SignedDuration {
     lease.expires.duration_since(now)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A login.
 #[derive(Debug, Clone)]
-pub(super) struct Login {
+pub(super) struct StoreLogin {
     pub(super) accessor: String,
     pub(super) token: SecretString,
     pub(super) times: LoginTimes,
@@ -33,9 +33,9 @@ pub(super) struct KeptLease {
 
 /// The logins of a namespace and store.
 #[derive(Default)]
-pub(super) struct Group {
-    pub(super) current: Option<Login>,
-    pub(super) retiring: Vec<Login>,
+pub(super) struct LoginGroup {
+    pub(super) current: Option<StoreLogin>,
+    pub(super) retiring: Vec<StoreLogin>,
     /// By their ids in Vault.
     pub(super) leases: BTreeMap<String, KeptLease>,
     /// Whether it was looked what an earlier process kept.

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use capstan_live::secrets::SECRET_LABEL;
-use capstan_reconciler_core::leases::{Appliers, GroupKey, Key, Seen, kind};
+use capstan_reconciler_core::leases::{Appliers, GroupKey, SeenVaultSecret, VaultSecretKey, kind};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
-use super::logins::Group;
+use super::logins::LoginGroup;
 use super::patience::{PATIENCE, Patient};
 use capstan_ports::{
     ApiKind, Change, LiveChange, NoVaults, Post, ServiceAccountTokens, VaultAddress, VaultError, Vaults,
@@ -19,9 +19,9 @@ use capstan_ports::{
 const CALLS_OF_ALL: usize = 64;
 
 /// Where a Vault is, and itself.
-type Opened = (VaultAddress, Arc<Patient>);
+type OpenedVault = (VaultAddress, Arc<Patient>);
 /// Of these one pass at a time.
-type SharedGroup = Arc<tokio::sync::Mutex<Group>>;
+type SharedGroup = Arc<tokio::sync::Mutex<LoginGroup>>;
 
 /// Secrets out of Vault, and what this process remembers of them.
 pub struct VaultSecrets {
@@ -32,7 +32,7 @@ pub struct VaultSecrets {
     calls: Arc<Semaphore>,
     patience: Duration,
     /// Vaults that are ready to be asked, by store and address: whoever asks again has the same connections.
-    opened: Mutex<BTreeMap<String, Opened>>,
+    opened: Mutex<BTreeMap<String, OpenedVault>>,
     groups: Mutex<BTreeMap<GroupKey, SharedGroup>>,
     looks: Mutex<Looks>,
     pub(super) appliers: tokio::sync::Mutex<Option<Arc<Appliers>>>,
@@ -40,21 +40,21 @@ pub struct VaultSecrets {
 
 /// When something is looked at next, as it stood when it was looked at last.
 #[derive(Debug, Clone)]
-struct Look {
-    seen: Seen,
+struct ScheduledLook {
+    seen: SeenVaultSecret,
     next: Timestamp,
 }
 
 #[derive(Default)]
 struct Looks {
     /// By store and VaultSecret: one that left a store is looked at for that, too, until nothing of it is left there.
-    of_stores: BTreeMap<(String, Key), Look>,
+    of_stores: BTreeMap<(String, VaultSecretKey), ScheduledLook>,
     /// The resource version of each VaultSecret that is known.
-    versions: BTreeMap<Key, String>,
+    versions: BTreeMap<VaultSecretKey, String>,
     /// Whose a Secret is, and its resource version, by namespace and name.
-    secrets: BTreeMap<Key, (Key, String)>,
+    secrets: BTreeMap<VaultSecretKey, (VaultSecretKey, String)>,
     /// VaultSecrets of whose Secret there was news since their turn began.
-    news: BTreeSet<Key>,
+    news: BTreeSet<VaultSecretKey>,
 }
 
 impl VaultSecrets {
@@ -123,42 +123,54 @@ impl VaultSecrets {
     }
 
     /// Whether something is to be looked at, for a store: its time has come, or it is not what was looked at.
-    pub(super) fn is_due(&self, store: &str, key: &Key, seen: &Seen, now: Timestamp) -> bool {
+    pub(super) fn is_due(
+        &self,
+        store: &str,
+        key: &VaultSecretKey,
+        seen: &SeenVaultSecret,
+        now: Timestamp,
+    ) -> bool {
         let looks = self.looks();
         let look = looks.of_stores.get(&(store.to_owned(), key.clone()));
         look.is_none_or(|look| look.seen != *seen || look.next <= now)
     }
 
     /// Its turn begins: what is told from now on it may not have seen.
-    pub(super) fn begins(&self, key: &Key) {
+    pub(super) fn begins(&self, key: &VaultSecretKey) {
         self.looks().news.remove(key);
     }
 
     /// It was looked at.
-    pub(super) fn looked(&self, store: &str, key: &Key, (seen, version): (Seen, &str), next: Timestamp) {
+    pub(super) fn looked(
+        &self,
+        store: &str,
+        key: &VaultSecretKey,
+        (seen, version): (SeenVaultSecret, &str),
+        next: Timestamp,
+    ) {
         let mut looks = self.looks();
         let next = if looks.news.contains(key) { Timestamp::MIN } else { next };
-        looks.of_stores.insert((store.to_owned(), key.clone()), Look { seen, next });
+        looks.of_stores.insert((store.to_owned(), key.clone()), ScheduledLook { seen, next });
         looks.versions.insert(key.clone(), version.to_owned());
     }
 
     /// Something of it is left at a store: that is due there.
-    pub(super) fn expects(&self, store: &str, key: &Key, seen: Seen) {
+    pub(super) fn expects(&self, store: &str, key: &VaultSecretKey, seen: SeenVaultSecret) {
         let at = (store.to_owned(), key.clone());
-        self.looks().of_stores.entry(at).or_insert(Look { seen, next: Timestamp::MIN });
+        self.looks().of_stores.entry(at).or_insert(ScheduledLook { seen, next: Timestamp::MIN });
     }
 
     /// The Secret of a VaultSecret is there in that version, as far as is known.
-    pub(super) fn knows_secret(&self, owner: &Key, name: &str, version: &str) {
+    pub(super) fn knows_secret(&self, owner: &VaultSecretKey, name: &str, version: &str) {
         let at = (owner.0.clone(), name.to_owned());
         self.looks().secrets.insert(at, (owner.clone(), version.to_owned()));
     }
 
     /// Forgets those that are not looked at for a store any more.
-    pub(super) fn keep(&self, there: &BTreeSet<(String, Key)>) {
+    pub(super) fn keep(&self, there: &BTreeSet<(String, VaultSecretKey)>) {
         let mut looks = self.looks();
         looks.of_stores.retain(|at, _| there.contains(at));
-        let keys: BTreeSet<&Key> = there.iter().map(|(_, key)| key).collect();
+        let keys: BTreeSet<&VaultSecretKey> = there.iter().map(|(_, key)| key).collect();
         looks.versions.retain(|key, _| keys.contains(key));
         looks.secrets.retain(|_, (owner, _)| keys.contains(owner));
         looks.news.retain(|key| keys.contains(key));

@@ -32,5 +32,5 @@ mod target;
 mod turn;
 
 pub use memory::VaultSecrets;
-pub use pass::{Found, Passed, StoreWork};
+pub use pass::{Passed, SecretsReport, StoreWork};
 pub(in crate::reconcile) use preflight::look;

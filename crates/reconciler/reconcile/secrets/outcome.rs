@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 
 /// After how long is looked again at what passes by itself.
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(30);
@@ -10,19 +10,19 @@ pub(super) const SOON: SignedDuration = SignedDuration::from_secs(30);
 pub(super) const AT_ONCE: SignedDuration = SignedDuration::from_secs(2);
 
 /// What a turn came to.
-pub(super) struct Turn {
+pub(super) struct SecretTurn {
     /// When it is looked at next.
     pub(super) next: Timestamp,
 }
 
 /// What a turn that went well says.
-pub(super) struct Done {
+pub(super) struct SecretSuccess {
     pub(super) message: String,
     pub(super) next: Timestamp,
 }
 
 /// How often it is looked at.
-pub(super) fn refresh(subject: &Subject) -> SignedDuration {
+pub(super) fn refresh(subject: &VaultSecretSubject) -> SignedDuration {
     const DEFAULT: u32 = 300;
     let seconds = subject.spec.as_ref().map_or(DEFAULT, |spec| spec.refresh_seconds);
     SignedDuration::from_secs(i64::from(seconds))

@@ -6,16 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_live::secrets::Why;
-use capstan_reconciler_core::leases::{Accounts, Appliers, GroupKey, Key, kind};
+use capstan_live::secrets::ResolvedReason;
+use capstan_reconciler_core::leases::{Accounts, Appliers, GroupKey, VaultSecretKey, kind};
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 
 use super::asking::Asking;
-use super::logins::Group;
+use super::logins::LoginGroup;
 use super::memory::VaultSecrets;
 use super::patience::CALLS_OF_ONE;
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 use super::turn::{take_leave, take_turn};
 use crate::reconcile::dependencies::Ports;
 use capstan_ports::{As, LiveError, ManagementCluster as _, VaultError};
@@ -38,7 +38,7 @@ pub struct Passed {
 
 /// What was found.
 #[derive(Default)]
-pub struct Found {
+pub struct SecretsReport {
     /// What is due, by stores.
     pub due: Vec<StoreWork>,
     /// Namespaces with VaultSecrets, and with whose rights their Secrets are read there.
@@ -54,8 +54,8 @@ pub struct StoreWork {
 }
 
 /// A VaultSecret that is looked at for a store.
-struct Member {
-    subject: Subject,
+struct StoreMember {
+    subject: VaultSecretSubject,
     /// It names another store by now, and has leases of this one still.
     leaves: bool,
 }
@@ -65,20 +65,20 @@ impl VaultSecrets {
     ///
     /// # Errors
     /// They, or the Fleets, cannot be listed.
-    pub async fn look(&self, ports: &Ports) -> Result<Found, LiveError> {
+    pub async fn look(&self, ports: &Ports) -> Result<SecretsReport, LiveError> {
         let now = ports.clock.now();
         let all = ports.live.list(&As::Reconciler, &kind(), None, &[]).await?;
-        let subjects: Vec<Subject> = all.iter().map(Subject::read).collect();
-        let there: BTreeSet<(String, Key)> = subjects.iter().flat_map(places).collect();
+        let subjects: Vec<VaultSecretSubject> = all.iter().map(VaultSecretSubject::read).collect();
+        let there: BTreeSet<(String, VaultSecretKey)> = subjects.iter().flat_map(places).collect();
         self.keep(&there);
         if subjects.is_empty() {
-            return Ok(Found::default());
+            return Ok(SecretsReport::default());
         }
         let appliers = self.appliers(ports, &subjects, now).await?;
         if appliers.said.is_empty() {
             say_nobody_applies(ports, &subjects, now).await;
         }
-        let mut found = Found::default();
+        let mut found = SecretsReport::default();
         for subject in &subjects {
             if let Some(accounts) = subject.accounts(&appliers) {
                 found.namespaces.entry(subject.key.0.clone()).or_insert(accounts.by);
@@ -95,7 +95,7 @@ impl VaultSecrets {
         Ok(found)
     }
 
-    fn is_due_in(&self, key: &GroupKey, member: &Member, now: Timestamp) -> bool {
+    fn is_due_in(&self, key: &GroupKey, member: &StoreMember, now: Timestamp) -> bool {
         self.is_due(&key.store, &member.subject.key, &member.subject.seen(), now)
     }
 
@@ -151,11 +151,12 @@ impl VaultSecrets {
                 return 0;
             }
         };
-        let all: Vec<Subject> = found.iter().map(Subject::read).collect();
-        let is_of =
-            |subject: &&Subject| subject.accounts(appliers).is_some_and(|by| by.group(&key.store) == *key);
-        let members = all.iter().filter(is_of).filter_map(|subject| Member::of(subject, &key.store));
-        let mut members: Vec<Member> = members.collect();
+        let all: Vec<VaultSecretSubject> = found.iter().map(VaultSecretSubject::read).collect();
+        let is_of = |subject: &&VaultSecretSubject| {
+            subject.accounts(appliers).is_some_and(|by| by.group(&key.store) == *key)
+        };
+        let members = all.iter().filter(is_of).filter_map(|subject| StoreMember::of(subject, &key.store));
+        let mut members: Vec<StoreMember> = members.collect();
         let mut turns = 0;
         for round in 0..ROUNDS {
             for member in &mut members {
@@ -185,7 +186,13 @@ impl VaultSecrets {
         turns
     }
 
-    async fn take_member(&self, asking: Asking<'_>, key: &GroupKey, member: &mut Member, group: &mut Group) {
+    async fn take_member(
+        &self,
+        asking: Asking<'_>,
+        key: &GroupKey,
+        member: &mut StoreMember,
+        group: &mut LoginGroup,
+    ) {
         let subject = &mut member.subject;
         self.begins(&subject.key);
         let next = if member.leaves {
@@ -204,17 +211,19 @@ impl VaultSecrets {
         &self,
         asking: Asking<'_>,
         key: &GroupKey,
-        (all, members): (&[Subject], &[Member]),
-        group: &mut Group,
+        (all, members): (&[VaultSecretSubject], &[StoreMember]),
+        group: &mut LoginGroup,
     ) -> Result<(), VaultError> {
         if !group.hangs() {
             return Ok(());
         }
         let store = self.store(asking.ports, &key.store, &key.namespace).await?;
         // As they are now; of those that name another store by now what they had when they were listed.
-        let of_members: BTreeSet<&Key> = members.iter().map(|member| &member.subject.key).collect();
+        let of_members: BTreeSet<&VaultSecretKey> =
+            members.iter().map(|member| &member.subject.key).collect();
         let others = all.iter().filter(|subject| !of_members.contains(&subject.key));
-        let subjects: Vec<&Subject> = members.iter().map(|member| &member.subject).chain(others).collect();
+        let subjects: Vec<&VaultSecretSubject> =
+            members.iter().map(|member| &member.subject).chain(others).collect();
         let told = subjects.iter().flat_map(|subject| {
             let status = &subject.status;
             let lease = status.lease.as_ref().map(|lease| (&lease.id, &lease.login));
@@ -242,10 +251,11 @@ impl VaultSecrets {
 
 /// Says of VaultSecrets that nobody looks at them: there is no Fleet, whose service account would. What their Secrets hold stays.
 /// It is said with the reconciler's own rights.
-async fn say_nobody_applies(ports: &Ports, subjects: &[Subject], now: Timestamp) {
-    let stay: Vec<Subject> = subjects.iter().filter(|subject| !subject.is_deleting).cloned().collect();
+async fn say_nobody_applies(ports: &Ports, subjects: &[VaultSecretSubject], now: Timestamp) {
+    let stay: Vec<VaultSecretSubject> =
+        subjects.iter().filter(|subject| !subject.is_deleting).cloned().collect();
     for mut subject in stay {
-        let _news = subject.say(now, Why::NotAllowed, NO_FLEET);
+        let _news = subject.say(now, ResolvedReason::NotAllowed, NO_FLEET);
         if let Err(error) = subject.save(ports).await {
             let (namespace, name) = &subject.key;
             tracing::warn!(namespace, secret = name, %error, "there is no Fleet, and the status of a VaultSecret cannot say so");
@@ -253,9 +263,9 @@ async fn say_nobody_applies(ports: &Ports, subjects: &[Subject], now: Timestamp)
     }
 }
 
-impl Member {
+impl StoreMember {
     /// A VaultSecret as it is looked at for a store.
-    fn of(subject: &Subject, store: &str) -> Option<Self> {
+    fn of(subject: &VaultSecretSubject, store: &str) -> Option<Self> {
         let is_of = subject.store_name() == store;
         let leaves = !is_of && subject.earlier_stores().any(|of| of == store);
         (is_of || leaves).then(|| Self { subject: subject.clone(), leaves })
@@ -263,18 +273,21 @@ impl Member {
 }
 
 /// The stores that a VaultSecret is looked at for: the one that it names, and those that it has leases of still.
-fn places(subject: &Subject) -> BTreeSet<(String, Key)> {
+fn places(subject: &VaultSecretSubject) -> BTreeSet<(String, VaultSecretKey)> {
     let stores = std::iter::once(subject.store_name()).chain(subject.earlier_stores());
     stores.map(|store| (store.to_owned(), subject.key.clone())).collect()
 }
 
 /// By namespace, account and store. One whose spec cannot be read is a group's that nobody else is of.
-fn groups(subjects: &[Subject], appliers: &Appliers) -> BTreeMap<GroupKey, (Accounts, Vec<Member>)> {
-    let mut groups: BTreeMap<GroupKey, (Accounts, Vec<Member>)> = BTreeMap::new();
+fn groups(
+    subjects: &[VaultSecretSubject],
+    appliers: &Appliers,
+) -> BTreeMap<GroupKey, (Accounts, Vec<StoreMember>)> {
+    let mut groups: BTreeMap<GroupKey, (Accounts, Vec<StoreMember>)> = BTreeMap::new();
     for subject in subjects {
         let Some(accounts) = subject.accounts(appliers) else { continue };
         for (store, _) in places(subject) {
-            let Some(member) = Member::of(subject, &store) else { continue };
+            let Some(member) = StoreMember::of(subject, &store) else { continue };
             let key = accounts.group(&store);
             groups.entry(key).or_insert_with(|| (accounts.clone(), Vec::new())).1.push(member);
         }

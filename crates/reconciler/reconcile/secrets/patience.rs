@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_live::secrets::{KvRead, LeaseMethod, Why};
+use capstan_live::secrets::{KvRead, LeaseMethod, ResolvedReason};
 use capstan_model::doubling::Doubling;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -29,12 +29,12 @@ pub(super) struct Patient {
     places: Semaphore,
     /// Places for calls of all Vaults, taken after its own: who waits for its own place holds none beyond.
     beyond: Arc<Semaphore>,
-    away: Mutex<Option<Away>>,
+    away: Mutex<Option<SilentVault>>,
 }
 
 /// It did not answer.
 #[derive(Clone, Copy)]
-struct Away {
+struct SilentVault {
     since: Instant,
     until: Instant,
     times: u32,
@@ -67,8 +67,10 @@ impl Patient {
         self.check()?;
         let begun = Instant::now();
         match timeout(self.patience, call).await {
-            Ok(Err(error)) if error.why == Why::Away && begun.elapsed() < self.slow() => Err(error),
-            Ok(Err(error)) if error.why == Why::Away => Err(self.leave_alone(begun)),
+            Ok(Err(error)) if error.why == ResolvedReason::Away && begun.elapsed() < self.slow() => {
+                Err(error)
+            }
+            Ok(Err(error)) if error.why == ResolvedReason::Away => Err(self.leave_alone(begun)),
             Ok(answer) => {
                 *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 answer
@@ -95,7 +97,7 @@ impl Patient {
         if away.is_none_or(|away| away.since < begun) {
             let times = away.map_or(0, |away| away.times).saturating_add(1);
             let since = Instant::now();
-            *away = Some(Away { since, until: since + pauses(self.patience).after(times), times });
+            *away = Some(SilentVault { since, until: since + pauses(self.patience).after(times), times });
         }
         self.silent()
     }
@@ -103,7 +105,7 @@ impl Patient {
     /// The same for everybody who asks: what one of them asked for is nobody else's business.
     fn silent(&self) -> VaultError {
         let message = format!("the Vault of the VaultStore {} does not answer in time", self.store);
-        VaultError::new(Why::Away, message)
+        VaultError::new(ResolvedReason::Away, message)
     }
 }
 

@@ -2,7 +2,7 @@
 //! lease is taken.
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::secrets::{VaultSecretSpec, Why};
+use capstan_live::secrets::{ResolvedReason, VaultSecretSpec};
 use capstan_model::finding::Severity;
 use capstan_model::object::FieldPath;
 
@@ -27,11 +27,13 @@ pub(in crate::reconcile) async fn look(
         let Some(namespace) = object.id.namespace.as_deref() else { continue };
         let Err(trouble) = try_one(ports, fleet, namespace, object).await else { continue };
         let (kind, severity) = match trouble.why {
-            Why::Denied => ("SecretDenied", Severity::Error),
-            Why::Missing => ("SecretMissing", Severity::Error),
-            Why::NotAllowed => ("SecretNotAllowed", Severity::Error),
-            Why::BadData => ("SecretBadData", Severity::Error),
-            Why::Sealed | Why::Away | Why::Resolved => ("VaultAway", Severity::Warning),
+            ResolvedReason::Denied => ("SecretDenied", Severity::Error),
+            ResolvedReason::Missing => ("SecretMissing", Severity::Error),
+            ResolvedReason::NotAllowed => ("SecretNotAllowed", Severity::Error),
+            ResolvedReason::BadData => ("SecretBadData", Severity::Error),
+            ResolvedReason::Sealed | ResolvedReason::Away | ResolvedReason::Resolved => {
+                ("VaultAway", Severity::Warning)
+            }
         };
         let reason = Reason::of_object(kind, trouble.message, object, &FieldPath::root());
         reasons.push(Reason { severity, ..reason });
@@ -45,7 +47,7 @@ async fn try_one(
     namespace: &str,
     object: &RenderedObject,
 ) -> Result<(), VaultError> {
-    let bad = |error: String| VaultError::new(Why::BadData, error);
+    let bad = |error: String| VaultError::new(ResolvedReason::BadData, error);
     let spec = VaultSecretSpec::read(&object.value).map_err(bad)?;
     let vault = ports.vault_secrets.as_ref();
     let accounts = Accounts::of(&fleet.spec.service_account, namespace);

@@ -3,16 +3,16 @@
 //! Where its namespace goes, everything in it goes, in any order: the account's rights may be gone already, and with them the
 //! kept login. Then what can be ended without them is ended, and the reconciler itself lets the VaultSecret go.
 
-use capstan_live::secrets::Why;
+use capstan_live::secrets::ResolvedReason;
 use jiff::SignedDuration;
 
 use super::asking::Asking;
 use super::earlier::end_earlier;
 use super::ending::end;
 use super::lease::lease_of;
-use super::logins::Group;
-use super::outcome::{AT_ONCE, Turn, after, refresh};
-use super::subject::Subject;
+use super::logins::LoginGroup;
+use super::outcome::{AT_ONCE, SecretTurn, after, refresh};
+use super::subject::VaultSecretSubject;
 use super::{lease, target};
 use capstan_ports::{ApiKind, ApiObject, As, ManagementCluster as _, Vault as _, VaultError};
 
@@ -20,13 +20,17 @@ use capstan_ports::{ApiKind, ApiObject, As, ManagementCluster as _, Vault as _, 
 const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Gives one that is being deleted its turn.
-pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
+pub(super) async fn take_turn(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> SecretTurn {
     if goes_with_namespace(asking, &subject.key.0).await {
         return go_along(asking, subject, group).await;
     }
     let trouble = match remove(asking, subject, group).await {
-        Ok(true) => return Turn { next: after(asking.now, refresh(subject)) },
-        Ok(false) => return Turn { next: after(asking.now, AT_ONCE) },
+        Ok(true) => return SecretTurn { next: after(asking.now, refresh(subject)) },
+        Ok(false) => return SecretTurn { next: after(asking.now, AT_ONCE) },
         Err(trouble) => trouble,
     };
     let message = format!("it is being deleted, but cannot be removed yet: {}", trouble.message);
@@ -36,18 +40,22 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
     if let Err(error) = subject.save(asking.ports).await {
         tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %error, "its status cannot be written");
     }
-    Turn { next: after(asking.now, AT_ONCE * 5) }
+    SecretTurn { next: after(asking.now, AT_ONCE * 5) }
 }
 
 /// Whether everything of it is gone.
-async fn remove(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<bool, VaultError> {
+async fn remove(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> Result<bool, VaultError> {
     if subject.has_lease() && !end_lease(asking, subject, group).await? {
         return Ok(false);
     }
     let removed = target::remove_others(asking.ports, asking.by, subject, None).await;
     match removed {
         // The account's rights are gone: what is left is whoever took them's.
-        Err(trouble) if trouble.why == Why::NotAllowed => {}
+        Err(trouble) if trouble.why == ResolvedReason::NotAllowed => {}
         removed => removed?,
     }
     subject.let_go(asking.ports, asking.by).await?;
@@ -56,7 +64,11 @@ async fn remove(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) ->
 }
 
 /// Whether nothing lives any more that it asked for.
-async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<bool, VaultError> {
+async fn end_lease(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> Result<bool, VaultError> {
     let of = subject.store_name().to_owned();
     group.disbelieve(asking, &of, subject).await?;
     subject.forget_run_out(asking.now);
@@ -114,10 +126,10 @@ async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group)
 }
 
 /// Whether nothing is left at other stores than the one that it names.
-fn check_others(subject: &Subject) -> Result<(), VaultError> {
+fn check_others(subject: &VaultSecretSubject) -> Result<(), VaultError> {
     let Some(other) = subject.earlier_stores().find(|of| *of != subject.store_name()) else { return Ok(()) };
     let message = format!("its leases of the VaultStore {other} are not ended yet");
-    Err(VaultError::new(Why::Away, message))
+    Err(VaultError::new(ResolvedReason::Away, message))
 }
 
 /// Whether a namespace is being deleted.
@@ -133,12 +145,16 @@ async fn goes_with_namespace(asking: Asking<'_>, namespace: &str) -> bool {
 }
 
 /// Lets it go with its namespace.
-async fn go_along(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
+async fn go_along(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> SecretTurn {
     let (namespace, secret) = (subject.key.0.clone(), subject.key.1.clone());
     if let Err(trouble) = end_logins(asking, subject, group).await {
         let waits = subject.deleted.is_some_and(|at| asking.now < after(at, PATIENCE));
         if trouble.why.passes() && waits {
-            return Turn { next: after(asking.now, AT_ONCE * 5) };
+            return SecretTurn { next: after(asking.now, AT_ONCE * 5) };
         }
         tracing::warn!(
             namespace, secret, %trouble,
@@ -149,11 +165,15 @@ async fn go_along(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) 
         Ok(()) => tracing::info!(namespace, secret, "a VaultSecret was deleted with its namespace"),
         Err(trouble) => tracing::warn!(namespace, secret, %trouble, "a VaultSecret keeps its namespace"),
     }
-    Turn { next: after(asking.now, AT_ONCE * 5) }
+    SecretTurn { next: after(asking.now, AT_ONCE * 5) }
 }
 
 /// Ends the logins that its leases hang on, as far as they are known: everybody who has one of them goes, too.
-async fn end_logins(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<(), VaultError> {
+async fn end_logins(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> Result<(), VaultError> {
     let store = subject.store_name().to_owned();
     if !subject.has_lease() || store.is_empty() {
         return Ok(());

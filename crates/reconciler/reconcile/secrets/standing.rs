@@ -4,7 +4,7 @@ use capstan_reconciler_core::leases::Accounts;
 
 use super::asking::Asking;
 use super::memory::VaultSecrets;
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 use super::turn::take_turn;
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::FleetRecord;
@@ -12,7 +12,7 @@ use capstan_ports::{LiveError, ManagementCluster as _};
 use capstan_reconciler_core::resources::ConditionType;
 
 /// How a VaultSecret stands.
-pub(in crate::reconcile) struct Standing {
+pub(in crate::reconcile) struct VaultSecretState {
     /// The name of its Secret.
     pub(in crate::reconcile) secret: String,
     /// The reason of its condition.
@@ -28,13 +28,13 @@ impl VaultSecrets {
         ports: &Ports,
         fleet: &FleetRecord,
         (namespace, name): (&str, &str),
-    ) -> Result<Option<Standing>, LiveError> {
+    ) -> Result<Option<VaultSecretState>, LiveError> {
         let accounts = Accounts::of(&fleet.spec.service_account, namespace);
         let Accounts { by, account } = &accounts;
         let object = super::subject::object(namespace, name);
         let Some(found) = ports.live.read(by, &object).await? else { return Ok(None) };
-        let mut subject = Subject::read(&found);
-        let is_due = |subject: &Subject| {
+        let mut subject = VaultSecretSubject::read(&found);
+        let is_due = |subject: &VaultSecretSubject| {
             self.is_due(subject.store_name(), &subject.key, &subject.seen(), ports.clock.now())
                 && !subject.is_deleting
         };
@@ -44,7 +44,7 @@ impl VaultSecrets {
             let mut group = group.lock().await;
             // Somebody may have given it its turn meanwhile.
             if let Some(found) = ports.live.read(by, &object).await? {
-                subject = Subject::read(&found);
+                subject = VaultSecretSubject::read(&found);
             }
             if is_due(&subject) && subject.store_name() == key.store {
                 let asking = Asking { vault: self, ports, by, account, now: ports.clock.now() };
@@ -53,12 +53,12 @@ impl VaultSecrets {
                 self.looked(&key.store, &subject.key, (subject.seen(), &subject.resource_version), turn.next);
             }
         }
-        Ok(Some(Standing::of(&subject)))
+        Ok(Some(VaultSecretState::of(&subject)))
     }
 }
 
-impl Standing {
-    fn of(subject: &Subject) -> Self {
+impl VaultSecretState {
+    fn of(subject: &VaultSecretSubject) -> Self {
         let resolved = subject.status.conditions.of(ConditionType::Resolved);
         let name =
             subject.spec.as_ref().map_or(subject.key.1.as_str(), |spec| spec.secret_name(&subject.key.1));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_live::secrets::{StoreAuth, VaultStoreSpec, Why};
+use capstan_live::secrets::{ResolvedReason, StoreAuth, VaultStoreSpec};
 use capstan_model::digest::sha256;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
@@ -42,15 +42,19 @@ impl VaultSecrets {
         };
         let found = ports.live.read(&As::Reconciler, &object).await?;
         let found = found.ok_or_else(|| {
-            VaultError::new(Why::Missing, format!("there is no VaultStore {}/{name}", self.namespace))
+            VaultError::new(
+                ResolvedReason::Missing,
+                format!("there is no VaultStore {}/{name}", self.namespace),
+            )
         })?;
-        let spec = VaultStoreSpec::read(&found)
-            .map_err(|error| VaultError::new(Why::BadData, format!("VaultStore {name}: {error}")))?;
+        let spec = VaultStoreSpec::read(&found).map_err(|error| {
+            VaultError::new(ResolvedReason::BadData, format!("VaultStore {name}: {error}"))
+        })?;
         if !spec.serves(namespace) {
             let message = format!(
                 "the VaultStore {name} does not serve the namespace {namespace}: its `namespaces` list those that it serves"
             );
-            return Err(VaultError::new(Why::NotAllowed, message));
+            return Err(VaultError::new(ResolvedReason::NotAllowed, message));
         }
         let ca = match &spec.ca_secret_name {
             Some(secret) => {
@@ -79,7 +83,7 @@ impl VaultSecrets {
         let missing = |what: String| {
             let message =
                 format!("Secret {}/{secret}, which the VaultStore {store} names, {what}", self.namespace);
-            VaultError::new(Why::Missing, message)
+            VaultError::new(ResolvedReason::Missing, message)
         };
         let found = ports.status_store.secret(&self.namespace, secret).await?;
         let data = found.ok_or_else(|| missing("is not there".to_owned()))?;
@@ -134,7 +138,7 @@ impl Store {
     pub(super) fn gives_leases(&self) -> Result<(), VaultError> {
         let is_shared = matches!(self.spec.auth, StoreAuth::AppRole { .. });
         let message = "a lease needs a separate login for the namespace: give the VaultStore `auth.jwt` or `auth.kubernetes`; with `appRole`, Vault cannot tell its namespaces apart";
-        if is_shared { Err(VaultError::new(Why::NotAllowed, message)) } else { Ok(()) }
+        if is_shared { Err(VaultError::new(ResolvedReason::NotAllowed, message)) } else { Ok(()) }
     }
 
     /// Its name.

@@ -1,7 +1,9 @@
 //! A VaultSecret as it stands, and what is written back to it.
 
-use capstan_live::secrets::{VaultSecretSpec, Why};
-use capstan_reconciler_core::leases::{API_VERSION, Accounts, Appliers, KIND, Key, Seen, kind};
+use capstan_live::secrets::{ResolvedReason, VaultSecretSpec};
+use capstan_reconciler_core::leases::{
+    API_VERSION, Accounts, Appliers, KIND, SeenVaultSecret, VaultSecretKey, kind,
+};
 use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -15,8 +17,8 @@ const FINALIZER: &str = "capstan.dev/vault-secret";
 
 /// A VaultSecret.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
-    pub(super) key: Key,
+pub(super) struct VaultSecretSubject {
+    pub(super) key: VaultSecretKey,
     pub(super) uid: String,
     pub(super) resource_version: String,
     pub(super) generation: i64,
@@ -36,7 +38,7 @@ pub(super) fn object(namespace: &str, name: &str) -> ApiObject {
     ApiObject { kind: kind(), namespace: Some(namespace.to_owned()), name: name.to_owned() }
 }
 
-impl Subject {
+impl VaultSecretSubject {
     /// Reads it. A status that another version of Capstan wrote counts as none.
     pub(super) fn read(object: &Value) -> Self {
         let text =
@@ -61,8 +63,8 @@ impl Subject {
     }
 
     /// As it stands now.
-    pub(super) fn seen(&self) -> Seen {
-        Seen { uid: self.uid.clone(), generation: self.generation, is_deleting: self.is_deleting }
+    pub(super) fn seen(&self) -> SeenVaultSecret {
+        SeenVaultSecret { uid: self.uid.clone(), generation: self.generation, is_deleting: self.is_deleting }
     }
 
     /// Who acts for it.
@@ -137,7 +139,7 @@ impl Subject {
             return Ok(());
         }
         let status = serde_json::to_value(&self.status).map_err(|error| {
-            VaultError::new(Why::BadData, format!("its status cannot be written: {error}"))
+            VaultError::new(ResolvedReason::BadData, format!("its status cannot be written: {error}"))
         })?;
         self.patch(ports, &As::Reconciler, ObjectPart::Status, "/status", status).await?;
         self.written = self.status.clone();
@@ -164,9 +166,10 @@ impl Subject {
     }
 
     /// Says how it stands; whether that is news.
-    pub(super) fn say(&mut self, now: Timestamp, why: Why, message: impl Into<String>) -> bool {
+    pub(super) fn say(&mut self, now: Timestamp, why: ResolvedReason, message: impl Into<String>) -> bool {
         let before = self.status.conditions.of(ConditionType::Resolved).map(|one| one.reason.clone());
-        let status = if why == Why::Resolved { ConditionStatus::True } else { ConditionStatus::False };
+        let status =
+            if why == ResolvedReason::Resolved { ConditionStatus::True } else { ConditionStatus::False };
         let conditions = &mut self.status.conditions;
         conditions.set(now, self.generation, ConditionType::Resolved, status, why.as_str(), message);
         before.as_deref() != Some(why.as_str())
@@ -179,7 +182,14 @@ impl Subject {
     }
 
     /// Publishes an event on it, in its namespace; losing one is no error.
-    pub(super) async fn note(&self, ports: &Ports, by: &As, now: Timestamp, why: Why, message: &str) {
+    pub(super) async fn note(
+        &self,
+        ports: &Ports,
+        by: &As,
+        now: Timestamp,
+        why: ResolvedReason,
+        message: &str,
+    ) {
         const LONGEST: usize = 900;
         let (namespace, name) = &self.key;
         let note: String = message.chars().take(LONGEST).collect();
@@ -192,7 +202,7 @@ impl Subject {
             "reportingInstance": "capstan-reconciler",
             "action": "Resolve",
             "reason": why.as_str(),
-            "type": if why == Why::Resolved { "Normal" } else { "Warning" },
+            "type": if why == ResolvedReason::Resolved { "Normal" } else { "Warning" },
             "note": note,
             "regarding": {
                 "apiVersion": API_VERSION, "kind": KIND,

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::applying::{sent_new, sent_over};
-use capstan_live::secrets::{SECRET_LABEL, VaultSecretSpec, Why};
+use capstan_live::secrets::{ResolvedReason, SECRET_LABEL, VaultSecretSpec};
 use capstan_model::digest::sha256;
-use capstan_reconciler_core::leases::Key;
+use capstan_reconciler_core::leases::VaultSecretKey;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::asking::Asking;
-use super::subject::Subject;
+use super::subject::VaultSecretSubject;
 use crate::reconcile::dependencies::Ports;
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, ManagementCluster as _, Preconditions, Run, VaultError,
@@ -25,11 +25,11 @@ const CONTENT: &str = "capstan.dev/vault-content";
 const MOST_BYTES: usize = 1 << 20;
 
 /// What a Secret holds, by keys.
-pub(super) type Content = BTreeMap<String, SecretString>;
+pub(super) type SecretEntries = BTreeMap<String, SecretString>;
 
 /// The Secret of a VaultSecret.
-pub(super) struct Target<'s> {
-    pub(super) owner: &'s Key,
+pub(super) struct OutputSecret<'s> {
+    pub(super) owner: &'s VaultSecretKey,
     pub(super) spec: &'s VaultSecretSpec,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn is_key(key: &str) -> bool {
     !key.is_empty() && key.len() <= 253 && !matches!(key, "." | "..") && key.chars().all(is_sign)
 }
 
-impl Target<'_> {
+impl OutputSecret<'_> {
     fn object(&self) -> ApiObject {
         secret(&self.owner.0, self.spec.secret_name(&self.owner.1))
     }
@@ -62,13 +62,13 @@ impl Target<'_> {
                 Ok(Some(found))
             }
             Some(owner) => Err(VaultError::new(
-                Why::NotAllowed,
+                ResolvedReason::NotAllowed,
                 format!(
                     "{object} belongs to the VaultSecret {owner}: give one of them another `secret.name`"
                 ),
             )),
             None => Err(VaultError::new(
-                Why::NotAllowed,
+                ResolvedReason::NotAllowed,
                 format!(
                     "{object} exists, and was not written for a VaultSecret: delete it (with a tombstone, if the folder rendered it), or label it {SECRET_LABEL}={}",
                     self.owner.1
@@ -78,7 +78,7 @@ impl Target<'_> {
     }
 
     /// Whether it holds that already, all of it, and no key that it held before besides.
-    pub(super) fn holds(&self, live: &Value, content: &Content, before: &[&str]) -> bool {
+    pub(super) fn holds(&self, live: &Value, content: &SecretEntries, before: &[&str]) -> bool {
         let data = live.get("data").and_then(Value::as_object);
         let same = |(key, value): (&String, &SecretString)| {
             let held = data.and_then(|data| data.get(key)).and_then(Value::as_str);
@@ -110,13 +110,13 @@ impl Target<'_> {
         &self,
         asking: Asking<'_>,
         live: Option<&Value>,
-        content: &Content,
+        content: &SecretEntries,
         lease: Option<&str>,
     ) -> Result<(), VaultError> {
         let size: usize = content.values().map(|value| value.expose_secret().len()).sum();
         if size > MOST_BYTES {
             let message = format!("its content is too large for a Secret: {size} bytes");
-            return Err(VaultError::new(Why::BadData, message));
+            return Err(VaultError::new(ResolvedReason::BadData, message));
         }
         let data: Map<String, Value> = content
             .iter()
@@ -158,7 +158,7 @@ impl Target<'_> {
 /// The Secret of that name stands: those that were written for the same VaultSecret under other names go.
 pub(super) async fn keep_only(
     asking: Asking<'_>,
-    subject: &mut Subject,
+    subject: &mut VaultSecretSubject,
     name: &str,
 ) -> Result<(), VaultError> {
     if subject.status.secret_name.as_deref() != Some(name) {
@@ -175,7 +175,7 @@ pub(super) async fn keep_only(
 pub(super) async fn remove_others(
     ports: &Ports,
     by: &As,
-    subject: &Subject,
+    subject: &VaultSecretSubject,
     stays: Option<&str>,
 ) -> Result<(), VaultError> {
     let (namespace, own) = (subject.key.0.as_str(), subject.key.1.as_str());
@@ -196,7 +196,7 @@ pub(super) async fn remove_others(
 }
 
 /// Deletes a Secret of a VaultSecret; one that is not its own stays.
-async fn remove(ports: &Ports, by: &As, owner: &Key, name: &str) -> Result<(), VaultError> {
+async fn remove(ports: &Ports, by: &As, owner: &VaultSecretKey, name: &str) -> Result<(), VaultError> {
     let object = secret(&owner.0, name);
     let Some(found) = ports.live.read(by, &object).await? else { return Ok(()) };
     if label(&found) != Some(owner.1.as_str()) {
@@ -208,9 +208,10 @@ async fn remove(ports: &Ports, by: &As, owner: &Key, name: &str) -> Result<(), V
     };
     match ports.live.delete(by, &object, only, Run::Real).await? {
         Deleted::Gone | Deleted::Absent => Ok(()),
-        Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
-            Err(VaultError::new(Why::Away, format!("{object} is being deleted, or was changed meanwhile")))
-        }
+        Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(VaultError::new(
+            ResolvedReason::Away,
+            format!("{object} is being deleted, or was changed meanwhile"),
+        )),
     }
 }
 

@@ -2,31 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use capstan_live::secrets::{KvRead, VaultSecretSpec, Why};
+use capstan_live::secrets::{KvRead, ResolvedReason, VaultSecretSpec};
 use jiff::Timestamp;
 
 use super::asking::Asking;
 use super::earlier::{leave, soon};
-use super::group::Need;
-use super::logins::Group;
-use super::outcome::{AT_ONCE, Done, SOON, Turn, after, refresh};
+use super::group::LoginNeed;
+use super::logins::LoginGroup;
+use super::outcome::{AT_ONCE, SOON, SecretSuccess, SecretTurn, after, refresh};
 use super::store::Store;
-use super::subject::Subject;
-use super::target::{Content, Target, as_text, is_key, keep_only};
+use super::subject::VaultSecretSubject;
+use super::target::{OutputSecret, SecretEntries, as_text, is_key, keep_only};
 use capstan_ports::{KvSecret, Vault as _, VaultError};
 
 /// Gives a VaultSecret its turn. Whatever comes of it stands in its condition.
-pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Turn {
+pub(super) async fn take_turn(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> SecretTurn {
     if subject.is_deleting {
         return super::removal::take_turn(asking, subject, group).await;
     }
     let mut ended = resolve(asking, subject, group).await;
-    let is_denied = ended.as_ref().is_err_and(|trouble| trouble.why == Why::Denied);
+    let is_denied = ended.as_ref().is_err_and(|trouble| trouble.why == ResolvedReason::Denied);
     if is_denied && is_logins_fault(asking, subject, group).await {
         ended = resolve(asking, subject, group).await;
     }
     let (why, message, next) = match ended {
-        Ok(done) => (Why::Resolved, done.message, done.next),
+        Ok(done) => (ResolvedReason::Resolved, done.message, done.next),
         Err(trouble) => {
             metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.why.as_str())
                 .increment(1);
@@ -46,17 +50,17 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
         Err(error) => {
             let (namespace, name) = &subject.key;
             tracing::warn!(%namespace, secret = %name, %error, "the status of a VaultSecret cannot be written");
-            return Turn { next: after(asking.now, AT_ONCE) };
+            return SecretTurn { next: after(asking.now, AT_ONCE) };
         }
     }
-    Turn { next }
+    SecretTurn { next }
 }
 
 /// Gives one its turn that names another store by now: its leases of this one end. When it is looked at for that next.
 pub(super) async fn take_leave(
     asking: Asking<'_>,
-    subject: &mut Subject,
-    group: &mut Group,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
     of: &str,
 ) -> Timestamp {
     let store = match group.disbelieve(asking, of, subject).await {
@@ -78,12 +82,16 @@ pub(super) async fn take_leave(
     if is_over { Timestamp::MAX } else { after(asking.now, pause) }
 }
 
-async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<Done, VaultError> {
-    let spec = subject.spec.clone().map_err(|error| VaultError::new(Why::BadData, error))?;
+async fn resolve(
+    asking: Asking<'_>,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
+) -> Result<SecretSuccess, VaultError> {
+    let spec = subject.spec.clone().map_err(|error| VaultError::new(ResolvedReason::BadData, error))?;
     // A label takes no longer one.
     if subject.key.1.len() > 63 {
         let message = "its name is longer than 63 characters, the limit of a label on its Secret: give it a shorter one";
-        return Err(VaultError::new(Why::BadData, message));
+        return Err(VaultError::new(ResolvedReason::BadData, message));
     }
     group.disbelieve(asking, &spec.store, subject).await?;
     let store = asking.vault.store(asking.ports, &spec.store, &subject.key.0).await?;
@@ -95,7 +103,7 @@ async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -
 }
 
 /// Whether Vault refused because the login had ended; it is forgotten then.
-async fn is_logins_fault(asking: Asking<'_>, subject: &Subject, group: &mut Group) -> bool {
+async fn is_logins_fault(asking: Asking<'_>, subject: &VaultSecretSubject, group: &mut LoginGroup) -> bool {
     let Ok(spec) = &subject.spec else { return false };
     let Ok(store) = asking.vault.store(asking.ports, &spec.store, &subject.key.0).await else { return false };
     group.is_dead(asking, &store).await.unwrap_or(false)
@@ -103,13 +111,13 @@ async fn is_logins_fault(asking: Asking<'_>, subject: &Subject, group: &mut Grou
 
 async fn resolve_fields(
     asking: Asking<'_>,
-    subject: &mut Subject,
-    group: &mut Group,
+    subject: &mut VaultSecretSubject,
+    group: &mut LoginGroup,
     store: &Store,
     spec: &VaultSecretSpec,
-) -> Result<Done, VaultError> {
+) -> Result<SecretSuccess, VaultError> {
     let owner = subject.key.clone();
-    let target = Target { owner: &owner, spec };
+    let target = OutputSecret { owner: &owner, spec };
     let live = target.read(asking).await?;
     let read = read_all(asking, group, store, spec).await?;
     let content = content(spec, &read)?;
@@ -139,17 +147,17 @@ async fn resolve_fields(
         .iter()
         .map(|(read, found)| format!("{}/{} version {}", read.mount, read.path, found.version))
         .collect();
-    Ok(Done { message: format!("Secret {name} holds {}", all.join(", ")), next })
+    Ok(SecretSuccess { message: format!("Secret {name} holds {}", all.join(", ")), next })
 }
 
 /// Reads everything that fields are of, each secret once.
 pub(super) async fn read_all(
     asking: Asking<'_>,
-    group: &mut Group,
+    group: &mut LoginGroup,
     store: &Store,
     spec: &VaultSecretSpec,
 ) -> Result<BTreeMap<KvRead, KvSecret>, VaultError> {
-    let login = group.login(asking, store, Need::Read).await?;
+    let login = group.login(asking, store, LoginNeed::Read).await?;
     let mut all = BTreeMap::new();
     for read in spec.reads() {
         let found = store.vault.read(&login.token, &read).await?;
@@ -162,13 +170,13 @@ pub(super) async fn read_all(
 pub(super) fn content(
     spec: &VaultSecretSpec,
     read: &BTreeMap<KvRead, KvSecret>,
-) -> Result<Content, VaultError> {
-    let mut content = Content::new();
+) -> Result<SecretEntries, VaultError> {
+    let mut content = SecretEntries::new();
     for (key, field) in &spec.data {
         if !is_key(key) {
             let message =
                 format!("`{key}` cannot be a key of a Secret: use letters, digits, `-`, `_` and `.`");
-            return Err(VaultError::new(Why::BadData, message));
+            return Err(VaultError::new(ResolvedReason::BadData, message));
         }
         let secret = read.get(&field.read());
         let value = secret.and_then(|secret| secret.fields.get(&field.key)).filter(|value| !value.is_null());
@@ -176,7 +184,7 @@ pub(super) fn content(
             let version = secret.map(|secret| secret.version).unwrap_or_default();
             let message =
                 format!("{}/{} version {version} has no key `{}`", field.mount, field.path, field.key);
-            return Err(VaultError::new(Why::Missing, message));
+            return Err(VaultError::new(ResolvedReason::Missing, message));
         };
         content.insert(key.clone(), as_text(value));
     }

@@ -17,7 +17,7 @@ use capstan_model::object::ObjectId;
 use serde_json::Value;
 
 use super::removal::is_going;
-use super::workloads::Workload;
+use super::workloads::WorkloadCluster;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Preconditions, Run};
@@ -112,7 +112,7 @@ impl Reconciliation<'_> {
         &self,
         observed: &Observation,
         cluster: &ObjectId,
-    ) -> Result<Result<(Workload, Vec<Outliving>), String>, LiveError> {
+    ) -> Result<Result<(WorkloadCluster, Vec<Outliving>), String>, LiveError> {
         let (ports, by) = (self.request.ports, &observed.wanted.by);
         let workload = match ports.workloads.open(cluster, &ports.live, by, self.now).await? {
             Ok(workload) => workload,
@@ -136,7 +136,7 @@ impl Reconciliation<'_> {
     async fn delete_outliving(
         &mut self,
         cluster: &ObjectId,
-        workload: &Workload,
+        workload: &WorkloadCluster,
         one: &Outliving,
     ) -> Result<bool, LiveError> {
         let id = one.id();
@@ -161,7 +161,7 @@ impl Reconciliation<'_> {
 }
 
 /// What outlives a cluster, as its API has it.
-async fn list(workload: &Workload) -> Result<Vec<Outliving>, LiveError> {
+async fn list(workload: &WorkloadCluster) -> Result<Vec<Outliving>, LiveError> {
     let all = |kind: &'static str| async move {
         let kind = ApiKind::of_version("v1", kind);
         workload.live.list(&As::Reconciler, &kind, None, &[]).await

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::rollout::observed::State;
+use capstan_live::rollout::observed::RolloutProgress;
 use capstan_live::services::{CloudState, cloud_state, infrastructure_of, last_warnings};
 use capstan_model::finding::Severity;
 use capstan_model::kinds::{KindRole, role_of};
@@ -32,10 +32,9 @@ impl Reconciliation<'_> {
             .filter(|(id, _)| role_of(id) == Some(KindRole::Machine) && id.namespace == cluster.namespace)
             .collect();
         let cloud = cloud_state(live, of_cluster, machines.iter().map(|(_, machine)| *machine));
-        let is_done = self
-            .verdict
-            .as_ref()
-            .is_none_or(|verdict| matches!(verdict.state_for_now(), State::Done | State::Unknown));
+        let is_done = self.verdict.as_ref().is_none_or(|verdict| {
+            matches!(verdict.state_for_now(), RolloutProgress::Done | RolloutProgress::Unknown)
+        });
         if let Some(CloudState::Failed { object, words }) = &cloud {
             self.services.tell(told(observed, CLOUD_NOT_READY, object, words));
         }

@@ -2,7 +2,8 @@
 //! what its checks say.
 
 use capstan_live::services::{
-    Cause, Health, Problem, RoleFacts, evaluate, failing_pod, has_pods, health, needs_of, selector_of, unmet,
+    ObjectHealth, Problem, RoleFacts, ServiceCause, evaluate, failing_pod, has_pods, health, needs_of,
+    selector_of, unmet,
 };
 use capstan_model::object::ObjectId;
 use capstan_plan::services::CheckFacts;
@@ -10,7 +11,7 @@ use capstan_plan::settings::{Service, ServiceCheck, ServiceRole};
 use capstan_reconciler_core::services::problem_of;
 use serde_json::Value;
 
-use super::workloads::Workload;
+use super::workloads::WorkloadCluster;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 
@@ -18,35 +19,35 @@ use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 const LOOKED_AT: usize = 4;
 
 /// One object of a service and what is there of it.
-pub(super) type Found<'v> = (&'v ObjectId, Option<&'v Value>);
+pub(super) type LiveServiceObject<'v> = (&'v ObjectId, Option<&'v Value>);
 
 /// How the objects of a service stand; pods are looked at where there is a workload cluster to ask.
 ///
 /// # Errors
 /// The cluster does not answer.
 pub(super) async fn judge_objects(
-    workload: Option<&Workload>,
-    found: &[Found<'_>],
+    workload: Option<&WorkloadCluster>,
+    found: &[LiveServiceObject<'_>],
 ) -> Result<Vec<Problem>, LiveError> {
     let mut problems = Vec::new();
     let mut looked_at = 0;
     for (id, live) in found {
         let Some(live) = live else {
-            problems.push(Problem::of(Cause::ObjectMissing, id, "it is not there yet"));
+            problems.push(Problem::of(ServiceCause::ObjectMissing, id, "it is not there yet"));
             continue;
         };
         let (cause, mut words) = match health(id, live) {
-            Health::Healthy => continue,
-            Health::Progressing(words) => (Cause::ObjectNotReady, words),
-            Health::Failed(words) => (Cause::ObjectFailed, words),
+            ObjectHealth::Healthy => continue,
+            ObjectHealth::Progressing(words) => (ServiceCause::ObjectNotReady, words),
+            ObjectHealth::Failed(words) => (ServiceCause::ObjectFailed, words),
         };
         let mut cause = cause;
         if let Some(workload) = workload.filter(|_| has_pods(id) && looked_at < LOOKED_AT) {
             looked_at += 1;
             if let Some((pod, why)) = look_at_pods(workload, id, live).await? {
                 words = format!("{words}; {pod}: {why}");
-                if cause == Cause::ObjectNotReady {
-                    cause = Cause::PodFailing;
+                if cause == ServiceCause::ObjectNotReady {
+                    cause = ServiceCause::PodFailing;
                 }
             }
         }
@@ -56,7 +57,7 @@ pub(super) async fn judge_objects(
 }
 
 async fn look_at_pods(
-    workload: &Workload,
+    workload: &WorkloadCluster,
     id: &ObjectId,
     live: &Value,
 ) -> Result<Option<(ObjectId, String)>, LiveError> {
@@ -77,7 +78,10 @@ async fn look_at_pods(
 ///
 /// # Errors
 /// The cluster does not answer.
-pub(super) async fn judge_role(workload: &Workload, role: ServiceRole) -> Result<Option<Problem>, LiveError> {
+pub(super) async fn judge_role(
+    workload: &WorkloadCluster,
+    role: ServiceRole,
+) -> Result<Option<Problem>, LiveError> {
     let Some(what) = needs_of(role) else { return Ok(None) };
     let (group, kind) = what.kind();
     match workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await {
@@ -92,7 +96,7 @@ pub(super) async fn judge_role(workload: &Workload, role: ServiceRole) -> Result
 /// What the checks of a service say.
 pub(super) async fn judge_checks(
     service: &Service,
-    found: &[Found<'_>],
+    found: &[LiveServiceObject<'_>],
     cluster: Option<&Value>,
     version: &str,
 ) -> Vec<Problem> {

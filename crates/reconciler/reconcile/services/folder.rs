@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{
-    Inventory, Refusal, appliers, differs, is_applied_by_capstan, sent, sent_new, sent_over,
+    ApiRefusal, AppliedInventory, appliers, differs, is_applied_by_capstan, sent, sent_new, sent_over,
 };
-use capstan_live::services::{Cause, Problem, defines, is_later, stage};
+use capstan_live::services::{Problem, ServiceCause, defines, is_later, stage};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_reconciler_core::services::problem_of;
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::workloads::Workload;
+use super::workloads::WorkloadCluster;
 use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
 use capstan_reconciler_core::resources::Adopt;
 
@@ -24,16 +24,16 @@ const LOOKS: usize = 4;
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
 /// One object of a service, beside what is there.
-pub(super) struct Look {
+pub(super) struct ServiceObjectLook {
     pub(super) object: RenderedObject,
     pub(super) live: Option<Value>,
     /// Whether applying it would change anything.
     pub(super) differs: bool,
     /// What it is told about it; tried again once what the service brings besides is there.
-    refused: Option<Refusal>,
+    refused: Option<ApiRefusal>,
 }
 
-impl Look {
+impl ServiceObjectLook {
     /// An object of the management cluster, which base brings.
     pub(super) fn seen(object: &RenderedObject, live: Option<&Value>) -> Self {
         Self { object: object.clone(), live: live.cloned(), differs: false, refused: None }
@@ -44,7 +44,10 @@ impl Look {
 ///
 /// # Errors
 /// The cluster does not answer.
-pub(super) async fn place(workload: &Workload, objects: &mut [RenderedObject]) -> Result<(), LiveError> {
+pub(super) async fn place(
+    workload: &WorkloadCluster,
+    objects: &mut [RenderedObject],
+) -> Result<(), LiveError> {
     let mut scopes: BTreeMap<(String, String), Option<Scope>> = BTreeMap::new();
     let definitions: Vec<Value> = objects
         .iter()
@@ -89,10 +92,10 @@ pub(super) async fn place(workload: &Workload, objects: &mut [RenderedObject]) -
 /// # Errors
 /// The cluster does not answer.
 pub(super) async fn look(
-    workload: &Workload,
+    workload: &WorkloadCluster,
     objects: Vec<RenderedObject>,
     now: Timestamp,
-) -> Result<Vec<Look>, LiveError> {
+) -> Result<Vec<ServiceObjectLook>, LiveError> {
     let one = |object: RenderedObject| async move {
         let Some(named) = ApiObject::of(&object.value) else {
             let (doing, reason) = (format!("looking at {}", object.id), "it has no name".to_owned());
@@ -102,7 +105,7 @@ pub(super) async fn look(
         let known =
             live.as_ref().is_some_and(|live| workload.tried.knows(&object.id, &object.value, live, now));
         if known {
-            return Ok(Look { object, live, differs: false, refused: None });
+            return Ok(ServiceObjectLook { object, live, differs: false, refused: None });
         }
         let tried =
             workload.live.apply(&As::Reconciler, &sent(&object.value), Run::Dry, Contested::Take).await;
@@ -115,28 +118,33 @@ pub(super) async fn look(
                     }
                     _ => workload.tried.forget(&object.id),
                 }
-                Ok(Look { object, live, differs, refused: None })
+                Ok(ServiceObjectLook { object, live, differs, refused: None })
             }
             Err(LiveError::Refused { refusal, .. }) => {
-                Ok(Look { object, live, differs: true, refused: Some(refusal) })
+                Ok(ServiceObjectLook { object, live, differs: true, refused: Some(refusal) })
             }
             Err(error) => Err(error),
         }
     };
     let asked: Vec<_> = objects.into_iter().map(one).collect();
-    let looks: Vec<Result<Look, LiveError>> = stream::iter(asked).buffered(LOOKS).collect().await;
+    let looks: Vec<Result<ServiceObjectLook, LiveError>> =
+        stream::iter(asked).buffered(LOOKS).collect().await;
     looks.into_iter().collect()
 }
 
 /// Why nothing of a service is applied, by what was looked at: refused, or applied by others.
-pub(super) fn hindrances(looks: &[Look], inventory: &Inventory, adopt: Adopt) -> Vec<Problem> {
+pub(super) fn hindrances(
+    looks: &[ServiceObjectLook],
+    inventory: &AppliedInventory,
+    adopt: Adopt,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     for look in looks {
         let id = &look.object.id;
         if let Some(refusal) = &look.refused
             && !waits_for_others(look, refusal, looks)
         {
-            problems.push(Problem::of(Cause::Refused(refusal.kind), id, refusal.message.clone()));
+            problems.push(Problem::of(ServiceCause::Refused(refusal.kind), id, refusal.message.clone()));
         }
         let strangers = strangers(look, inventory);
         if !strangers.is_empty() && adopt != Adopt::Take {
@@ -145,19 +153,19 @@ pub(super) fn hindrances(looks: &[Look], inventory: &Inventory, adopt: Adopt) ->
                  guards or the ManagedCluster's spec",
                 strangers.join(", ")
             );
-            problems.push(Problem::of(Cause::AdoptionNeeded, id, words));
+            problems.push(Problem::of(ServiceCause::AdoptionNeeded, id, words));
         }
     }
     problems
 }
 
-fn waits_for_others(look: &Look, refusal: &Refusal, looks: &[Look]) -> bool {
+fn waits_for_others(look: &ServiceObjectLook, refusal: &ApiRefusal, looks: &[ServiceObjectLook]) -> bool {
     let brought = looks.iter().map(|other| (&other.object.id, &other.object.value));
     is_later(&look.object.id, refusal.kind, brought)
 }
 
 /// The tools, other than Capstan, that applied an object which Capstan never did.
-fn strangers(look: &Look, inventory: &Inventory) -> Vec<String> {
+fn strangers(look: &ServiceObjectLook, inventory: &AppliedInventory) -> Vec<String> {
     let Some(live) = &look.live else { return Vec::new() };
     let uid = live.pointer("/metadata/uid").and_then(Value::as_str);
     let is_known = inventory
@@ -168,7 +176,7 @@ fn strangers(look: &Look, inventory: &Inventory) -> Vec<String> {
 
 /// What applying came to.
 #[derive(Default)]
-pub(super) struct Applied {
+pub(super) struct ApplyResult {
     /// How many objects were written.
     pub(super) written: Vec<ObjectId>,
     /// What could not be.
@@ -180,13 +188,13 @@ pub(super) struct Applied {
 /// # Errors
 /// The cluster does not answer, or this process leads no more. What was written until then stands in the inventory.
 pub(super) async fn apply(
-    workload: &Workload,
-    looks: &mut [Look],
-    inventory: &mut Inventory,
+    workload: &WorkloadCluster,
+    looks: &mut [ServiceObjectLook],
+    inventory: &mut AppliedInventory,
     now: Timestamp,
     is_over: &(dyn Fn() -> bool + Sync),
-) -> Result<Applied, LiveError> {
-    let mut applied = Applied::default();
+) -> Result<ApplyResult, LiveError> {
+    let mut applied = ApplyResult::default();
     let mut due: Vec<usize> = (0..looks.len()).filter(|at| looks[*at].differs).collect();
     due.sort_by_key(|at| stage(&looks[*at].object.id));
     let mut failed = BTreeSet::new();
@@ -213,7 +221,7 @@ pub(super) async fn apply(
                 let refusal = error.refusal();
                 if refusal.is_some_and(|refusal| waits_for_others(&looks[at], refusal, looks)) {
                     let words = "it is applied once the API serves what its service defines";
-                    applied.problems.push(Problem::of(Cause::ObjectMissing, &id, words));
+                    applied.problems.push(Problem::of(ServiceCause::ObjectMissing, &id, words));
                 } else {
                     failed.insert(stage_of);
                     applied.problems.extend(problem_of(&error, Some(&id)));
@@ -225,7 +233,11 @@ pub(super) async fn apply(
     Ok(applied)
 }
 
-async fn write(workload: &Workload, look: &Look, inventory: &Inventory) -> Result<Value, LiveError> {
+async fn write(
+    workload: &WorkloadCluster,
+    look: &ServiceObjectLook,
+    inventory: &AppliedInventory,
+) -> Result<Value, LiveError> {
     let from = strangers(look, inventory);
     if !from.is_empty()
         && let Some(object) = ApiObject::of(&look.object.value)

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_live::applying::{Changes, Plan};
-use capstan_live::rollout::observed::State;
-use capstan_live::services::{Cause, Course, ServiceState, gate, may_change};
+use capstan_live::applying::{ApplyPlan, Changes};
+use capstan_live::rollout::observed::RolloutProgress;
+use capstan_live::services::{MachineConvergence, ServiceCause, ServiceState, gate, may_change};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceSource, ServiceTurn};
@@ -25,7 +25,7 @@ impl Reconciliation<'_> {
         &mut self,
         observed: &Observation,
         changes: &Changes,
-        plan: &mut Plan,
+        plan: &mut ApplyPlan,
     ) -> Vec<String> {
         let services = self.declared_services().await;
         let of_kubernetes = self.hold_kubernetes(observed, &services, plan).await;
@@ -35,9 +35,10 @@ impl Reconciliation<'_> {
         }
         let states: BTreeMap<String, ServiceState> =
             self.status.services.iter().map(|status| (status.name.clone(), status.state)).collect();
-        let machines = self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now());
+        let machines =
+            self.verdict.as_ref().map_or(RolloutProgress::Unknown, |verdict| verdict.state_for_now());
         let phase = Some(plan.phase).filter(|_| of_kubernetes.is_empty());
-        let course = Course::of(phase, machines);
+        let course = MachineConvergence::of(phase, machines);
         let mut held: BTreeMap<ObjectId, String> = BTreeMap::new();
         for (at, service) in services.iter().enumerate().filter(|(_, service)| service.enabled) {
             let ServiceSource::Objects(named) = &service.from else { continue };
@@ -73,7 +74,7 @@ impl Reconciliation<'_> {
     pub(in crate::reconcile) async fn bring_first(
         &mut self,
         observed: &Observation,
-        plan: &Plan,
+        plan: &ApplyPlan,
     ) -> Result<Vec<Reason>, LiveError> {
         let is_control_plane = |id: &ObjectId| {
             let has_topology = || {
@@ -100,7 +101,8 @@ impl Reconciliation<'_> {
             self.status.services.iter().find(|status| status.name == service.name.as_str())
         };
         // What nobody can see holds nothing up: the control plane that would come may be what brings the API back.
-        let unseen = [Cause::ControlPlaneNotInitialized, Cause::WaitsForKubeconfig].map(Cause::as_str);
+        let unseen = [ServiceCause::ControlPlaneNotInitialized, ServiceCause::WaitsForKubeconfig]
+            .map(ServiceCause::as_str);
         let holds = |service: &&Service| {
             status_of(service).is_some_and(|status| {
                 let is_seen = status.reason.as_deref().is_none_or(|reason| !unseen.contains(&reason));
@@ -111,7 +113,7 @@ impl Reconciliation<'_> {
             let status = status_of(service);
             let why = status.and_then(|status| status.message.clone()).unwrap_or_default();
             Reason::plain(
-                Cause::WaitsForService.as_str(),
+                ServiceCause::WaitsForService.as_str(),
                 format!(
                     "the control plane waits for service {} (`when: {}`): {why}",
                     service.name, service.when

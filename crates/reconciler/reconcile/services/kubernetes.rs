@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::Plan;
+use capstan_live::applying::ApplyPlan;
 use capstan_model::kinds::{VersionRole, pointer, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
-use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 
 /// So many checks are told.
@@ -31,7 +31,7 @@ impl Reconciliation<'_> {
         &mut self,
         observed: &Observation,
         services: &[Service],
-        plan: &mut Plan,
+        plan: &mut ApplyPlan,
     ) -> Vec<String> {
         let due = plan.steps.iter().flat_map(|step| &step.objects);
         let coming: BTreeMap<ObjectId, KubernetesVersion> =
@@ -66,10 +66,10 @@ impl Reconciliation<'_> {
     }
 
     /// What is held is not done, whatever else is.
-    pub(in crate::reconcile) fn held_for_kubernetes(&mut self, ended: Ended) -> Ended {
+    pub(in crate::reconcile) fn held_for_kubernetes(&mut self, ended: ReconcileEnd) -> ReconcileEnd {
         match ended {
-            Ended::Applied if !self.kubernetes_held.is_empty() => {
-                Ended::Waiting(std::mem::take(&mut self.kubernetes_held))
+            ReconcileEnd::Applied if !self.kubernetes_held.is_empty() => {
+                ReconcileEnd::Waiting(std::mem::take(&mut self.kubernetes_held))
             }
             ended => ended,
         }

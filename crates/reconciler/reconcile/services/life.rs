@@ -1,18 +1,18 @@
 //! One service in one look: what is gathered of it, and how its steps are carried out.
 
 use async_trait::async_trait;
-use capstan_live::applying::{Inventory, is_applied_by_capstan};
-use capstan_live::services::{Cause, Problem, ServiceState, gate, may_change, needs_of};
+use capstan_live::applying::{AppliedInventory, is_applied_by_capstan};
+use capstan_live::services::{Problem, ServiceCause, ServiceState, gate, may_change, needs_of};
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceObject, ServiceSource};
 use capstan_ports::LiveError;
 use capstan_reconciler_core::credentials::begin_with;
 use capstan_reconciler_core::outcome::Interruption;
-use capstan_reconciler_core::services::{self as core, Facts, Step};
+use capstan_reconciler_core::services::{self as core, ServiceStep, ServiceStepFacts};
 use serde_json::Value;
 
-use super::facts::{Found, judge_checks, judge_objects, judge_role};
-use super::folder::{Look, apply, hindrances, look, place};
+use super::facts::{LiveServiceObject, judge_checks, judge_objects, judge_role};
+use super::folder::{ServiceObjectLook, apply, hindrances, look, place};
 use super::network::is_named;
 use super::pass_state::Pass;
 use crate::life::{Life, live};
@@ -20,10 +20,10 @@ use crate::reconcile::credentials::{SECRET_INSIDE, id_inside};
 
 /// What was found of one service.
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct ServiceFindings {
     pub(super) problems: Vec<Problem>,
     /// What it renders, and what is there of each.
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Vec<ServiceObjectLook>,
 }
 
 /// A service that is looked at, and brought where its turn has come.
@@ -31,22 +31,26 @@ struct ServiceLife<'l, 'p, 'r> {
     pass: &'l mut Pass<'p, 'r>,
     service: &'l Service,
     /// What is known so far.
-    known: Facts,
-    looks: Vec<Look>,
+    known: ServiceStepFacts,
+    looks: Vec<ServiceObjectLook>,
     /// Objects that base does not bring.
     missing: Vec<Problem>,
-    inventory: Inventory,
+    inventory: AppliedInventory,
 }
 
 impl Pass<'_, '_> {
     /// Looks at one service, and brings it where its turn has come.
-    pub(super) async fn judge(&mut self, services: &[Service], at: usize) -> Result<Judged, LiveError> {
+    pub(super) async fn judge(
+        &mut self,
+        services: &[Service],
+        at: usize,
+    ) -> Result<ServiceFindings, LiveError> {
         let service = &services[at];
         let status = self.status_of(service);
         let was_ready = status.is_some_and(|status| status.state == ServiceState::Ready);
         let inventory = status.map(|status| status.inventory.clone()).unwrap_or_default();
         let was_there = !inventory.objects().is_empty();
-        let known = Facts {
+        let known = ServiceStepFacts {
             is_of_folder: matches!(service.from, ServiceSource::Folder(_)),
             held: gate(services, at, &self.states),
             unchanged: may_change(service, self.course, was_there),
@@ -54,23 +58,23 @@ impl Pass<'_, '_> {
             was_ready,
             promises: needs_of(service.role).is_some(),
             has_checks: !service.checks.is_empty(),
-            ..Facts::default()
+            ..ServiceStepFacts::default()
         };
         let (looks, missing) = (Vec::new(), Vec::new());
         let mut life = ServiceLife { pass: &mut *self, service, known, looks, missing, inventory };
         let (problems, _) = live(&mut life).await?;
-        Ok(Judged { problems, looks: life.looks })
+        Ok(ServiceFindings { problems, looks: life.looks })
     }
 }
 
 #[async_trait]
 impl Life for ServiceLife<'_, '_, '_> {
-    type Facts = Facts;
+    type Facts = ServiceStepFacts;
     type Trouble = LiveError;
 
     const MOST_STEPS: usize = 16;
 
-    async fn gather(&mut self) -> Result<Facts, LiveError> {
+    async fn gather(&mut self) -> Result<ServiceStepFacts, LiveError> {
         let mut facts = self.known.clone();
         facts.unreached = self.pass.workload.as_ref().err().cloned();
         if let Some(Ok(look)) = &mut facts.look {
@@ -79,9 +83,9 @@ impl Life for ServiceLife<'_, '_, '_> {
         Ok(facts)
     }
 
-    async fn perform(&mut self, step: Step, _facts: Facts) -> Result<(), LiveError> {
+    async fn perform(&mut self, step: ServiceStep, _facts: ServiceStepFacts) -> Result<(), LiveError> {
         match step {
-            Step::Look => {
+            ServiceStep::Look => {
                 let looked = match &self.service.from {
                     ServiceSource::Folder(_) => self.look_at_folder().await?,
                     ServiceSource::Objects(named) => {
@@ -90,26 +94,26 @@ impl Life for ServiceLife<'_, '_, '_> {
                     }
                 };
                 // What it comes to is gathered: it changes with what is remembered and applied.
-                self.known.look = Some(looked.map(|()| core::Look::default()));
+                self.known.look = Some(looked.map(|()| core::ServiceLook::default()));
             }
-            Step::Remember => {
+            ServiceStep::Remember => {
                 remember(&self.looks, &mut self.inventory);
                 self.pass.note_inventory(self.service, &self.inventory);
             }
-            Step::Apply => self.known.applied = Some(self.apply().await?),
-            Step::Prune => {
+            ServiceStep::Apply => self.known.applied = Some(self.apply().await?),
+            ServiceStep::Prune => {
                 let pruned = match self.pass.workload.clone() {
                     Ok(workload) => self.pass.prune(self.service, &workload, &self.looks).await?,
                     Err(problem) => vec![problem],
                 };
                 self.known.pruned = Some(pruned);
             }
-            Step::JudgeObjects => {
+            ServiceStep::JudgeObjects => {
                 let workload = self.pass.workload.as_ref().ok().filter(|_| self.known.is_of_folder);
                 let judged = judge_objects(workload, &found(&self.looks)).await;
                 self.known.objects = Some(self.or_lose(judged)?);
             }
-            Step::JudgeRole => {
+            ServiceStep::JudgeRole => {
                 let unmet = match &self.pass.workload {
                     Ok(workload) => judge_role(workload, self.service.role).await,
                     Err(problem) => Ok(Some(problem.clone())),
@@ -117,7 +121,7 @@ impl Life for ServiceLife<'_, '_, '_> {
                 let unmet = unmet.map(|unmet| unmet.into_iter().collect());
                 self.known.role = Some(self.or_lose(unmet)?);
             }
-            Step::JudgeChecks => {
+            ServiceStep::JudgeChecks => {
                 let cluster = self.pass.cluster.as_ref().and_then(|id| self.pass.observed.live.get(id));
                 let found = found(&self.looks);
                 let failed = judge_checks(self.service, &found, cluster, &self.pass.version).await;
@@ -143,10 +147,10 @@ impl ServiceLife<'_, '_, '_> {
     }
 
     /// What was looked at, beside what is remembered now.
-    fn look(&self) -> core::Look {
+    fn look(&self) -> core::ServiceLook {
         let is_of_folder = self.known.is_of_folder;
         let rendered = self.looks.iter().map(|look| &look.object.value);
-        core::Look {
+        core::ServiceLook {
             wrong: if is_of_folder { self.twins() } else { self.missing.clone() },
             is_unremembered: is_of_folder
                 && self.looks.iter().any(|look| unremembered(look, &self.inventory).is_some()),
@@ -169,7 +173,7 @@ impl ServiceLife<'_, '_, '_> {
         let mut objects = match self.pass.declared.take_rendered(self.service.name.as_str()) {
             Ok(objects) => objects,
             Err(refused) => {
-                let problem = Problem::plain(Cause::ServiceNotRendered, refused.message);
+                let problem = Problem::plain(ServiceCause::ServiceNotRendered, refused.message);
                 return Ok(Err(Problem { place: refused.place, ..problem }));
             }
         };
@@ -199,10 +203,12 @@ impl ServiceLife<'_, '_, '_> {
         for one in named {
             let own = std::slice::from_ref(one);
             match observed.objects.iter().find(|object| is_named(own, &object.id)) {
-                Some(object) => self.looks.push(Look::seen(object, observed.live.get(&object.id))),
+                Some(object) => {
+                    self.looks.push(ServiceObjectLook::seen(object, observed.live.get(&object.id)))
+                }
                 None => {
                     let words = format!("base has no {} {}", one.kind, one.name);
-                    self.missing.push(Problem::plain(Cause::ServiceNotRendered, words));
+                    self.missing.push(Problem::plain(ServiceCause::ServiceNotRendered, words));
                 }
             }
         }
@@ -242,7 +248,7 @@ impl ServiceLife<'_, '_, '_> {
         let twin = |id: &ObjectId| {
             let other = self.pass.declared.other_with(id, mine)?;
             let words = format!("service {other} also renders it: remove it from one of them");
-            Some(Problem::of(Cause::TwoServices, id, words))
+            Some(Problem::of(ServiceCause::TwoServices, id, words))
         };
         new.filter_map(twin).collect()
     }
@@ -259,7 +265,7 @@ impl ServiceLife<'_, '_, '_> {
 
 /// Takes up into an inventory what Capstan has applied and what is not remembered with its UID: of a look that was broken
 /// off, or of a status that was lost.
-fn remember(looks: &[Look], inventory: &mut Inventory) {
+fn remember(looks: &[ServiceObjectLook], inventory: &mut AppliedInventory) {
     for look in looks {
         let id = &look.object.id;
         if let Some(uid) = unremembered(look, inventory) {
@@ -270,13 +276,13 @@ fn remember(looks: &[Look], inventory: &mut Inventory) {
 }
 
 /// The UID of what Capstan has applied, and that is not remembered with it.
-fn unremembered<'l>(look: &'l Look, inventory: &Inventory) -> Option<&'l str> {
+fn unremembered<'l>(look: &'l ServiceObjectLook, inventory: &AppliedInventory) -> Option<&'l str> {
     let live = look.live.as_ref().filter(|live| !look.differs && is_applied_by_capstan(live))?;
     let is_remembered = inventory.get(&look.object.id).is_some_and(|entry| entry.uid.is_some());
     live.pointer("/metadata/uid").and_then(Value::as_str).filter(|_| !is_remembered)
 }
 
 /// Objects and what is there of each.
-fn found(looks: &[Look]) -> Vec<Found<'_>> {
+fn found(looks: &[ServiceObjectLook]) -> Vec<LiveServiceObject<'_>> {
     looks.iter().map(|look| (&look.object.id, look.live.as_ref())).collect()
 }

@@ -2,7 +2,7 @@
 
 use capstan_live::services::{Problem, networks_there, refused_network};
 use capstan_model::object::ObjectId;
-use capstan_plan::services::Network;
+use capstan_plan::services::PodNetwork;
 use capstan_plan::settings::{Service, ServiceObject, ServiceRole};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ impl Reconciliation<'_> {
             return None;
         }
         let there = networks_there(&self.status.services, |object| live_of(observed, object));
-        let coming = Network::of_values(service.name.as_str(), rendered);
+        let coming = PodNetwork::of_values(service.name.as_str(), rendered);
         refused_network(&there, &coming, service.force.as_ref())
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capstan_live::rollout::observed::State;
-use capstan_live::services::{Cause, Course, Problem, ServiceState, ServiceStatus, is_initialized, needs_of};
+use capstan_live::rollout::observed::RolloutProgress;
+use capstan_live::services::{
+    MachineConvergence, Problem, ServiceCause, ServiceState, ServiceStatus, is_initialized, needs_of,
+};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::services::version_of_values;
@@ -13,7 +15,7 @@ use capstan_reconciler_core::reason::Reason;
 use jiff::SignedDuration;
 
 use super::declared::Declared;
-use super::life::Judged;
+use super::life::ServiceFindings;
 use super::pass_state::{Pass, works_with_cloud};
 use crate::reconcile::credentials::{Brought, id_inside};
 use crate::reconcile::observation::Observation;
@@ -47,7 +49,7 @@ impl Reconciliation<'_> {
         let declared = match Declared::read(&self.request.revision.fleet, self.request.id).await {
             Ok(declared) => declared,
             Err(refused) => {
-                self.services.tell(Reason::of_refused(Cause::ServiceNotRendered.as_str(), refused));
+                self.services.tell(Reason::of_refused(ServiceCause::ServiceNotRendered.as_str(), refused));
                 return Ok(());
             }
         };
@@ -57,10 +59,11 @@ impl Reconciliation<'_> {
         let still =
             SignedDuration::try_from(self.request.fleet.spec.stuck_after).unwrap_or(SignedDuration::MAX);
         let course = {
-            let machines = self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now());
+            let machines =
+                self.verdict.as_ref().map_or(RolloutProgress::Unknown, |verdict| verdict.state_for_now());
             // A control plane that is held does not change.
             let phase = self.status.phase.filter(|_| self.kubernetes_held.is_empty());
-            Course::of(phase.map(Into::into), machines)
+            MachineConvergence::of(phase.map(Into::into), machines)
         };
         let mut pass = Pass {
             of: self,
@@ -69,7 +72,7 @@ impl Reconciliation<'_> {
             course,
             still,
             cluster: None,
-            workload: Err(Problem::plain(Cause::ControlPlaneNotInitialized, "")),
+            workload: Err(Problem::plain(ServiceCause::ControlPlaneNotInitialized, "")),
             version: String::new(),
             credential: None,
             states: BTreeMap::new(),
@@ -101,7 +104,7 @@ impl Pass<'_, '_> {
             let judged = match order_unknown(&services, service, order.is_err()) {
                 Some(words) => only(Problem {
                     place: self.declared.place(service.name.as_str(), None),
-                    ..Problem::plain(Cause::ServiceNotRendered, words)
+                    ..Problem::plain(ServiceCause::ServiceNotRendered, words)
                 }),
                 None => self.judge(&services, at).await?,
             };
@@ -143,7 +146,7 @@ impl Pass<'_, '_> {
             several => {
                 let words =
                     format!("the folder renders {} Clusters, but services are for one", several.len());
-                self.workload = Err(Problem::plain(Cause::ServiceNotRendered, words));
+                self.workload = Err(Problem::plain(ServiceCause::ServiceNotRendered, words));
                 return Ok(());
             }
         };
@@ -154,7 +157,7 @@ impl Pass<'_, '_> {
         let live = self.observed.live.get(&cluster);
         if !live.is_some_and(is_initialized) {
             let words = "its control plane is not up yet";
-            self.workload = Err(Problem::of(Cause::ControlPlaneNotInitialized, &cluster, words));
+            self.workload = Err(Problem::of(ServiceCause::ControlPlaneNotInitialized, &cluster, words));
             return Ok(());
         }
         let (ports, now) = (self.of.request.ports, self.of.now);
@@ -207,15 +210,15 @@ impl Pass<'_, '_> {
     }
 
     /// Writes down how a service stands, and tells why it is not ready.
-    fn settle(&mut self, service: &Service, judged: Judged) {
-        let Judged { problems, looks } = judged;
+    fn settle(&mut self, service: &Service, judged: ServiceFindings) {
+        let ServiceFindings { problems, looks } = judged;
         let (now, still) = (self.of.now, self.still);
         let version = version_of_values(looks.iter().map(|look| &look.object.value));
         let status = self.status_mut(service);
         if version.is_some() {
             status.version = version;
         }
-        let is_refused = problems.iter().any(|problem| problem.cause == Cause::CniSwitchRefused);
+        let is_refused = problems.iter().any(|problem| problem.cause == ServiceCause::CniSwitchRefused);
         // What is refused is not there: the network that is is remembered by its own objects.
         if !is_refused {
             let named = match &service.from {
@@ -242,8 +245,8 @@ impl Pass<'_, '_> {
     }
 }
 
-fn only(problem: Problem) -> Judged {
-    Judged { problems: vec![problem], ..Judged::default() }
+fn only(problem: Problem) -> ServiceFindings {
+    ServiceFindings { problems: vec![problem], ..ServiceFindings::default() }
 }
 
 /// Why nobody can tell when a service begins.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use capstan_live::applying::Inventory;
-use capstan_live::services::{Course, Problem, ServiceState, ServiceStatus};
+use capstan_live::applying::AppliedInventory;
+use capstan_live::services::{MachineConvergence, Problem, ServiceState, ServiceStatus};
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceRole, ServiceTurn};
 use capstan_ports::LiveError;
@@ -13,7 +13,7 @@ use capstan_reconciler_core::services::{is_of_cluster, problem_of};
 use jiff::SignedDuration;
 
 use super::declared::Declared;
-use super::workloads::Workload;
+use super::workloads::WorkloadCluster;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
 
@@ -22,12 +22,12 @@ pub(super) struct Pass<'p, 'r> {
     pub(super) of: &'p mut Reconciliation<'r>,
     pub(super) observed: &'p Observation,
     pub(super) declared: Declared,
-    pub(super) course: Course,
+    pub(super) course: MachineConvergence,
     pub(super) still: SignedDuration,
     /// The folder's `Cluster`.
     pub(super) cluster: Option<ObjectId>,
     /// The cluster's API, or why it cannot be asked.
-    pub(super) workload: Result<Workload, Problem>,
+    pub(super) workload: Result<WorkloadCluster, Problem>,
     /// The version that it reports.
     pub(super) version: String,
     /// The credential of the cloud's controllers that is inside of it.
@@ -75,7 +75,7 @@ impl Pass<'_, '_> {
     }
 
     /// What was applied for a service.
-    pub(super) fn note_inventory(&mut self, service: &Service, inventory: &Inventory) {
+    pub(super) fn note_inventory(&mut self, service: &Service, inventory: &AppliedInventory) {
         self.status_mut(service).inventory = inventory.clone();
     }
 }

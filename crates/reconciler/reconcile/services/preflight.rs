@@ -1,9 +1,9 @@
 //! What a head commit does to services, by what is known of those that are there: what only the reconciler knows.
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::services::{Cause, networks_there, refused_network};
+use capstan_live::services::{ServiceCause, networks_there, refused_network};
 use capstan_model::ids::ClusterId;
-use capstan_plan::services::{Network, network_among};
+use capstan_plan::services::{PodNetwork, network_among};
 use capstan_plan::settings::{Service, ServiceSource};
 
 use super::declared::Declared;
@@ -34,8 +34,8 @@ pub(in crate::reconcile) async fn look(
         }
     };
     let there = networks_there(&status.services, |object| live_of(observed, object));
-    let coming = Network::of_values(name, rendered.iter().map(|object| &object.value));
+    let coming = PodNetwork::of_values(name, rendered.iter().map(|object| &object.value));
     let refused = refused_network(&there, &coming, network.force.as_ref())?;
-    let reason = Reason::plain(Cause::CniSwitchRefused.as_str(), refused.words);
+    let reason = Reason::plain(ServiceCause::CniSwitchRefused.as_str(), refused.words);
     Some(Reason { place: declared.place(name, None), ..reason })
 }

@@ -2,28 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::applying::{Inventory, InventoryObject, is_applied_by_capstan};
+use capstan_live::applying::{AppliedInventory, InventoryObject, is_applied_by_capstan};
 use capstan_live::services::{
-    Cause, Held, Problem, ServiceStatus, defined_kind, held, is_fleeting, is_namespace, is_of_its_own, stage,
+    Problem, RemovalBlocker, ServiceCause, ServiceStatus, defined_kind, held, is_fleeting, is_namespace,
+    is_of_its_own, stage,
 };
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceRole, Tombstone};
 use capstan_reconciler_core::services::problem_of;
 use serde_json::Value;
 
-use super::folder::Look;
+use super::folder::ServiceObjectLook;
 use super::network::is_named;
 use super::pass_state::{Pass, works_with_cloud};
-use super::workloads::Workload;
+use super::workloads::WorkloadCluster;
 use crate::reconcile::credentials::id_inside;
 use capstan_ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster as _, Preconditions, Run};
 
 /// What became of one object.
-enum Gone {
+enum RemovalResult {
     Yes,
     /// It is going, or was changed while it was looked at.
     Soon,
-    Kept(Held),
+    Kept(RemovalBlocker),
     Refused(Problem),
 }
 
@@ -32,8 +33,8 @@ impl Pass<'_, '_> {
     pub(super) async fn prune(
         &mut self,
         service: &Service,
-        workload: &Workload,
-        looks: &[Look],
+        workload: &WorkloadCluster,
+        looks: &[ServiceObjectLook],
     ) -> Result<Vec<Problem>, LiveError> {
         let rendered: BTreeSet<&ObjectId> = looks.iter().map(|look| &look.object.id).collect();
         let inventory = self.status_mut(service).inventory.clone();
@@ -43,7 +44,7 @@ impl Pass<'_, '_> {
             |entry: &InventoryObject| self.declared.other_with(&entry.id(), service.name.as_str()).is_some();
         if looks.is_empty() && !doomed.iter().all(is_others) {
             let words = "its folder renders no objects, and Capstan deletes nothing because of that: to remove the service, write `enabled: false`";
-            return Ok(vec![Problem::plain(Cause::ServiceNotRendered, words)]);
+            return Ok(vec![Problem::plain(ServiceCause::ServiceNotRendered, words)]);
         }
         let may_delete = self.of.request.standing.may_delete() && self.declared.unrendered().is_none();
         if doomed.is_empty() || !may_delete {
@@ -53,7 +54,7 @@ impl Pass<'_, '_> {
         let taken = self.take_away(service.name.as_str(), workload, doomed, &mut left).await;
         self.status_mut(service).inventory = left;
         // What is kept of a service that is well does not make it unwell.
-        Ok(taken?.into_iter().filter(|problem| problem.cause != Cause::ServiceKept).collect())
+        Ok(taken?.into_iter().filter(|problem| problem.cause != ServiceCause::ServiceKept).collect())
     }
 
     /// Takes away services that are switched off or gone, the last one first.
@@ -73,14 +74,14 @@ impl Pass<'_, '_> {
                 self.network_brought_still(&mut status)
             } else if !self.of.request.standing.may_delete() {
                 let words = "Capstan deletes it when this commit is the tip of the source";
-                vec![Problem::plain(Cause::ServiceGoes, words)]
+                vec![Problem::plain(ServiceCause::ServiceGoes, words)]
             } else if let Some(other) = self.declared.unrendered().filter(|_| !is_declared(&status)) {
                 let words =
                     format!("Capstan deletes it once service {other} can be rendered and does not have it");
-                vec![Problem::plain(Cause::ServiceGoes, words)]
+                vec![Problem::plain(ServiceCause::ServiceGoes, words)]
             } else if status.role.is_vital() && !self.has_tombstone(&status.name) {
                 vec![Problem::plain(
-                    Cause::ServiceKept,
+                    ServiceCause::ServiceKept,
                     format!(
                         "a cluster needs its {}, so the applied objects stay. If you have replaced it, add `{}` to `delete` in the cluster's capstan.yaml",
                         status.role,
@@ -103,7 +104,7 @@ impl Pass<'_, '_> {
                 true => self.take_credential_out(services, &status).await?.into_iter().collect(),
                 false => problems,
             };
-            self.of.again |= problems.iter().any(|problem| problem.cause != Cause::ServiceKept);
+            self.of.again |= problems.iter().any(|problem| problem.cause != ServiceCause::ServiceKept);
             let all = &mut self.of.status.services;
             if problems.is_empty() && status.inventory.objects().is_empty() && status.objects.is_empty() {
                 all.retain(|other| other.name != status.name);
@@ -139,7 +140,9 @@ impl Pass<'_, '_> {
         };
         match self.of.take_credential_out(&workload.live).await {
             Ok(true) => Ok(None),
-            Ok(false) => Ok(Some(Problem::of(Cause::ServiceGoes, &id_inside(), "it is being deleted"))),
+            Ok(false) => {
+                Ok(Some(Problem::of(ServiceCause::ServiceGoes, &id_inside(), "it is being deleted")))
+            }
             Err(error) => self.lose(error).map(Some),
         }
     }
@@ -157,7 +160,7 @@ impl Pass<'_, '_> {
         match found.filter(|_| status.role == ServiceRole::Cni) {
             Some(id) => {
                 let words = "it still provides the pod network, and is deleted only with its own tombstone";
-                vec![Problem::of(Cause::ServiceKept, &id, words)]
+                vec![Problem::of(ServiceCause::ServiceKept, &id, words)]
             }
             None => {
                 status.objects.clear();
@@ -170,9 +173,9 @@ impl Pass<'_, '_> {
     async fn take_away(
         &mut self,
         service: &str,
-        workload: &Workload,
+        workload: &WorkloadCluster,
         mut doomed: Vec<InventoryObject>,
-        inventory: &mut Inventory,
+        inventory: &mut AppliedInventory,
     ) -> Result<Vec<Problem>, LiveError> {
         doomed.sort_by_key(|entry| std::cmp::Reverse(stage(&entry.id())));
         let mut problems = Vec::new();
@@ -187,7 +190,7 @@ impl Pass<'_, '_> {
                 continue;
             }
             match delete(workload, &entry, inventory).await {
-                Ok(Gone::Yes) => {
+                Ok(RemovalResult::Yes) => {
                     inventory.forget(&id);
                     workload.tried.forget(&id);
                     self.of.deleted += 1;
@@ -195,17 +198,17 @@ impl Pass<'_, '_> {
                         .increment(1);
                     tracing::info!(cluster = %self.of.request.id, object = %id, "deleted in the workload cluster");
                 }
-                Ok(Gone::Soon) => {
-                    problems.push(Problem::of(Cause::ServiceGoes, &id, "it is being deleted"));
+                Ok(RemovalResult::Soon) => {
+                    problems.push(Problem::of(ServiceCause::ServiceGoes, &id, "it is being deleted"));
                 }
-                Ok(Gone::Kept(why)) => {
+                Ok(RemovalResult::Kept(why)) => {
                     problems.push(Problem::of(
-                        Cause::ServiceKept,
+                        ServiceCause::ServiceKept,
                         &id,
                         format!("it is kept: {}", why.words()),
                     ));
                 }
-                Ok(Gone::Refused(problem)) => problems.push(problem),
+                Ok(RemovalResult::Refused(problem)) => problems.push(problem),
                 Err(error) => {
                     problems.push(self.lose(error)?);
                     break;
@@ -217,35 +220,37 @@ impl Pass<'_, '_> {
 }
 
 async fn delete(
-    workload: &Workload,
+    workload: &WorkloadCluster,
     entry: &InventoryObject,
-    inventory: &Inventory,
-) -> Result<Gone, LiveError> {
+    inventory: &AppliedInventory,
+) -> Result<RemovalResult, LiveError> {
     let id = entry.id();
     let object =
         ApiObject { kind: ApiKind::of_version(&entry.api_version(), &id.kind), ..ApiObject::from(&id) };
-    let Some(live) = workload.live.read(&As::Reconciler, &object).await? else { return Ok(Gone::Yes) };
+    let Some(live) = workload.live.read(&As::Reconciler, &object).await? else {
+        return Ok(RemovalResult::Yes);
+    };
     let text = |pointer: &str| live.pointer(pointer).and_then(Value::as_str);
     let uid = text("/metadata/uid").unwrap_or_default();
     if entry.uid.as_deref().map_or_else(|| !is_applied_by_capstan(&live), |own| own != uid) {
         // Somebody made another one of its name: that one is theirs.
-        return Ok(Gone::Yes);
+        return Ok(RemovalResult::Yes);
     }
     if is_going(&live) {
-        return Ok(Gone::Soon);
+        return Ok(RemovalResult::Soon);
     }
     if let Some(why) = held(&id, &live) {
-        return Ok(Gone::Kept(why));
+        return Ok(RemovalResult::Kept(why));
     }
     if let Some(why) = is_in_use(workload, &id, &live, inventory).await? {
-        return Ok(Gone::Kept(why));
+        return Ok(RemovalResult::Kept(why));
     }
     let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
     match workload.live.delete(&As::Reconciler, &object, only, Run::Real).await {
-        Ok(Deleted::Gone | Deleted::Absent | Deleted::Replaced) => Ok(Gone::Yes),
-        Ok(Deleted::Terminating | Deleted::Changed) => Ok(Gone::Soon),
+        Ok(Deleted::Gone | Deleted::Absent | Deleted::Replaced) => Ok(RemovalResult::Yes),
+        Ok(Deleted::Terminating | Deleted::Changed) => Ok(RemovalResult::Soon),
         Err(error @ LiveError::Refused { .. }) => match problem_of(&error, Some(&id)) {
-            Some(problem) => Ok(Gone::Refused(problem)),
+            Some(problem) => Ok(RemovalResult::Refused(problem)),
             None => Err(error),
         },
         Err(error) => Err(error),
@@ -259,16 +264,16 @@ pub(super) fn is_going(live: &Value) -> bool {
 
 /// Whether something would go with an object that is not to go: of others, or of the service where it is kept.
 async fn is_in_use(
-    workload: &Workload,
+    workload: &WorkloadCluster,
     id: &ObjectId,
     live: &Value,
-    inventory: &Inventory,
-) -> Result<Option<Held>, LiveError> {
+    inventory: &AppliedInventory,
+) -> Result<Option<RemovalBlocker>, LiveError> {
     if id.group == "apiextensions.k8s.io" {
         let Some((group, kind)) = defined_kind(live) else { return Ok(None) };
         return match workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await {
-            Ok(there) => Ok((!there.is_empty()).then_some(Held::HasObjects)),
-            Err(LiveError::TooMuch { .. }) => Ok(Some(Held::HasObjects)),
+            Ok(there) => Ok((!there.is_empty()).then_some(RemovalBlocker::HasObjects)),
+            Err(LiveError::TooMuch { .. }) => Ok(Some(RemovalBlocker::HasObjects)),
             Err(error) => Err(error),
         };
     }
@@ -278,7 +283,7 @@ async fn is_in_use(
     // Whatever the cluster serves: what lies there goes with the namespace, of whatever kind it is.
     let served = workload.live.kinds_in_namespaces().await?;
     if let Some(group) = served.unread.into_iter().find(|group| !is_fleeting(group, "")) {
-        return Ok(Some(Held::Unread(group)));
+        return Ok(Some(RemovalBlocker::Unread(group)));
     }
     // An owner lies in the namespace itself, or is the service's own.
     let goes = |group: &str, kind: &str, name: &str| {
@@ -291,7 +296,7 @@ async fn is_in_use(
     for kind in served.kinds.iter().filter(|kind| !is_fleeting(&kind.group, &kind.kind)) {
         let there = match workload.live.list_metadata(&As::Reconciler, kind, &id.name).await {
             Ok(there) => there,
-            Err(LiveError::TooMuch { .. }) => return Ok(Some(Held::TooMany(kind.to_string()))),
+            Err(LiveError::TooMuch { .. }) => return Ok(Some(RemovalBlocker::TooMany(kind.to_string()))),
             Err(error) => return Err(error),
         };
         let stays = |object: &Value| {
@@ -307,7 +312,7 @@ async fn is_in_use(
             is_of_its_own(object, goes) && !goes_before
         };
         if there.iter().any(stays) {
-            return Ok(Some(Held::NotEmpty));
+            return Ok(Some(RemovalBlocker::NotEmpty));
         }
     }
     Ok(None)

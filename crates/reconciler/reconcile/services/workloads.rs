@@ -13,7 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::owners::Endpoint;
-use capstan_live::services::{Cause, Problem};
+use capstan_live::services::{Problem, ServiceCause};
 use capstan_model::digest::sha256;
 use capstan_model::doubling::Doubling;
 use capstan_model::object::ObjectId;
@@ -41,22 +41,22 @@ const PAUSES: Doubling = Doubling::new(Duration::from_secs(15), Duration::from_m
 pub struct Workloads {
     clusters: Arc<dyn WorkloadClusters>,
     places: Arc<Semaphore>,
-    known: Mutex<BTreeMap<ObjectId, Known>>,
+    known: Mutex<BTreeMap<ObjectId, CachedWorkload>>,
 }
 
 /// One that is known.
-struct Known {
+struct CachedWorkload {
     /// UID and resource version of the Secret.
     secret: (String, String),
-    server: Server,
+    server: WorkloadServer,
     /// When it was opened last.
     opened: Timestamp,
-    workload: Workload,
-    away: Option<Away>,
+    workload: WorkloadCluster,
+    away: Option<SilentWorkload>,
 }
 
 /// Which API server a kubeconfig leads to.
-struct Server {
+struct WorkloadServer {
     /// SHA-256 of the kubeconfig.
     kubeconfig: String,
     /// Whether the kubeconfig names a server at all; another one is no other server's.
@@ -67,7 +67,7 @@ struct Server {
     since: String,
 }
 
-impl Server {
+impl WorkloadServer {
     fn is(&self, other: &Self) -> bool {
         self.kubeconfig == other.kubeconfig || self.uid.is_some() && self.uid == other.uid
     }
@@ -82,7 +82,7 @@ enum Sharing {
 }
 
 /// It did not answer.
-struct Away {
+struct SilentWorkload {
     until: Timestamp,
     times: u32,
     problem: Problem,
@@ -90,7 +90,7 @@ struct Away {
 
 /// A workload cluster.
 #[derive(Clone)]
-pub(in crate::reconcile) struct Workload {
+pub(in crate::reconcile) struct WorkloadCluster {
     /// Behind the bound on requests to it.
     pub(in crate::reconcile) live: Gate,
     /// What was tried there and needs no second try.
@@ -116,7 +116,7 @@ impl Workloads {
         management: &Gate,
         by: &As,
         now: Timestamp,
-    ) -> Result<Result<Workload, Problem>, LiveError> {
+    ) -> Result<Result<WorkloadCluster, Problem>, LiveError> {
         let opened = self.open_with_kubeconfig(cluster, management, by, now).await?;
         Ok(opened.map(|(workload, _)| workload))
     }
@@ -131,23 +131,23 @@ impl Workloads {
         management: &Gate,
         by: &As,
         now: Timestamp,
-    ) -> Result<Result<(Workload, SecretString), Problem>, LiveError> {
+    ) -> Result<Result<(WorkloadCluster, SecretString), Problem>, LiveError> {
         let secret = kubeconfig_of(cluster);
         let found = match management.read(by, &secret).await {
             Ok(Some(found)) => found,
             Ok(None) => {
                 let words = "Cluster API has not written it yet: it is the kubeconfig of the cluster";
-                return Ok(Err(Problem::of(Cause::WaitsForKubeconfig, &secret.id(), words)));
+                return Ok(Err(Problem::of(ServiceCause::WaitsForKubeconfig, &secret.id(), words)));
             }
             Err(LiveError::Refused { refusal, .. }) => {
-                let cause = Cause::Refused(refusal.kind);
+                let cause = ServiceCause::Refused(refusal.kind);
                 return Ok(Err(Problem::of(cause, &secret.id(), refusal.message)));
             }
             Err(error) => return Err(error),
         };
         let text = |pointer: &str| found.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let version = (text("/metadata/uid").to_owned(), text("/metadata/resourceVersion").to_owned());
-        let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &secret.id(), why);
+        let refused = |why: &str| Problem::of(ServiceCause::KubeconfigRefused, &secret.id(), why);
         let decoded =
             STANDARD.decode(text("/data/value")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let Some(kubeconfig) = decoded.filter(|text| !text.is_empty()).map(SecretString::from) else {
@@ -162,15 +162,20 @@ impl Workloads {
                     Err(error) => return Ok(Err(refused(&error.why))),
                 };
                 let live = Gate::new(opened, REQUESTS_OF_ONE).before(&self.places);
-                let server = Server {
+                let server = WorkloadServer {
                     kubeconfig: sha256(kubeconfig.expose_secret()),
                     names_one: Endpoint::read(kubeconfig.expose_secret()).is_some(),
                     uid: None,
                     since: text("/metadata/creationTimestamp").to_owned(),
                 };
-                let workload = Workload { live, tried: Arc::default(), shared_with: None };
-                let known =
-                    Known { secret: version, server, opened: now, workload: workload.clone(), away: None };
+                let workload = WorkloadCluster { live, tried: Arc::default(), shared_with: None };
+                let known = CachedWorkload {
+                    secret: version,
+                    server,
+                    opened: now,
+                    workload: workload.clone(),
+                    away: None,
+                };
                 self.remember(cluster, known);
                 workload
             }
@@ -179,16 +184,16 @@ impl Workloads {
         let live = workload.live.fenced_as(management);
         Ok(match self.sharing(cluster, now) {
             Some((first, Sharing::Second)) => Err(Problem::of(
-                Cause::WorkloadShared,
+                ServiceCause::WorkloadShared,
                 &secret.id(),
                 format!(
                     "it names the same API server as the kubeconfig of {first}, which is older: Capstan does nothing there for this one. Correct its server, or remove one of the two folders"
                 ),
             )),
             Some((second, Sharing::First)) => {
-                Ok((Workload { live, shared_with: Some(second), ..workload }, kubeconfig))
+                Ok((WorkloadCluster { live, shared_with: Some(second), ..workload }, kubeconfig))
             }
-            None => Ok((Workload { live, ..workload }, kubeconfig)),
+            None => Ok((WorkloadCluster { live, ..workload }, kubeconfig)),
         })
     }
 
@@ -198,7 +203,7 @@ impl Workloads {
         cluster: &ObjectId,
         version: &(String, String),
         now: Timestamp,
-    ) -> Option<Result<Workload, Problem>> {
+    ) -> Option<Result<WorkloadCluster, Problem>> {
         let mut known = self.known();
         let known = known.get_mut(cluster).filter(|known| known.secret == *version)?;
         known.opened = now;
@@ -208,7 +213,7 @@ impl Workloads {
         })
     }
 
-    fn remember(&self, cluster: &ObjectId, new: Known) {
+    fn remember(&self, cluster: &ObjectId, new: CachedWorkload) {
         let mut known = self.known();
         if known.len() >= MOST {
             known.clear();
@@ -218,7 +223,7 @@ impl Workloads {
 
     /// Finds out which API server it is, where that is not known. One that does not answer tells it later.
     async fn learn_uid(&self, cluster: &ObjectId, live: &Gate) {
-        let is_open = |known: &Known| known.server.names_one && known.server.uid.is_none();
+        let is_open = |known: &CachedWorkload| known.server.names_one && known.server.uid.is_none();
         if !self.known().get(cluster).is_some_and(is_open) {
             return;
         }
@@ -251,7 +256,7 @@ impl Workloads {
         if let Some(known) = self.known().get_mut(cluster) {
             let times = known.away.as_ref().map_or(0, |away| away.times).saturating_add(1);
             let until = now.saturating_add(PAUSES.after(times)).unwrap_or(Timestamp::MAX);
-            known.away = Some(Away { until, times, problem: problem.clone() });
+            known.away = Some(SilentWorkload { until, times, problem: problem.clone() });
         }
     }
 
@@ -267,7 +272,7 @@ impl Workloads {
         self.known().remove(cluster);
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<ObjectId, Known>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<ObjectId, CachedWorkload>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

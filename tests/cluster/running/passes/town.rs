@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use capstan_ports::{Clock, LiveError, Post, Scope, ServiceAccount};
 use capstan_reconciler::gate::Gate;
-use capstan_reconciler::providers::{Memory, Outcome, Ports, pass};
+use capstan_reconciler::providers::{ProviderMemory, ProviderPassOutcome, ProviderPorts, pass};
 use capstan_reconciler::reconcile::{DryRunCache, Operators};
 use capstan_test_support::tally;
 use jiff::{SignedDuration, Timestamp};
@@ -45,7 +45,7 @@ pub(super) struct Town {
     /// Whether another process leads by now, as a pass is told between its steps.
     pub(super) is_over: Arc<AtomicBool>,
     clock: Arc<Seconds>,
-    pub(super) memory: Memory,
+    pub(super) memory: ProviderMemory,
     /// What is watched.
     pub(super) watched: watch::Sender<BTreeSet<Post>>,
     tried: Arc<DryRunCache>,
@@ -91,7 +91,7 @@ impl Town {
             broken,
             is_over: Arc::default(),
             clock,
-            memory: Memory::default(),
+            memory: ProviderMemory::default(),
             watched: watch::Sender::default(),
             tried: Arc::default(),
         }
@@ -133,8 +133,8 @@ impl Town {
         }
     }
 
-    pub(super) async fn try_pass(&mut self) -> Result<Outcome, LiveError> {
-        let ports = Ports {
+    pub(super) async fn try_pass(&mut self) -> Result<ProviderPassOutcome, LiveError> {
+        let ports = ProviderPorts {
             live: Arc::new(Gate::new(self.live.clone(), 8)),
             account: ServiceAccount {
                 namespace: "capstan-system".to_owned(),
@@ -151,7 +151,7 @@ impl Town {
     }
 
     /// Passes, until one has nothing to do or waits for something.
-    pub(super) async fn settle(&mut self) -> Outcome {
+    pub(super) async fn settle(&mut self) -> ProviderPassOutcome {
         let mut passes = 0;
         loop {
             let outcome = self.try_pass().await.unwrap();
@@ -169,7 +169,7 @@ impl Town {
 
     /// A process that is started anew.
     pub(super) fn restart(&mut self) {
-        self.memory = Memory::default();
+        self.memory = ProviderMemory::default();
         self.tried = Arc::default();
     }
 

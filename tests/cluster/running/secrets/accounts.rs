@@ -1,6 +1,6 @@
 //! Several Fleets of one management cluster, each with an account of its own: whoever brought a VaultSecret says the account.
 
-use capstan_live::applying::Inventory;
+use capstan_live::applying::AppliedInventory;
 use capstan_model::object::ObjectId;
 use capstan_reconciler::reconcile::ports::{ClusterKey, ClusterRecord, FleetKey, FleetRecord};
 use capstan_reconciler::reconcile::resources::{ManagedClusterSpec, ManagedClusterStatus};
@@ -20,7 +20,7 @@ fn second(town: &Town) -> FleetRecord {
 
 /// A folder of a Fleet's that has brought these, and a ConfigMap into `org-beta`.
 fn brings(fleet: &FleetRecord, secrets: &[&str]) -> ClusterRecord {
-    let mut inventory = Inventory::default();
+    let mut inventory = AppliedInventory::default();
     let mut intend = |group: &str, kind: &str, namespace: &str, name: &str| {
         let id = ObjectId {
             group: group.to_owned(),

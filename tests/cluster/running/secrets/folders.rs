@@ -1,7 +1,7 @@
 //! A cluster's folder: what names a Secret waits for it, and before a merge it is looked for.
 
 use capstan_model::finding::Severity;
-use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
@@ -33,7 +33,7 @@ async fn the_secret_is_there_before_what_names_it() {
     let town = Town::new().await;
     settle(&town, "org-acme/fra1");
     let outcome = town.world.reconcile("gauss/peu01").await;
-    let Ended::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
+    let ReconcileEnd::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(reasons[0].kind, "SecretNotResolved");
     assert!(reasons[0].message.contains("there is no such secret or version"), "{}", reasons[0].message);
     assert_eq!(town.live().names("Cluster"), [""; 0]);
@@ -43,7 +43,7 @@ async fn the_secret_is_there_before_what_names_it() {
     town.world.pass_time(60);
     town.live().take_writes();
     let outcome = town.world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     let writes = town.live().take_writes();
     let at = |what: &str| writes.iter().position(|write| write == what).unwrap();
     assert!(at("apply Secret org-acme/cloud") < at("apply Cluster org-acme/peu01"), "{writes:?}");
@@ -53,7 +53,7 @@ async fn the_secret_is_there_before_what_names_it() {
     town.world.write("gauss/peu01/base/cluster.yaml", &CLUSTER.replace("false", "true"));
     town.world.pass_time(60);
     let outcome = town.world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, ReconcileEnd::Applied), "{:?}", outcome.ended);
     assert_eq!(town.world.condition("gauss-peu01", ConditionType::Applied), "True Applied");
 
     let said = town.everything_but_secrets();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use capstan_live::secrets::{KvRead, Why};
+use capstan_live::secrets::{KvRead, ResolvedReason};
 use capstan_ports::{VaultAddress, Vaults as _};
 use capstan_test_support::tally;
 use capstan_vault::VaultServers;
@@ -103,13 +103,13 @@ async fn a_real_server_is_read_and_its_seal_is_told() {
     let read = |path: &str| KvRead { mount: "kv".to_owned(), path: path.to_owned(), version: None };
     let found = vault.read(&secret, &read("acme/fra1")).await.unwrap();
     assert_eq!((found.version, &found.fields["clouds"]), (3, &json!("CANARY")));
-    assert_eq!(vault.read(&secret, &read("acme/nowhere")).await.err().unwrap().why, Why::Missing);
+    assert_eq!(vault.read(&secret, &read("acme/nowhere")).await.err().unwrap().why, ResolvedReason::Missing);
     let nobody = SecretString::from("nobody");
-    assert_eq!(vault.read(&nobody, &read("acme/fra1")).await.err().unwrap().why, Why::Denied);
+    assert_eq!(vault.read(&nobody, &read("acme/fra1")).await.err().unwrap().why, ResolvedReason::Denied);
 
     server.put("sys/seal", &token, json!({})).await;
     let error = vault.read(&secret, &read("acme/fra1")).await.err().unwrap();
-    assert_eq!(error.why, Why::Sealed, "{error}");
+    assert_eq!(error.why, ResolvedReason::Sealed, "{error}");
     unseal().await;
     assert_eq!(vault.read(&secret, &read("acme/fra1")).await.unwrap().version, 3);
 }

@@ -1,6 +1,6 @@
 //! What the client refuses: addresses without TLS, those that lead elsewhere, floods; and what it says of it.
 
-use capstan_live::secrets::{KvRead, Why};
+use capstan_live::secrets::{KvRead, ResolvedReason};
 use capstan_ports::{VaultAddress, Vaults as _};
 use capstan_vault::VaultServers;
 use secrecy::SecretString;
@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::town::Town;
 use super::vault::CANARY;
 
-fn open(url: &str) -> Result<(), (Why, String)> {
+fn open(url: &str) -> Result<(), (ResolvedReason, String)> {
     let address = VaultAddress { url: url.to_owned(), ca: None, namespace: None };
     VaultServers.open(&address).map(drop).map_err(|error| (error.why, error.message))
 }
@@ -32,7 +32,7 @@ fn tokens_go_over_tls_or_stay_at_home() {
         "CANARY",
     ] {
         let (why, message) = open(url).unwrap_err();
-        assert_eq!(why, Why::NotAllowed, "{url}");
+        assert_eq!(why, ResolvedReason::NotAllowed, "{url}");
         assert!(!message.contains(CANARY), "{message}");
     }
     let bad = VaultAddress {
@@ -53,15 +53,30 @@ async fn nothing_that_a_server_says_is_shown_or_followed() {
     let read = KvRead { mount: "kv".to_owned(), path: "org-acme/fra1".to_owned(), version: Some(3) };
     let token = SecretString::from(format!("hvs.{CANARY}"));
     for (status, body, why, says) in [
-        (307, String::new(), Why::Away, "redirects, and Capstan sends no token there"),
-        (403, r#"{"errors": ["CANARY"]}"#.to_owned(), Why::Denied, "refuses (403)"),
-        (503, r#"{"errors": ["Vault is sealed"]}"#.to_owned(), Why::Sealed, "is sealed (503)"),
-        (503, r#"{"error": "RustyVault is sealed."}"#.to_owned(), Why::Sealed, "is sealed (503)"),
-        (503, "CANARY".to_owned(), Why::Away, "answers 503"),
-        (404, r#"{"errors": []}"#.to_owned(), Why::Missing, "there is no such secret or version"),
-        (200, "CANARY".to_owned(), Why::BadData, "does not answer with a secret of the key-value engine"),
-        (200, format!("\"{}\"", "x".repeat(3 << 20)), Why::BadData, "answers with more than 2 MiB"),
-        (200, format!("[{}0]", "[0],".repeat(100_000)), Why::BadData, "answers with more than 50000 values"),
+        (307, String::new(), ResolvedReason::Away, "redirects, and Capstan sends no token there"),
+        (403, r#"{"errors": ["CANARY"]}"#.to_owned(), ResolvedReason::Denied, "refuses (403)"),
+        (503, r#"{"errors": ["Vault is sealed"]}"#.to_owned(), ResolvedReason::Sealed, "is sealed (503)"),
+        (503, r#"{"error": "RustyVault is sealed."}"#.to_owned(), ResolvedReason::Sealed, "is sealed (503)"),
+        (503, "CANARY".to_owned(), ResolvedReason::Away, "answers 503"),
+        (404, r#"{"errors": []}"#.to_owned(), ResolvedReason::Missing, "there is no such secret or version"),
+        (
+            200,
+            "CANARY".to_owned(),
+            ResolvedReason::BadData,
+            "does not answer with a secret of the key-value engine",
+        ),
+        (
+            200,
+            format!("\"{}\"", "x".repeat(3 << 20)),
+            ResolvedReason::BadData,
+            "answers with more than 2 MiB",
+        ),
+        (
+            200,
+            format!("[{}0]", "[0],".repeat(100_000)),
+            ResolvedReason::BadData,
+            "answers with more than 50000 values",
+        ),
     ] {
         town.vault.state().answers = Some((status, body));
         let error = vault.read(&token, &read).await.err().unwrap();

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use capstan_inventory::kinds::{Inventory, SourceText};
+use capstan_inventory::kinds::{InventoryFiles, SourceText};
 use capstan_inventory::record::{FILE, ValuesRecord};
 use capstan_inventory::schema::ReleaseSchema;
 use capstan_inventory::trace::explain;
@@ -43,7 +43,7 @@ pub(crate) fn values_of(data: &[u8]) -> usize {
     let mut files: Vec<SourceText> = files.iter().enumerate().map(|(at, text)| file(at, text)).collect();
     let first = all_values(&files, schema.as_ref());
     assert_eq!(first, all_values(&files, schema.as_ref()), "the same files, twice");
-    if Inventory::read(&files).findings.is_empty() {
+    if InventoryFiles::read(&files).findings.is_empty() {
         files.reverse();
         assert_eq!(first, all_values(&files, schema.as_ref()), "the same files, the last one first");
     }
@@ -66,7 +66,7 @@ fn file(at: usize, text: &[u8]) -> SourceText {
 
 /// By cluster, its values with their places; or what is wrong with them.
 fn all_values(files: &[SourceText], schema: Option<&ReleaseSchema>) -> BTreeMap<String, String> {
-    let inventory = Inventory::read(files);
+    let inventory = InventoryFiles::read(files);
     let mut all = BTreeMap::new();
     for definition in inventory.clusters() {
         let name = definition.level.name.clone();

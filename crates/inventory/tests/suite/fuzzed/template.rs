@@ -1,12 +1,12 @@
 //! Template and values: any text may be a template, any YAML its values.
 //!
-//! Never a panic, and the same twice; what is rendered is read as the objects that are told; and where a template has no
-//! statement, no text that a value holds changes how many objects there are.
+//! Never a panic, and the same result twice; the rendered text is read as the reported objects; and where a
+//! template has no statement, the text of a value does not change how many objects there are.
 
 use std::sync::Arc;
 
-use capstan_inventory::kinds::{Inventory, SourceText};
-use capstan_inventory::templates::{Cluster, OBJECTS, Rendered, TEXT_BYTES, Templates};
+use capstan_inventory::kinds::{InventoryFiles, SourceText};
+use capstan_inventory::templates::{Cluster, OBJECTS, RenderedTemplates, TEXT_BYTES, Templates};
 use capstan_inventory::values::Member;
 use capstan_model::tree::RepoPath;
 use capstan_yaml::YamlFile;
@@ -79,8 +79,8 @@ fn with_hostile_text(values: &str) -> Option<String> {
     Some(value.to_string())
 }
 
-/// What comes of it; what is wrong, told.
-fn render(templates: &Templates, values: &str) -> Result<Rendered, String> {
+/// The result, or the error.
+fn render(templates: &Templates, values: &str) -> Result<RenderedTemplates, String> {
     let object = |kind: &str, name: &str, spec: &str| {
         format!("apiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n{spec}")
     };
@@ -91,7 +91,7 @@ fn render(templates: &Templates, values: &str) -> Result<Rendered, String> {
         file(&folder, "c.yaml", object("ClusterDefinition", "c", &cluster).as_bytes()),
         file(&folder, "fra1.yaml", object("Site", "fra1", "  values: {}\n").as_bytes()),
     ];
-    let inventory = Inventory::read(&files);
+    let inventory = InventoryFiles::read(&files);
     let definition = inventory.cluster("c").ok_or_else(|| format!("{:?}", inventory.findings))?;
     let member = Member::of(&inventory, definition).map_err(|findings| format!("{findings:?}"))?;
     let values = member.values(None);
@@ -108,8 +108,8 @@ fn render(templates: &Templates, values: &str) -> Result<Rendered, String> {
     Ok(rendered)
 }
 
-/// What is told of the objects is what stands in the text.
-fn judge(rendered: &Rendered) {
+/// The reported objects are those in the text.
+fn judge(rendered: &RenderedTemplates) {
     let objects: usize = rendered.files.iter().map(|file| file.objects.len()).sum();
     assert!(objects <= OBJECTS, "{objects} objects");
     for file in &rendered.files {
@@ -124,7 +124,7 @@ fn judge(rendered: &Rendered) {
 }
 
 /// The objects with their names, as they are written down.
-fn told(rendered: &Rendered) -> Vec<String> {
+fn told(rendered: &RenderedTemplates) -> Vec<String> {
     let objects = rendered.files.iter().flat_map(|file| &file.objects);
     objects.map(|object| format!("{} {}", object.id, object.node.value())).collect()
 }

@@ -36,7 +36,7 @@ fn every_value_is_moved_or_taken_out_by_a_rule_or_named() {
         for kind in &kinds {
             converted += (0..OBJECTS_OF_A_KIND).filter(|_| is_converted(&mut random, table, kind)).count();
         }
-        // Else nothing was looked at.
+        // Otherwise nothing was compared.
         let all = kinds.len() * OBJECTS_OF_A_KIND;
         let (from, to) = table.versions;
         assert!(converted * 4 > all, "{} {from} to {to}: {converted} of {all} are converted", table.group);

@@ -1,5 +1,5 @@
-//! Objects at random, made from the providers' own definitions: each is converted to what the newer definition takes, or
-//! the field that stands in the way is named. No value goes without a word, but for those that say nothing.
+//! Objects at random, made from the providers' own definitions: each is converted to the newer definition's
+//! form, or the field that prevents it is named. No value is lost silently, except for empty ones.
 
 use super::samples::MOVES;
 use crate::conversion::{AtHand, apply, convert_or_all};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{TABLE, definition, own_kinds, schema};
-use crate::schema::cursor::Origin;
+use crate::schema::cursor::SchemaOrigin;
 use crate::schema::{Schema, SchemaFile, Schemas, ValueKind};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::shared_data;
@@ -186,7 +186,7 @@ fn what_older_cluster_apis_define_is_known_too() {
 fn of_cluster_api(real: &Schemas) -> impl Iterator<Item = (&str, String, &str, &Schema)> {
     let of_kind = |kind| {
         real.of_kind(kind).filter_map(|(definition, name, origin)| {
-            let Origin::Repository(place) = origin else { return None };
+            let SchemaOrigin::Repository(place) = origin else { return None };
             let (_, schema) = definition.versions.iter().find(|(version, _)| version == name)?;
             Some((&*definition.kind, format!("{}/{name}", definition.group), place.file().as_str(), schema))
         })

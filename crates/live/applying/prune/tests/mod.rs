@@ -5,10 +5,10 @@ mod random;
 use std::collections::BTreeMap;
 
 use super::super::testing::{documents, id, objects};
-use super::super::{Inventory, OwnerIndex};
+use super::super::{AppliedInventory, OwnerIndex};
 use super::*;
 use crate::live_objects::LiveObjects;
-use crate::rollout::observed::State;
+use crate::rollout::observed::RolloutProgress;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
@@ -50,16 +50,16 @@ struct Case {
     rendered: Option<String>,
     delete: Deletion,
     templates: Vec<NamedTemplate>,
-    rollout: State,
+    rollout: RolloutProgress,
     withheld: Withholding,
     budget: u32,
     owners: OwnerIndex,
     /// What other folders have applied.
-    neighbours: BTreeMap<ClusterId, Inventory>,
+    neighbours: BTreeMap<ClusterId, AppliedInventory>,
     /// Made to the live objects.
     change: fn(&mut Vec<Value>),
     /// Made to the inventory.
-    record: fn(&mut Inventory),
+    record: fn(&mut AppliedInventory),
 }
 
 impl Case {
@@ -70,7 +70,7 @@ impl Case {
             rendered: Some(CLUSTER.to_owned()),
             delete: Deletion::Nothing,
             templates: Vec::new(),
-            rollout: State::Done,
+            rollout: RolloutProgress::Done,
             withheld: Withholding::Nothing,
             budget: 5,
             owners: OwnerIndex::default(),
@@ -82,7 +82,7 @@ impl Case {
 
     fn round(&self) -> Deletions {
         let rendered = self.rendered.as_deref().map(objects);
-        let mut inventory = Inventory::default();
+        let mut inventory = AppliedInventory::default();
         let all = format!("{}{}", self.rendered.as_deref().unwrap_or_default(), self.applied);
         let mut lives = documents(&all);
         for object in &mut lives {
@@ -241,7 +241,9 @@ fn a_template_stays_while_anything_live_names_it_or_machines_roll() {
         let case = Case { beside, ..Case::new(&template("t")) };
         assert_eq!(case.told(), [told], "{}", case.beside);
     }
-    for rollout in [State::Waiting, State::Rolling, State::Stuck, State::Unknown] {
+    for rollout in
+        [RolloutProgress::Waiting, RolloutProgress::Rolling, RolloutProgress::Stuck, RolloutProgress::Unknown]
+    {
         let case = Case { rollout, ..Case::new(&template("t")) };
         assert_eq!(case.told(), ["= DevMachineTemplate t RolloutNotDone"], "{rollout:?}");
     }
@@ -279,7 +281,7 @@ fn too_much_at_once_does_not_go_and_what_a_rotation_left_does_not_count() {
     assert_eq!(Case { budget: 6, ..Case::new(&checks) }.round().delete.len(), 6);
 
     let templates: String = (0..6).map(|at| template(&format!("t-{at}"))).collect();
-    let record = |inventory: &mut Inventory| {
+    let record = |inventory: &mut AppliedInventory| {
         for at in 0..6 {
             let id = id(&format!("infrastructure.cluster.x-k8s.io/DevMachineTemplate org/t-{at}"));
             inventory.intend(&id, "infrastructure.cluster.x-k8s.io/v1beta2", "t");
@@ -353,9 +355,9 @@ fn a_worker_pool_is_replaced_without_a_moment_of_none() {
     let applied = format!("{}{}", workers("MachineDeployment", "old", "t-old"), template("t-old"));
     let delete = || tombstone("MachineDeployment", "old");
     for (rollout, withheld) in [
-        (State::Rolling, Withholding::Nothing),
-        (State::Waiting, Withholding::Nothing),
-        (State::Done, Withholding::Workers),
+        (RolloutProgress::Rolling, Withholding::Nothing),
+        (RolloutProgress::Waiting, Withholding::Nothing),
+        (RolloutProgress::Done, Withholding::Workers),
     ] {
         let case =
             Case { rendered: rendered.clone(), delete: delete(), rollout, withheld, ..Case::new(&applied) };
@@ -376,7 +378,7 @@ fn an_object_passes_to_the_folder_that_renders_it_once_that_has_applied_it() {
     able.renders(&folder("other"), [&moved]);
     let mut refused = able.clone();
     refused.refused(&folder("other"));
-    let mut intended = Inventory::default();
+    let mut intended = AppliedInventory::default();
     intended.intend(&moved, "cluster.x-k8s.io/v1beta2", "md");
     let mut applied = intended.clone();
     applied.applied(&moved, "uid-MachineDeployment-md");
@@ -487,7 +489,7 @@ fn only_the_very_object_that_was_applied_is_deleted() {
     };
     assert_eq!(going.told(), ["= MachineHealthCheck mhc Terminating"]);
     // Killed between the note and the apply: it is ours if Capstan's entry says so.
-    let record = |inventory: &mut Inventory| {
+    let record = |inventory: &mut AppliedInventory| {
         inventory.forget(&id("cluster.x-k8s.io/MachineHealthCheck org/mhc"));
         inventory.intend(
             &id("cluster.x-k8s.io/MachineHealthCheck org/mhc"),
@@ -560,7 +562,7 @@ fn the_whole_cluster_goes_in_its_order_though_the_folder_still_renders_it() {
     let case = |change: fn(&mut Vec<Value>)| Case {
         rendered: Some(whole()),
         delete: Deletion::Cluster,
-        rollout: State::Waiting,
+        rollout: RolloutProgress::Waiting,
         budget: 0,
         change,
         ..Case::new("")
@@ -609,7 +611,7 @@ fn the_whole_cluster_goes_in_its_order_though_the_folder_still_renders_it() {
 
 #[test]
 fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_of() {
-    let record = |inventory: &mut Inventory| inventory.forget(&id("cluster.x-k8s.io/Cluster org/c"));
+    let record = |inventory: &mut AppliedInventory| inventory.forget(&id("cluster.x-k8s.io/Cluster org/c"));
     let case = Case { rendered: Some(whole()), delete: Deletion::Cluster, record, ..Case::new("") };
     let round = case.round();
     assert_eq!(round.delete, []);
@@ -628,7 +630,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
     // Nobody could read it.
     let mut rendered = objects(CLUSTER);
     let inventory = {
-        let mut inventory = Inventory::default();
+        let mut inventory = AppliedInventory::default();
         inventory.intend(&rendered[0].id, "cluster.x-k8s.io/v1beta2", "c");
         inventory.intend(&id("Secret org/aws"), "v1", "aws");
         inventory.applied(&id("Secret org/aws"), "u");
@@ -650,7 +652,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
         live: &live,
         owners: &owners,
         neighbours: &BTreeMap::new(),
-        rollout: State::Done,
+        rollout: RolloutProgress::Done,
         withheld: Withholding::Nothing,
         budget: 5,
     };
@@ -663,7 +665,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
 #[test]
 fn templates_stay_where_nobody_read_the_machines() {
     let rendered = objects(CLUSTER);
-    let mut inventory = Inventory::default();
+    let mut inventory = AppliedInventory::default();
     let old = id("infrastructure.cluster.x-k8s.io/DevMachineTemplate org/t");
     inventory.intend(&old, "infrastructure.cluster.x-k8s.io/v1beta2", "t");
     inventory.applied(&old, "u");
@@ -680,9 +682,9 @@ fn templates_stay_where_nobody_read_the_machines() {
         live: &live,
         owners: &owners,
         neighbours: &BTreeMap::new(),
-        rollout: State::Done,
+        rollout: RolloutProgress::Done,
         withheld: Withholding::Nothing,
         budget: 5,
     };
-    assert_eq!(prune(&facts).keep, [Kept { object: old, why: Keep::NotRead }]);
+    assert_eq!(prune(&facts).keep, [OrphanedObject { object: old, why: Keep::NotRead }]);
 }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::folder;
 use crate::applying::testing::{id, rendered as render};
-use crate::applying::{Inventory, OwnerIndex};
+use crate::applying::{AppliedInventory, OwnerIndex};
 use crate::live_objects::LiveObjects;
-use crate::rollout::observed::State;
+use crate::rollout::observed::RolloutProgress;
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::Tombstone;
 use capstan_plan::templates::NamedTemplate;
@@ -117,13 +117,13 @@ proptest! {
         whole in proptest::bool::weighted(0.3),
         gone in proptest::bool::weighted(0.1),
         budget in 0..4_u32,
-        rollout in proptest::sample::select(vec![State::Done, State::Unknown, State::Waiting, State::Rolling, State::Stuck]),
+        rollout in proptest::sample::select(vec![RolloutProgress::Done, RolloutProgress::Unknown, RolloutProgress::Waiting, RolloutProgress::Rolling, RolloutProgress::Stuck]),
         withheld in proptest::sample::select(vec![Withholding::Nothing, Withholding::Workers]),
     ) {
         let mut seen = BTreeSet::new();
         let all: Vec<One> = all.into_iter().filter(|one| seen.insert((one.kind, one.name))).collect();
-        let (mut inventory, mut live, mut owners) = (Inventory::default(), LiveObjects::default(), OwnerIndex::default());
-        let (mut theirs, mut refused) = (Inventory::default(), false);
+        let (mut inventory, mut live, mut owners) = (AppliedInventory::default(), LiveObjects::default(), OwnerIndex::default());
+        let (mut theirs, mut refused) = (AppliedInventory::default(), false);
         let (mut text, mut stones, mut tombstoned) = (String::new(), Vec::new(), BTreeSet::new());
         for one in &all {
             let (api, id, mut value) = object(one);
@@ -198,11 +198,11 @@ proptest! {
                 let free = ["MachineHealthCheck", "ConfigMap", "DevMachineTemplate"].contains(&doomed.object.kind.as_str());
                 prop_assert!(free || tombstoned.contains(&doomed.object));
                 if doomed.object.kind == "DevMachineTemplate" && !tombstoned.contains(&doomed.object) {
-                    prop_assert!(rollout == State::Done && withheld == Withholding::Nothing);
+                    prop_assert!(rollout == RolloutProgress::Done && withheld == Withholding::Nothing);
                 }
             }
         }
-        let pruned = round.delete.iter().filter(|doomed| doomed.because == Because::Pruned).count();
+        let pruned = round.delete.iter().filter(|doomed| doomed.because == DeletionReason::Pruned).count();
         prop_assert!(pruned <= usize::try_from(budget).unwrap());
         // Credentials never go beside anything else, nor anything beside a Cluster.
         let goes = |is: fn(&ObjectId) -> bool| round.delete.iter().any(|doomed| is(&doomed.object));
@@ -240,7 +240,7 @@ proptest! {
         names in proptest::collection::btree_set((0..KINDS.len(), 0..3_u8), 1..12),
         slow in proptest::collection::vec(0..4_usize, 40),
     ) {
-        let mut inventory = Inventory::default();
+        let mut inventory = AppliedInventory::default();
         let mut world: Vec<(ObjectId, Value, Option<usize>)> = Vec::new();
         for (at, (kind, name)) in names.iter().enumerate() {
             let one = One { kind: *kind, name: *name, rendered: true, recorded: Recorded::WithUid, live: Live::Ours, tombstone: false, new_owner: false };
@@ -266,7 +266,7 @@ proptest! {
             }
             let done = prune(&PruneFacts {
                 folder: &folder, inventory: &inventory, rendered: Some(&[]), templates: &[], delete: &Deletion::Cluster,
-                namespace: Some("org"), live: &live, owners: &owners, neighbours: &BTreeMap::new(), rollout: State::Waiting, withheld: Withholding::Workers, budget: 0,
+                namespace: Some("org"), live: &live, owners: &owners, neighbours: &BTreeMap::new(), rollout: RolloutProgress::Waiting, withheld: Withholding::Workers, budget: 0,
             });
             for doomed in &done.delete {
                 order.push(doomed.object.clone());

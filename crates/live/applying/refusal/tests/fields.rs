@@ -1,6 +1,6 @@
 //! The field that a refusal names, in the object and in the files.
 
-use super::super::Refusal;
+use super::super::ApiRefusal;
 use super::status;
 use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_model::tree::RepoPath;
@@ -51,7 +51,7 @@ spec:
         (r#".spec.topology.variables[name="z"].value"#, "/spec/topology/variables", 11),
     ] {
         let cause = [("FieldValueForbidden", notation, "Forbidden: no")];
-        let refusal = Refusal::read(422, &status(422, "Invalid", "is invalid", &cause));
+        let refusal = ApiRefusal::read(422, &status(422, "Invalid", "is invalid", &cause));
         let (field, written) = refusal.place(&object);
         assert_eq!(
             (field.to_string().as_str(), written.file().as_str(), written.line()),

@@ -9,7 +9,7 @@ mod shown;
 
 use serde_json::{Value, json};
 
-use super::{Refusal, RefusalKind};
+use super::{ApiRefusal, RefusalKind};
 
 /// A `Status` as API servers send it.
 fn status(code: u16, reason: &str, message: &str, causes: &[(&str, &str, &str)]) -> Value {
@@ -42,7 +42,7 @@ fn rows() -> impl Iterator<Item = Row> {
 #[test]
 fn every_answer_is_read_and_shown_without_values() {
     for row in rows() {
-        let refusal = Refusal::read(row.code, &row.body);
+        let refusal = ApiRefusal::read(row.code, &row.body);
         let field = refusal.causes.iter().find_map(|cause| cause.field.as_ref());
         assert_eq!(refusal.kind, row.kind, "{}", row.name);
         assert_eq!(refusal.message, row.message, "{}", row.name);
@@ -60,7 +60,7 @@ fn every_answer_is_read_and_shown_without_values() {
 fn what_passes_by_itself_is_retried_and_what_does_not_is_not() {
     let read = |name: &str| {
         let row = rows().find(|row| row.name.starts_with(name)).unwrap();
-        Refusal::read(row.code, &row.body)
+        ApiRefusal::read(row.code, &row.body)
     };
     for (name, retried, waits) in [
         ("(a) infrastructure", false, false),

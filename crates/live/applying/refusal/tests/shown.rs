@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::super::{LONGEST_MESSAGE, Refusal};
+use super::super::{ApiRefusal, LONGEST_MESSAGE};
 use super::status;
 
 #[test]
 fn a_long_message_is_cut_at_characters() {
-    let refusal = Refusal::read(400, &status(400, "BadRequest", &"é".repeat(2000), &[]));
+    let refusal = ApiRefusal::read(400, &status(400, "BadRequest", &"é".repeat(2000), &[]));
     assert_eq!(refusal.message.chars().count(), LONGEST_MESSAGE);
     assert_eq!(refusal.message, format!("{}…", "é".repeat(511)));
     let many: Vec<(&str, &str, &str)> =
         (0..100).map(|_| ("FieldValueForbidden", "spec.version", "Forbidden: no")).collect();
-    let refusal = Refusal::read(422, &status(422, "Invalid", "is invalid", &many));
+    let refusal = ApiRefusal::read(422, &status(422, "Invalid", "is invalid", &many));
     assert_eq!(refusal.message.chars().count(), LONGEST_MESSAGE);
 }
 
@@ -35,7 +35,7 @@ fn no_value_is_ever_shown_wherever_it_stands() {
     proptest!(|(message in message, code in 400_u16..600, told in any::<bool>(), field in "[a-z.\\[\\]\"=0-9]{0,40}")| {
         let causes = [("FieldValueInvalid", field.as_str(), message.as_str())];
         let body = status(code, "Invalid", &message, if told { &causes } else { &[] });
-        let refusal = Refusal::read(code, &body);
+        let refusal = ApiRefusal::read(code, &body);
         let shown = format!("{refusal} {:?}", refusal.causes);
         prop_assert!(!shown.contains("s3cret"), "{shown}");
         prop_assert!(refusal.message.chars().count() <= LONGEST_MESSAGE);

@@ -3,18 +3,21 @@
 use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 
-use super::super::{Fit, Phase, ProviderFacts, Record, Seen, Stage, Step, Stopped, Wait, Wanted, next};
+use super::super::{
+    DesiredProvider, InstallPhase, InstallStage, ObjectFit, ProviderFacts, ProviderRecord, SeenObject, Step,
+    Stopped, Wait, next,
+};
 use super::{
     after, components, definition, deployment, facts, look, provider, revision, role, same, webhooks,
 };
-use crate::applying::Inventory;
+use crate::applying::AppliedInventory;
 
 pub(super) fn objects() -> Vec<ObjectId> {
     vec![definition("boxes"), role("manager"), webhooks("hooks"), deployment("core")]
 }
 
-fn inventory(ids: &[ObjectId]) -> Inventory {
-    let mut inventory = Inventory::default();
+fn inventory(ids: &[ObjectId]) -> AppliedInventory {
+    let mut inventory = AppliedInventory::default();
     ids.iter().for_each(|id| inventory.intend(id, "v1", &id.name));
     inventory
 }
@@ -25,7 +28,11 @@ fn installed() -> ProviderFacts {
     let core =
         facts(provider(ProviderKind::Core, "core"), ProviderKind::Core, components(one.clone(), &objects()));
     ProviderFacts {
-        record: Some(Record { installed: Some(one), inventory: inventory(&objects()), ..Record::default() }),
+        record: Some(ProviderRecord {
+            installed: Some(one),
+            inventory: inventory(&objects()),
+            ..ProviderRecord::default()
+        }),
         look: look(objects().into_iter().map(|id| (id.clone(), same(&id)))),
         ..core
     }
@@ -36,16 +43,16 @@ pub(super) fn to_be_upgraded() -> ProviderFacts {
     let two = revision("v1.1.0", "two");
     let mut core = ProviderFacts { wanted: components(two, &objects()), ..installed() };
     for id in objects() {
-        set(&mut core, &id, |seen| seen.fit = Fit::Differs);
+        set(&mut core, &id, |seen| seen.fit = ObjectFit::Differs);
     }
     core
 }
 
-pub(super) fn set(facts: &mut ProviderFacts, id: &ObjectId, change: impl FnOnce(&mut Seen)) {
+pub(super) fn set(facts: &mut ProviderFacts, id: &ObjectId, change: impl FnOnce(&mut SeenObject)) {
     change(facts.look.get_or_insert_default().entry(id.clone()).or_default());
 }
 
-pub(super) fn record(facts: &mut ProviderFacts) -> &mut Record {
+pub(super) fn record(facts: &mut ProviderFacts) -> &mut ProviderRecord {
     facts.record.get_or_insert_default()
 }
 
@@ -54,7 +61,7 @@ fn step(facts: &[ProviderFacts]) -> Step {
     decision.step.unwrap_or_else(|| panic!("nothing is done: {:?}", decision.waits)).1
 }
 
-pub(super) fn noted(facts: &[ProviderFacts]) -> Record {
+pub(super) fn noted(facts: &[ProviderFacts]) -> ProviderRecord {
     match step(facts) {
         Step::Note(record) => *record,
         other => panic!("{other:?}"),
@@ -77,16 +84,16 @@ fn where_nothing_is_to_be_done_there_is_no_step() {
 fn an_install_notes_its_inventory_before_it_applies_anything() {
     let mut core = ProviderFacts { record: None, ..installed() };
     for id in objects() {
-        set(&mut core, &id, |seen| *seen = Seen::default());
+        set(&mut core, &id, |seen| *seen = SeenObject::default());
     }
     let begun = noted(&[core.clone()]);
-    assert_eq!((begun.phase, begun.installed.clone()), (Phase::Applying, None));
+    assert_eq!((begun.phase, begun.installed.clone()), (InstallPhase::Applying, None));
     let held: Vec<ObjectId> =
         begun.inventory.objects().iter().map(crate::applying::InventoryObject::id).collect();
     assert_eq!(held.len(), 4);
     core.record = Some(begun);
     let Step::Apply { stage, objects, .. } = step(&[core]) else { panic!() };
-    assert_eq!((stage, objects), (Stage::Definitions, vec![definition("boxes")]));
+    assert_eq!((stage, objects), (InstallStage::Definitions, vec![definition("boxes")]));
 }
 
 /// A provider that is due and whose objects are not there.
@@ -95,11 +102,14 @@ fn due(kind: ProviderKind, name: &str, contract: &str) -> ProviderFacts {
         crate::installing::pass::Revision { contract: contract.to_owned(), ..revision("v1.0.0", "x") },
         &[role(name)],
     );
-    ProviderFacts { look: look([(role(name), Seen::default())]), ..facts(provider(kind, name), kind, wanted) }
+    ProviderFacts {
+        look: look([(role(name), SeenObject::default())]),
+        ..facts(provider(kind, name), kind, wanted)
+    }
 }
 
 fn refuse(facts: &mut ProviderFacts, name: &str) {
-    set(facts, &role(name), |seen| seen.fit = Fit::Refused("422 Invalid".to_owned()));
+    set(facts, &role(name), |seen| seen.fit = ObjectFit::Refused("422 Invalid".to_owned()));
 }
 
 /// Who is begun next of these, or why each waits.
@@ -122,7 +132,8 @@ fn one_provider_that_cannot_go_on_does_not_stop_the_others() {
         decision.waits[&ipam.id],
         Wait::Refused { object: role("ipam"), why: "422 Invalid".to_owned() }
     );
-    let halted = ProviderFacts { wanted: Wanted::Halted("no components".to_owned()), ..ipam.clone() };
+    let halted =
+        ProviderFacts { wanted: DesiredProvider::Halted("no components".to_owned()), ..ipam.clone() };
     let addon = due(ProviderKind::Addon, "helm", "v1beta2");
     let all = [installed(), halted, addon.clone()];
     assert_eq!(begun(&all), Ok("AddonProvider helm/helm".to_owned()));
@@ -142,7 +153,7 @@ fn one_provider_that_cannot_go_on_does_not_stop_the_others() {
         );
     }
     let mut drifted = installed();
-    set(&mut drifted, &role("manager"), |seen| seen.fit = Fit::Differs);
+    set(&mut drifted, &role("manager"), |seen| seen.fit = ObjectFit::Differs);
     assert_eq!(begun(&[failed(drifted), addon]), Ok("AddonProvider helm/helm".to_owned()));
 }
 
@@ -153,10 +164,10 @@ fn the_core_provider_comes_first() {
     // There is none.
     assert_eq!(waits(&[aws()]), "InfrastructureProvider aws/aws: ForCore");
     // It goes.
-    let going = ProviderFacts { wanted: Wanted::Nothing, record: None, ..installed() };
+    let going = ProviderFacts { wanted: DesiredProvider::Nothing, record: None, ..installed() };
     assert_eq!(waits(&[going, aws()]), "InfrastructureProvider aws/aws: ForCore");
     // It cannot be had, and never was installed.
-    let halted = Wanted::Halted("no components".to_owned());
+    let halted = DesiredProvider::Halted("no components".to_owned());
     let core = facts(provider(ProviderKind::Core, "core"), ProviderKind::Core, halted.clone());
     assert_eq!(
         waits(&[core, aws()]),
@@ -199,11 +210,11 @@ fn a_core_provider_waits_for_whose_contract_it_would_not_take() {
         let one =
             crate::installing::pass::Revision { contract: contract.to_owned(), ..revision("v1.0.0", "x") };
         ProviderFacts {
-            record: Some(Record { installed: Some(one), ..Record::default() }),
+            record: Some(ProviderRecord { installed: Some(one), ..ProviderRecord::default() }),
             ..facts(
                 provider(ProviderKind::Infrastructure, "aws"),
                 ProviderKind::Infrastructure,
-                Wanted::Halted("no components".to_owned()),
+                DesiredProvider::Halted("no components".to_owned()),
             )
         }
     };
@@ -218,21 +229,21 @@ fn a_core_provider_waits_for_whose_contract_it_would_not_take() {
 #[test]
 fn drift_is_repaired_while_another_provider_cannot_go_on() {
     let mut core = installed();
-    set(&mut core, &role("manager"), |seen| seen.fit = Fit::Differs);
+    set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Differs);
     let ipam = facts(
         provider(ProviderKind::Ipam, "ipam"),
         ProviderKind::Ipam,
-        Wanted::Halted("no components".to_owned()),
+        DesiredProvider::Halted("no components".to_owned()),
     );
     let Step::Apply { stage, objects, untried } = step(&[core, ipam]) else { panic!() };
-    assert_eq!((stage, objects, untried.len()), (Stage::Rights, vec![role("manager")], 0));
+    assert_eq!((stage, objects, untried.len()), (InstallStage::Rights, vec![role("manager")], 0));
 }
 
 #[test]
 fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pods() {
     let mut core = to_be_upgraded();
     core.record = Some(noted(&[core.clone()]));
-    assert_eq!(record(&mut core).phase, Phase::Preparing);
+    assert_eq!(record(&mut core).phase, InstallPhase::Preparing);
     set(&mut core, &definition("boxes"), |seen| seen.going = vec!["v1alpha4".to_owned()]);
     let migrate = Step::Migrate { definition: definition("boxes"), versions: vec!["v1alpha4".to_owned()] };
     assert_eq!(step(&[core.clone()]), migrate);
@@ -253,7 +264,7 @@ fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pod
     assert_eq!(wait(&[core.clone()]), Wait::For("1 pod of Deployment core/core is still there".to_owned()));
     set(&mut core, &deployment("core"), |seen| seen.pods = 0);
     let applying = noted(&[core]);
-    assert_eq!((applying.phase, applying.definitions_changed), (Phase::Applying, true));
+    assert_eq!((applying.phase, applying.definitions_changed), (InstallPhase::Applying, true));
     assert_eq!(applying.waiting_since, None);
 }
 
@@ -264,11 +275,11 @@ fn before_the_first_definition_changed_the_old_manager_comes_back() {
     record(&mut core).stopped =
         vec![Stopped { namespace: "core".to_owned(), name: "core".to_owned(), replicas: 2 }];
     set(&mut core, &deployment("core"), |seen| seen.replicas = Some(0));
-    core.wanted = Wanted::Halted("its Secret is gone".to_owned());
+    core.wanted = DesiredProvider::Halted("its Secret is gone".to_owned());
     assert_eq!(step(&[core.clone()]), Step::Scale(record(&mut core).stopped.clone()));
     set(&mut core, &deployment("core"), |seen| seen.replicas = Some(2));
     let back = noted(&[core]);
-    assert_eq!((back.phase, back.target, back.stopped.len()), (Phase::Settled, None, 0));
+    assert_eq!((back.phase, back.target, back.stopped.len()), (InstallPhase::Settled, None, 0));
     assert_eq!(back.installed, Some(revision("v1.0.0", "one")));
 }
 
@@ -276,32 +287,34 @@ fn before_the_first_definition_changed_the_old_manager_comes_back() {
 fn after_it_there_is_only_the_way_forward() {
     let mut core = to_be_upgraded();
     core.record = Some(noted(&[core.clone()]));
-    record(&mut core).phase = Phase::Applying;
+    record(&mut core).phase = InstallPhase::Applying;
     record(&mut core).definitions_changed = true;
-    let halted = ProviderFacts { wanted: Wanted::Halted("gone".to_owned()), ..core.clone() };
+    let halted = ProviderFacts { wanted: DesiredProvider::Halted("gone".to_owned()), ..core.clone() };
     assert_eq!(wait(&[halted]), Wait::Stuck("gone".to_owned()));
     let older = ProviderFacts { wanted: installed().wanted, ..core.clone() };
     assert!(matches!(wait(&[older]), Wait::Stuck(why) if why.contains("request v1.1.0 or a later version")));
     let newer = components(revision("v1.1.1", "three"), &objects());
     let freed = noted(&[ProviderFacts { wanted: newer, ..core }]);
-    assert_eq!((freed.phase, freed.definitions_changed), (Phase::Preparing, true));
+    assert_eq!((freed.phase, freed.definitions_changed), (InstallPhase::Preparing, true));
 }
 
 #[test]
 fn webhooks_are_asked_when_all_is_available_and_the_next_provider_is_not_begun_before() {
     let mut core = to_be_upgraded();
     core.record = Some(noted(&[core.clone()]));
-    record(&mut core).phase = Phase::Applying;
+    record(&mut core).phase = InstallPhase::Applying;
     for id in objects() {
         set(&mut core, &id, |seen| *seen = same(&id));
     }
-    set(&mut core, &deployment("core"), |seen| seen.health = Some(crate::installing::Health::Unobserved));
+    set(&mut core, &deployment("core"), |seen| {
+        seen.health = Some(crate::installing::WorkloadHealth::Unobserved)
+    });
     let other = facts(
         provider(ProviderKind::Ipam, "ipam"),
         ProviderKind::Ipam,
         components(revision("v1.0.0", "x"), &[role("ipam")]),
     );
-    let other = ProviderFacts { look: look([(role("ipam"), Seen::default())]), ..other };
+    let other = ProviderFacts { look: look([(role("ipam"), SeenObject::default())]), ..other };
     core.record = Some(noted(&[core.clone(), other.clone()]));
     let decision = next(&[core.clone(), other.clone()], after(0));
     assert_eq!(decision.step, None);
@@ -310,7 +323,7 @@ fn webhooks_are_asked_when_all_is_available_and_the_next_provider_is_not_begun_b
     set(&mut core, &deployment("core"), |seen| seen.health = super::available());
     let Step::Ask { webhooks: asked, then } = step(&[core, other]) else { panic!() };
     assert_eq!(asked, [webhooks("hooks")]);
-    assert_eq!((then.phase, then.installed), (Phase::Settled, Some(revision("v1.1.0", "two"))));
+    assert_eq!((then.phase, then.installed), (InstallPhase::Settled, Some(revision("v1.1.0", "two"))));
 }
 
 #[test]
@@ -319,9 +332,9 @@ fn what_is_not_rendered_any_more_goes_but_no_definition_and_nothing_of_another()
     let two = revision("v1.0.0", "two");
     core.wanted = components(two.clone(), &[deployment("core")]);
     core.record = Some(noted(&[core.clone()]));
-    assert_eq!(record(&mut core).phase, Phase::Applying);
+    assert_eq!(record(&mut core).phase, InstallPhase::Applying);
     let Step::Ask { then, .. } = step(&[core.clone()]) else { panic!() };
-    assert_eq!(then.phase, Phase::Pruning);
+    assert_eq!(then.phase, InstallPhase::Pruning);
     core.record = Some(*then);
     set(&mut core, &webhooks("hooks"), |seen| seen.is_own = false);
     let other = facts(
@@ -334,20 +347,20 @@ fn what_is_not_rendered_any_more_goes_but_no_definition_and_nothing_of_another()
     let taken = components(revision("v1.0.0", "x"), &[role("manager")]);
     let settled = noted(&[core, ProviderFacts { wanted: taken, ..other }]);
     let left: Vec<String> = settled.inventory.objects().iter().map(|object| object.name.clone()).collect();
-    assert_eq!((settled.phase, left), (Phase::Settled, vec!["boxes".to_owned(), "core".to_owned()]));
+    assert_eq!((settled.phase, left), (InstallPhase::Settled, vec!["boxes".to_owned(), "core".to_owned()]));
 }
 
 #[test]
 fn a_provider_that_goes_takes_everything_along_but_definitions() {
-    let mut core = ProviderFacts { wanted: Wanted::Nothing, ..installed() };
+    let mut core = ProviderFacts { wanted: DesiredProvider::Nothing, ..installed() };
     core.record = Some(noted(&[core.clone()]));
-    assert_eq!(record(&mut core).phase, Phase::Removing);
+    assert_eq!(record(&mut core).phase, InstallPhase::Removing);
     let mut gone = Vec::new();
     loop {
         match step(&[core.clone()]) {
             Step::Delete(ids) => {
                 for id in ids {
-                    set(&mut core, &id, |seen| *seen = Seen::default());
+                    set(&mut core, &id, |seen| *seen = SeenObject::default());
                     gone.push(id.name);
                 }
             }
@@ -365,9 +378,9 @@ fn objects_of_kinds_that_come_with_the_same_pass_are_tried_before_the_first_is_a
     let own = super::id("acme.example", "Box", "core", "first");
     let all = [objects(), vec![own.clone()]].concat();
     core.wanted = components(two, &all);
-    set(&mut core, &own, |seen| seen.fit = Fit::Later);
+    set(&mut core, &own, |seen| seen.fit = ObjectFit::Later);
     core.record = Some(noted(&[core.clone()]));
-    set(&mut core, &role("manager"), |seen| seen.fit = Fit::Differs);
+    set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Differs);
     let Step::Apply { stage, untried, .. } = step(&[core]) else { panic!() };
-    assert_eq!((stage, untried), (Stage::Rights, vec![own]));
+    assert_eq!((stage, untried), (InstallStage::Rights, vec![own]));
 }

@@ -2,17 +2,20 @@
 
 use capstan_providers::ProviderKind;
 
-use super::super::{Fit, GivenUp, Phase, ProviderFacts, Record, Seen, Step, Stopped, Wait, Wanted, next};
+use super::super::{
+    DesiredProvider, GivenUp, InstallPhase, ObjectFit, ProviderFacts, ProviderRecord, SeenObject, Step,
+    Stopped, Wait, next,
+};
 use super::decisions::{noted, objects, record, set, to_be_upgraded};
 use super::{after, components, definition, deployment, facts, look, minute, provider, revision, role, same};
-use crate::installing::Health;
+use crate::installing::WorkloadHealth;
 
 /// Core on its way to 1.1.0: all is applied, and its Deployment is not available.
 fn unavailable(definitions_changed: bool) -> ProviderFacts {
     let mut core = to_be_upgraded();
     core.record = Some(noted(&[core.clone()]));
     let record = record(&mut core);
-    record.phase = Phase::Applying;
+    record.phase = InstallPhase::Applying;
     record.definitions_changed = definitions_changed;
     record.stopped = vec![stopped(1)];
     for id in objects() {
@@ -20,7 +23,7 @@ fn unavailable(definitions_changed: bool) -> ProviderFacts {
     }
     set(&mut core, &deployment("core"), |seen| {
         seen.health =
-            Some(Health::Unavailable { reason: "NoPods".to_owned(), message: "no pods".to_owned() });
+            Some(WorkloadHealth::Unavailable { reason: "NoPods".to_owned(), message: "no pods".to_owned() });
     });
     core
 }
@@ -33,11 +36,11 @@ fn stopped(replicas: i64) -> Stopped {
 fn other() -> ProviderFacts {
     let wanted = components(revision("v1.0.0", "x"), &[role("ipam")]);
     let ipam = facts(provider(ProviderKind::Ipam, "ipam"), ProviderKind::Ipam, wanted);
-    ProviderFacts { look: look([(role("ipam"), Seen::default())]), ..ipam }
+    ProviderFacts { look: look([(role("ipam"), SeenObject::default())]), ..ipam }
 }
 
 /// What is noted, so many minutes after the first look.
-fn noted_after(minutes: i64, all: &[ProviderFacts]) -> Record {
+fn noted_after(minutes: i64, all: &[ProviderFacts]) -> ProviderRecord {
     match next(all, after(minutes)).step {
         Some((_, Step::Note(record))) => *record,
         other => panic!("{other:?}"),
@@ -46,8 +49,10 @@ fn noted_after(minutes: i64, all: &[ProviderFacts]) -> Record {
 
 /// Core on its way back to 1.0.0, which its components are at hand of.
 fn goes_back(core: ProviderFacts) -> ProviderFacts {
-    let Wanted::Components(components) = components(revision("v1.0.0", "one"), &objects()) else { panic!() };
-    ProviderFacts { wanted: Wanted::Back { components, why: "given up".to_owned() }, ..core }
+    let DesiredProvider::Components(components) = components(revision("v1.0.0", "one"), &objects()) else {
+        panic!()
+    };
+    ProviderFacts { wanted: DesiredProvider::Back { components, why: "given up".to_owned() }, ..core }
 }
 
 #[test]
@@ -69,14 +74,14 @@ fn after_the_first_definition_what_does_not_come_to_run_is_said_and_nobody_else_
     // A corrected release frees it, and has its own time.
     core.wanted = components(revision("v1.1.1", "three"), &objects());
     let freed = noted_after(11, &[core.clone(), other.clone()]);
-    assert_eq!((freed.phase, freed.waiting_since, freed.given_up), (Phase::Preparing, None, None));
+    assert_eq!((freed.phase, freed.waiting_since, freed.given_up), (InstallPhase::Preparing, None, None));
 
     // So does time, where it comes to run after all.
     let mut late = unavailable(true);
-    late.record = Some(Record { waiting_since: Some(minute(0)), ..record(&mut late).clone() });
+    late.record = Some(ProviderRecord { waiting_since: Some(minute(0)), ..record(&mut late).clone() });
     set(&mut late, &deployment("core"), |seen| seen.health = super::available());
     let Some((_, Step::Ask { then, .. })) = next(&[late], after(60)).step else { panic!() };
-    assert_eq!((then.phase, then.waiting_since), (Phase::Settled, None));
+    assert_eq!((then.phase, then.waiting_since), (InstallPhase::Settled, None));
 }
 
 #[test]
@@ -94,24 +99,30 @@ fn before_it_what_does_not_come_to_run_gives_way_to_what_is_installed() {
     // The new manager is stopped like every other, and the old objects are applied.
     core = goes_back(core);
     let back = noted_after(10, &[core.clone(), other.clone()]);
-    assert_eq!((back.phase, back.target.clone()), (Phase::Preparing, Some(revision("v1.0.0", "one"))));
+    assert_eq!((back.phase, back.target.clone()), (InstallPhase::Preparing, Some(revision("v1.0.0", "one"))));
     assert!(back.given_up.is_some() && back.objects_changed && !back.definitions_changed);
     core.record = Some(back);
     for id in [role("manager"), deployment("core")] {
-        set(&mut core, &id, |seen| seen.fit = Fit::Differs);
+        set(&mut core, &id, |seen| seen.fit = ObjectFit::Differs);
     }
     let step = |core: &ProviderFacts| next(&[core.clone(), other.clone()], after(10)).step.unwrap().1;
     assert_eq!(step(&core), Step::Scale(vec![stopped(0)]));
     set(&mut core, &deployment("core"), |seen| seen.replicas = Some(0));
     core.record = Some(noted_after(10, &[core.clone()]));
-    assert_eq!((record(&mut core).phase, record(&mut core).definitions_changed), (Phase::Applying, false));
+    assert_eq!(
+        (record(&mut core).phase, record(&mut core).definitions_changed),
+        (InstallPhase::Applying, false)
+    );
     let Step::Apply { objects: applied, .. } = step(&core) else { panic!() };
     assert_eq!(applied, [role("manager")]);
     for id in objects() {
         set(&mut core, &id, |seen| *seen = same(&id));
     }
     let Step::Ask { then, .. } = step(&core) else { panic!() };
-    assert_eq!((then.phase, then.installed.clone()), (Phase::Settled, Some(revision("v1.0.0", "one"))));
+    assert_eq!(
+        (then.phase, then.installed.clone()),
+        (InstallPhase::Settled, Some(revision("v1.0.0", "one")))
+    );
     assert!(then.given_up.is_some() && !then.objects_changed);
 
     // There it stays, and drift is repaired.
@@ -121,14 +132,14 @@ fn before_it_what_does_not_come_to_run_gives_way_to_what_is_installed() {
     // What is installed of it takes the other one's contract, which goes on.
     let decision = next(&[core.clone(), other.clone()], after(60));
     assert_eq!(decision.step.unwrap().0, other.id);
-    set(&mut core, &role("manager"), |seen| seen.fit = Fit::Differs);
+    set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Differs);
     let Some((_, Step::Apply { .. })) = next(&[core.clone()], after(60)).step else { panic!() };
-    set(&mut core, &role("manager"), |seen| seen.fit = Fit::Same);
+    set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Same);
 
     // Something else frees it; and asked for what is installed, it forgets what was given up.
     let freed = ProviderFacts { wanted: components(revision("v1.1.1", "three"), &objects()), ..core.clone() };
     let freed = noted_after(60, &[freed]);
-    assert_eq!((freed.phase, freed.given_up), (Phase::Preparing, None));
+    assert_eq!((freed.phase, freed.given_up), (InstallPhase::Preparing, None));
     core.wanted = components(revision("v1.0.0", "one"), &objects());
     assert_eq!(noted_after(60, &[core]).given_up, None);
 }
@@ -147,13 +158,13 @@ fn old_pods_that_do_not_go_are_let_be() {
     assert!(record(&mut core).given_up.is_some());
     // Its components need not be at hand: nothing was applied.
     for mut core in
-        [goes_back(core.clone()), ProviderFacts { wanted: Wanted::Halted("x".to_owned()), ..core }]
+        [goes_back(core.clone()), ProviderFacts { wanted: DesiredProvider::Halted("x".to_owned()), ..core }]
     {
         let Some((_, Step::Scale(back))) = next(&[core.clone()], after(10)).step else { panic!() };
         assert_eq!(back, [stopped(2)]);
         set(&mut core, &deployment("core"), |seen| seen.replicas = Some(2));
         let back = noted_after(10, &[core]);
-        assert_eq!((back.phase, back.waiting_since, back.stopped.len()), (Phase::Settled, None, 0));
+        assert_eq!((back.phase, back.waiting_since, back.stopped.len()), (InstallPhase::Settled, None, 0));
         assert!(back.given_up.is_some());
     }
 }
@@ -164,7 +175,7 @@ fn objects_of_an_earlier_aim_are_no_way_back_for_the_old_deployments_alone() {
     core.wanted = components(revision("v1.1.1", "three"), &objects());
     core.record = Some(noted_after(0, &[core.clone()]));
     assert!(record(&mut core).objects_changed);
-    core.wanted = Wanted::Halted("its Secret is gone".to_owned());
+    core.wanted = DesiredProvider::Halted("its Secret is gone".to_owned());
     let decision = next(&[core.clone()], after(0));
     assert_eq!(decision.waits[&core.id], Wait::Stuck("its Secret is gone".to_owned()));
 }
@@ -173,7 +184,7 @@ fn objects_of_an_earlier_aim_are_no_way_back_for_the_old_deployments_alone() {
 fn a_definition_that_is_not_established_has_its_time_too() {
     let mut core = unavailable(true);
     set(&mut core, &definition("boxes"), |seen| seen.is_established = false);
-    core.record = Some(Record { waiting_since: Some(minute(0)), ..record(&mut core).clone() });
+    core.record = Some(ProviderRecord { waiting_since: Some(minute(0)), ..record(&mut core).clone() });
     let decision = next(&[core.clone()], after(10));
     assert!(matches!(&decision.waits[&core.id], Wait::TimedOut(why) if why.contains("is not established")));
 }

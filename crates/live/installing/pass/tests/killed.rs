@@ -6,8 +6,8 @@ use capstan_model::object::ObjectId;
 use capstan_providers::ProviderKind;
 
 use super::super::{
-    Fit, Look, Phase, ProviderFacts, Record, Revision, Seen, Stage, Step, Stopped, Wanted, is_definition,
-    next,
+    DesiredProvider, InstallPhase, InstallStage, ObjectFit, ObjectsLook, ProviderFacts, ProviderRecord,
+    Revision, SeenObject, Step, Stopped, is_definition, next,
 };
 use super::{after, available, components, definition, deployment, provider, revision, role, webhooks};
 use crate::applying::InventoryObject;
@@ -35,7 +35,7 @@ struct Live {
 #[derive(Debug, Clone, Default)]
 struct Cluster {
     objects: BTreeMap<ObjectId, Live>,
-    records: BTreeMap<ObjectId, Record>,
+    records: BTreeMap<ObjectId, ProviderRecord>,
     /// How often anything was written.
     writes: usize,
 }
@@ -77,20 +77,20 @@ impl Cluster {
             let inventory =
                 record.iter().flat_map(|record| record.inventory.objects()).map(InventoryObject::id);
             let ids: BTreeSet<ObjectId> = asked.objects.iter().cloned().chain(inventory).collect();
-            let look: Look = ids.into_iter().map(|id| (id.clone(), self.seen(asked, &id))).collect();
+            let look: ObjectsLook = ids.into_iter().map(|id| (id.clone(), self.seen(asked, &id))).collect();
             let wanted = components(revision(asked.version, asked.digest), &asked.objects);
             ProviderFacts { id: asked.id(), kind: asked.kind, wanted, record, look: Some(look), failed: None }
         };
         all.iter().map(of).collect()
     }
 
-    fn seen(&self, asked: &Asked, id: &ObjectId) -> Seen {
-        let Some(live) = self.objects.get(id) else { return Seen::default() };
+    fn seen(&self, asked: &Asked, id: &ObjectId) -> SeenObject {
+        let Some(live) = self.objects.get(id) else { return SeenObject::default() };
         let runs = id.kind == "Deployment";
         let is_same = live.content == asked.digest && (!runs || live.replicas == 1);
         let gone = live.stored.iter().filter(|stored| !asked.versions.contains(*stored));
-        Seen {
-            fit: if is_same { Fit::Same } else { Fit::Differs },
+        SeenObject {
+            fit: if is_same { ObjectFit::Same } else { ObjectFit::Differs },
             is_established: is_definition(id),
             going: gone.map(|version| (*version).to_owned()).collect(),
             health: if runs { available() } else { None },
@@ -155,7 +155,7 @@ impl Cluster {
     fn apply(&mut self, asked: &Asked, id: &ObjectId) {
         let record = &self.records[&asked.id()];
         assert!(record.inventory.get(id).is_some(), "{id} is applied and not in the inventory");
-        if Stage::of(id) > Stage::Definitions {
+        if InstallStage::of(id) > InstallStage::Definitions {
             for definition in asked.objects.iter().filter(|id| is_definition(id)) {
                 assert_eq!(self.objects[definition].content, asked.digest, "{id} before {definition}");
             }
@@ -230,7 +230,7 @@ fn whoever_is_killed_anywhere_comes_to_the_same_end() {
     straight.settle(&old, &mut None);
     straight.settle(&new, &mut None);
     assert!(!straight.objects.contains_key(&role("ipam-old")));
-    assert!(straight.records.values().all(|record| record.phase == Phase::Settled));
+    assert!(straight.records.values().all(|record| record.phase == InstallPhase::Settled));
     for seed in seeds {
         let mut dice = Some(Dice(seed));
         let mut cluster = Cluster::default();
@@ -273,12 +273,12 @@ fn halfway_a_removed_provider_goes_and_the_others_stay() {
     let mut cluster = Cluster::default();
     cluster.settle(&all, &mut None);
     let mut facts = cluster.facts(&all);
-    facts[2].wanted = Wanted::Nothing;
+    facts[2].wanted = DesiredProvider::Nothing;
     while let Some((id, step)) = next(&facts, after(0)).step {
         assert_eq!(id, all[2].id());
         cluster.perform(&all[2], step, usize::MAX);
         facts = cluster.facts(&all);
-        facts[2].wanted = Wanted::Nothing;
+        facts[2].wanted = DesiredProvider::Nothing;
     }
     assert!(cluster.objects.contains_key(&definition("ipam")));
     assert!(!cluster.objects.contains_key(&deployment("ipam")));

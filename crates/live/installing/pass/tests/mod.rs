@@ -9,8 +9,11 @@ use capstan_providers::ProviderKind;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Component, Components, Fit, Look, Patience, ProviderFacts, Revision, Seen, Wanted};
-use crate::installing::Health;
+use super::{
+    DesiredProvider, InstallPatience, ObjectFit, ObjectsLook, ProviderFacts, ProviderObject,
+    RenderedProvider, Revision, SeenObject,
+};
+use crate::installing::WorkloadHealth;
 
 pub(super) fn id(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectId {
     ObjectId {
@@ -45,41 +48,41 @@ pub(super) fn revision(version: &str, digest: &str) -> Revision {
     Revision { version: version.to_owned(), contract: "v1beta2".to_owned(), digest: digest.to_owned() }
 }
 
-pub(super) fn components(revision: Revision, objects: &[ObjectId]) -> Wanted {
-    let objects = objects.iter().map(|id| Component { id: id.clone(), api_version: "v1".to_owned() });
-    Wanted::Components(Components { revision, objects: objects.collect() })
+pub(super) fn components(revision: Revision, objects: &[ObjectId]) -> DesiredProvider {
+    let objects = objects.iter().map(|id| ProviderObject { id: id.clone(), api_version: "v1".to_owned() });
+    DesiredProvider::Components(RenderedProvider { revision, objects: objects.collect() })
 }
 
 /// So many minutes after the first look; ten are waited.
-pub(super) fn after(minutes: i64) -> Patience {
-    Patience { now: minute(minutes), limit: SignedDuration::from_mins(10) }
+pub(super) fn after(minutes: i64) -> InstallPatience {
+    InstallPatience { now: minute(minutes), limit: SignedDuration::from_mins(10) }
 }
 
 pub(super) fn minute(minutes: i64) -> Timestamp {
     Timestamp::from_second(1_767_225_600 + 60 * minutes).unwrap()
 }
 
-pub(super) fn available() -> Option<Health> {
-    Some(Health::Available { reason: "MinimumReplicasAvailable".to_owned(), message: String::new() })
+pub(super) fn available() -> Option<WorkloadHealth> {
+    Some(WorkloadHealth::Available { reason: "MinimumReplicasAvailable".to_owned(), message: String::new() })
 }
 
 /// An object as it is rendered, ready.
-pub(super) fn same(id: &ObjectId) -> Seen {
+pub(super) fn same(id: &ObjectId) -> SeenObject {
     let runs = id.kind == "Deployment";
-    Seen {
-        fit: Fit::Same,
+    SeenObject {
+        fit: ObjectFit::Same,
         is_established: true,
         health: if runs { available() } else { None },
         replicas: runs.then_some(1),
         is_own: true,
-        ..Seen::default()
+        ..SeenObject::default()
     }
 }
 
-pub(super) fn look(seen: impl IntoIterator<Item = (ObjectId, Seen)>) -> Option<Look> {
+pub(super) fn look(seen: impl IntoIterator<Item = (ObjectId, SeenObject)>) -> Option<ObjectsLook> {
     Some(seen.into_iter().collect())
 }
 
-pub(super) fn facts(id: ObjectId, kind: ProviderKind, wanted: Wanted) -> ProviderFacts {
+pub(super) fn facts(id: ObjectId, kind: ProviderKind, wanted: DesiredProvider) -> ProviderFacts {
     ProviderFacts { id, kind, wanted, record: None, look: None, failed: None }
 }

@@ -3,7 +3,7 @@
 use capstan_yaml::Value;
 
 use super::functions::call;
-use super::tokens::{Token, tokens};
+use super::tokens::{TemplateToken, tokens};
 use super::uncomputed::{Computed, Uncomputed};
 use crate::rollout::class::value::{holds_uncomputed, holds_variable};
 
@@ -12,14 +12,14 @@ pub(super) const DEEPEST: usize = 32;
 
 /// What names are of: `$` and `.`.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'v> {
+pub(super) struct TemplateScope<'v> {
     pub(super) root: &'v Value,
     /// `range` and `with` change it.
     pub(super) dot: &'v Value,
 }
 
 /// The value of an action.
-pub(super) fn expression(text: &str, scope: Scope<'_>) -> Computed<Value> {
+pub(super) fn expression(text: &str, scope: TemplateScope<'_>) -> Computed<Value> {
     let tokens = tokens(text)?;
     let mut rest = tokens.as_slice();
     let value = pipeline(&mut rest, scope, 0)?;
@@ -27,7 +27,7 @@ pub(super) fn expression(text: &str, scope: Scope<'_>) -> Computed<Value> {
 }
 
 /// `command | function …`
-fn pipeline(tokens: &mut &[Token], scope: Scope<'_>, depth: usize) -> Computed<Value> {
+fn pipeline(tokens: &mut &[TemplateToken], scope: TemplateScope<'_>, depth: usize) -> Computed<Value> {
     if depth > DEEPEST {
         return Err(Uncomputed);
     }
@@ -35,15 +35,20 @@ fn pipeline(tokens: &mut &[Token], scope: Scope<'_>, depth: usize) -> Computed<V
     loop {
         value = Some(command(tokens, scope, value, depth)?);
         match tokens.split_first() {
-            Some((Token::Pipe, rest)) => *tokens = rest,
+            Some((TemplateToken::Pipe, rest)) => *tokens = rest,
             _ => return value.ok_or(Uncomputed),
         }
     }
 }
 
-fn command(tokens: &mut &[Token], scope: Scope<'_>, piped: Option<Value>, depth: usize) -> Computed<Value> {
+fn command(
+    tokens: &mut &[TemplateToken],
+    scope: TemplateScope<'_>,
+    piped: Option<Value>,
+    depth: usize,
+) -> Computed<Value> {
     let function = match tokens.split_first() {
-        Some((Token::Word(word), rest)) if !["true", "false"].contains(&word.as_str()) => {
+        Some((TemplateToken::Word(word), rest)) if !["true", "false"].contains(&word.as_str()) => {
             *tokens = rest;
             Some(word.as_str())
         }
@@ -51,18 +56,18 @@ fn command(tokens: &mut &[Token], scope: Scope<'_>, piped: Option<Value>, depth:
     };
     let mut arguments = Vec::new();
     while let Some((token, rest)) = tokens.split_first() {
-        if matches!(token, Token::Pipe | Token::Close) {
+        if matches!(token, TemplateToken::Pipe | TemplateToken::Close) {
             break;
         }
         *tokens = rest;
         arguments.push(match token {
-            Token::Field(path) => field(scope.dot, path)?,
-            Token::RootField(path) if !path.is_empty() => field(scope.root, path)?,
-            Token::Text(text) => Value::String(text.clone()),
-            Token::Word(word) if word == "true" || word == "false" => Value::Bool(word == "true"),
-            Token::Open => {
+            TemplateToken::Field(path) => field(scope.dot, path)?,
+            TemplateToken::RootField(path) if !path.is_empty() => field(scope.root, path)?,
+            TemplateToken::Text(text) => Value::String(text.clone()),
+            TemplateToken::Word(word) if word == "true" || word == "false" => Value::Bool(word == "true"),
+            TemplateToken::Open => {
                 let value = pipeline(tokens, scope, depth + 1)?;
-                let Some((Token::Close, rest)) = tokens.split_first() else { return Err(Uncomputed) };
+                let Some((TemplateToken::Close, rest)) = tokens.split_first() else { return Err(Uncomputed) };
                 *tokens = rest;
                 value
             }

@@ -1,7 +1,7 @@
 //! Which variables a template reads, whether or not it can be computed.
 
-use super::pieces::{Piece, pieces};
-use super::tokens::{Token, tokens};
+use super::pieces::{TemplatePiece, pieces};
+use super::tokens::{TemplateToken, tokens};
 
 /// What a template reads of the variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +18,15 @@ pub(in crate::rollout::class) fn mentions(template: &str) -> Mentions {
     let Ok(pieces) = pieces(template) else { return Mentions::Anything };
     let mut fields = Vec::new();
     for piece in pieces {
-        let Piece::Action(action) = piece else { continue };
+        let TemplatePiece::Action(action) = piece else { continue };
         let Ok(tokens) = tokens(action) else { return Mentions::Anything };
         for token in tokens {
             match token {
-                Token::Field(path) | Token::RootField(path) if path.is_empty() => return Mentions::Anything,
-                Token::Field(path) | Token::RootField(path) => fields.push(path.join(".")),
-                Token::Root => return Mentions::Anything,
+                TemplateToken::Field(path) | TemplateToken::RootField(path) if path.is_empty() => {
+                    return Mentions::Anything;
+                }
+                TemplateToken::Field(path) | TemplateToken::RootField(path) => fields.push(path.join(".")),
+                TemplateToken::Root => return Mentions::Anything,
                 _ => {}
             }
         }

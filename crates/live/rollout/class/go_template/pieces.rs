@@ -5,13 +5,13 @@ use super::uncomputed::{Computed, Uncomputed};
 
 /// Text, and what stands between `{{` and `}}`.
 #[derive(Debug)]
-pub(super) enum Piece<'t> {
+pub(super) enum TemplatePiece<'t> {
     Text(&'t str),
     Action(&'t str),
 }
 
 /// The pieces of a template, in their order.
-pub(super) fn pieces(template: &str) -> Computed<Vec<Piece<'_>>> {
+pub(super) fn pieces(template: &str) -> Computed<Vec<TemplatePiece<'_>>> {
     let mut found = Vec::new();
     let mut rest = template;
     let mut trims = false;
@@ -20,21 +20,21 @@ pub(super) fn pieces(template: &str) -> Computed<Vec<Piece<'_>>> {
         let text = begin.map_or(rest, |begin| &rest[..begin]);
         let text = if trims { text.trim_start_matches(SPACES) } else { text };
         let Some(begin) = begin else {
-            found.push(Piece::Text(text));
+            found.push(TemplatePiece::Text(text));
             return Ok(found);
         };
         let inside = &rest[begin + 2..];
         let end = end_of_action(inside).ok_or(Uncomputed)?;
         let mut action = &inside[..end];
         let trims_before = action.strip_prefix('-').filter(|rest| rest.starts_with(SPACES));
-        found.push(Piece::Text(match trims_before {
+        found.push(TemplatePiece::Text(match trims_before {
             Some(_) => text.trim_end_matches(SPACES),
             None => text,
         }));
         action = trims_before.unwrap_or(action);
         let trims_after = action.strip_suffix('-').filter(|rest| rest.ends_with(SPACES));
         trims = trims_after.is_some();
-        found.push(Piece::Action(trims_after.unwrap_or(action).trim()));
+        found.push(TemplatePiece::Action(trims_after.unwrap_or(action).trim()));
         rest = &inside[end + 2..];
     }
 }

@@ -2,8 +2,8 @@
 
 use capstan_yaml::{Value, YamlFile};
 
-use super::expression::{DEEPEST, Scope, expression, known};
-use super::pieces::{Piece, pieces};
+use super::expression::{DEEPEST, TemplateScope, expression, known};
+use super::pieces::{TemplatePiece, pieces};
 use super::tokens::word;
 use super::uncomputed::{Computed, Uncomputed};
 use super::values::{is_true, printed};
@@ -32,16 +32,16 @@ fn render(template: &str, data: &Value) -> Computed<String> {
     }
     let pieces = pieces(template)?;
     let mut out = String::new();
-    let mut run = Run { pieces: &pieces, at: 0, steps: 0 };
-    match run.block(&mut Some(&mut out), Scope { root: data, dot: data }, 0)? {
-        Ending::Text => Ok(out),
+    let mut run = GoTemplateRun { pieces: &pieces, at: 0, steps: 0 };
+    match run.block(&mut Some(&mut out), TemplateScope { root: data, dot: data }, 0)? {
+        BlockEnd::Text => Ok(out),
         _ => Err(Uncomputed),
     }
 }
 
 /// What ends a block.
 #[derive(Debug, PartialEq, Eq)]
-enum Ending<'t> {
+enum BlockEnd<'t> {
     /// The template's own end.
     Text,
     End,
@@ -50,20 +50,20 @@ enum Ending<'t> {
 }
 
 /// A template being run.
-struct Run<'r, 't> {
-    pieces: &'r [Piece<'t>],
+struct GoTemplateRun<'r, 't> {
+    pieces: &'r [TemplatePiece<'t>],
     at: usize,
     steps: usize,
 }
 
-impl<'t> Run<'_, 't> {
+impl<'t> GoTemplateRun<'_, 't> {
     /// Runs to the end of a block; without `out` it is only passed over.
     fn block(
         &mut self,
         out: &mut Option<&mut String>,
-        scope: Scope<'_>,
+        scope: TemplateScope<'_>,
         depth: usize,
-    ) -> Computed<Ending<'t>> {
+    ) -> Computed<BlockEnd<'t>> {
         if depth > DEEPEST {
             return Err(Uncomputed);
         }
@@ -74,20 +74,20 @@ impl<'t> Run<'_, 't> {
                 return Err(Uncomputed);
             }
             let action = match piece {
-                Piece::Text(text) => {
+                TemplatePiece::Text(text) => {
                     write(out, text)?;
                     continue;
                 }
-                Piece::Action(action) => *action,
+                TemplatePiece::Action(action) => *action,
             };
             match keyword(action) {
                 ("if", condition) => self.conditional(condition, out, scope, depth)?,
                 ("range", list) => self.range(list, out, scope, depth)?,
                 ("with", value) => self.with(value, out, scope, depth)?,
-                ("end", "") => return Ok(Ending::End),
-                ("else", "") => return Ok(Ending::Else(None)),
+                ("end", "") => return Ok(BlockEnd::End),
+                ("else", "") => return Ok(BlockEnd::Else(None)),
                 ("else", rest) => match keyword(rest) {
-                    ("if", condition) => return Ok(Ending::Else(Some(condition))),
+                    ("if", condition) => return Ok(BlockEnd::Else(Some(condition))),
                     _ => return Err(Uncomputed),
                 },
                 ("define" | "block" | "template" | "break" | "continue", _) => return Err(Uncomputed),
@@ -96,14 +96,14 @@ impl<'t> Run<'_, 't> {
                 _ => {}
             }
         }
-        Ok(Ending::Text)
+        Ok(BlockEnd::Text)
     }
 
     fn conditional(
         &mut self,
         condition: &str,
         out: &mut Option<&mut String>,
-        scope: Scope<'_>,
+        scope: TemplateScope<'_>,
         depth: usize,
     ) -> Computed<()> {
         let mut condition = Some(condition);
@@ -118,8 +118,8 @@ impl<'t> Run<'_, 't> {
             let ending = self.block(if holds { out } else { &mut nowhere }, scope, depth + 1)?;
             done |= holds;
             match ending {
-                Ending::End => return Ok(()),
-                Ending::Else(next) if condition.is_some() => condition = next,
+                BlockEnd::End => return Ok(()),
+                BlockEnd::Else(next) if condition.is_some() => condition = next,
                 _ => return Err(Uncomputed),
             }
         }
@@ -130,7 +130,7 @@ impl<'t> Run<'_, 't> {
         &mut self,
         list: &str,
         out: &mut Option<&mut String>,
-        scope: Scope<'_>,
+        scope: TemplateScope<'_>,
         depth: usize,
     ) -> Computed<()> {
         let items = match out {
@@ -141,7 +141,7 @@ impl<'t> Run<'_, 't> {
         let mut ending = None;
         for item in &items {
             self.at = begin;
-            ending = Some(self.block(out, Scope { dot: item, ..scope }, depth + 1)?);
+            ending = Some(self.block(out, TemplateScope { dot: item, ..scope }, depth + 1)?);
         }
         let mut nowhere = None;
         let ending = match ending {
@@ -156,7 +156,7 @@ impl<'t> Run<'_, 't> {
         &mut self,
         value: &str,
         out: &mut Option<&mut String>,
-        scope: Scope<'_>,
+        scope: TemplateScope<'_>,
         depth: usize,
     ) -> Computed<()> {
         let value = match out {
@@ -165,7 +165,7 @@ impl<'t> Run<'_, 't> {
         };
         let holds = is_true(&value);
         let mut nowhere = None;
-        let inside = Scope { dot: &value, ..scope };
+        let inside = TemplateScope { dot: &value, ..scope };
         let ending = self.block(if holds { out } else { &mut nowhere }, inside, depth + 1)?;
         self.otherwise(ending, if holds { &mut nowhere } else { out }, scope, depth)
     }
@@ -173,16 +173,16 @@ impl<'t> Run<'_, 't> {
     /// What follows the body of `range` or `with`: its end, or a plain `else` and its end.
     fn otherwise(
         &mut self,
-        ending: Ending<'t>,
+        ending: BlockEnd<'t>,
         out: &mut Option<&mut String>,
-        scope: Scope<'_>,
+        scope: TemplateScope<'_>,
         depth: usize,
     ) -> Computed<()> {
         let ending = match ending {
-            Ending::Else(None) => self.block(out, scope, depth + 1)?,
+            BlockEnd::Else(None) => self.block(out, scope, depth + 1)?,
             ending => ending,
         };
-        if ending == Ending::End { Ok(()) } else { Err(Uncomputed) }
+        if ending == BlockEnd::End { Ok(()) } else { Err(Uncomputed) }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::uncomputed::Uncomputed;
 
 /// Major, minor, patch, and how many of them are written out.
-struct Version<'t> {
+struct SemverVersion<'t> {
     numbers: [u64; 3],
     written: usize,
     /// After `-`.
@@ -17,8 +17,8 @@ struct Version<'t> {
 pub(super) fn semver_compare(constraint: &str, version: &str) -> Result<bool, Uncomputed> {
     let constraint = constraint.trim();
     let at = constraint.find(|letter: char| letter.is_ascii_digit() || letter == 'v').ok_or(Uncomputed)?;
-    let (operator, wanted) = (constraint[..at].trim(), Version::parse(&constraint[at..])?);
-    let version = Version::parse(version)?;
+    let (operator, wanted) = (constraint[..at].trim(), SemverVersion::parse(&constraint[at..])?);
+    let version = SemverVersion::parse(version)?;
     if version.pre_release.is_some() || version.written < 3 {
         return Err(Uncomputed);
     }
@@ -39,7 +39,7 @@ pub(super) fn semver_compare(constraint: &str, version: &str) -> Result<bool, Un
     }
 }
 
-impl<'t> Version<'t> {
+impl<'t> SemverVersion<'t> {
     fn parse(text: &'t str) -> Result<Self, Uncomputed> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let text = text.split_once('+').map_or(text, |(version, _)| version);

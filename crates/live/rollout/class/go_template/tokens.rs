@@ -7,7 +7,7 @@ pub(super) const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The words of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum TemplateToken {
     /// `.a.b`; a single `.` has no parts.
     Field(Vec<String>),
     /// `$.a.b`
@@ -29,7 +29,7 @@ fn is_word(letter: char) -> bool {
 }
 
 /// The words of an action: nothing of a comment.
-pub(super) fn tokens(action: &str) -> Computed<Vec<Token>> {
+pub(super) fn tokens(action: &str) -> Computed<Vec<TemplateToken>> {
     let mut found = Vec::new();
     if action.starts_with("/*") {
         return Ok(found);
@@ -38,33 +38,33 @@ pub(super) fn tokens(action: &str) -> Computed<Vec<Token>> {
     let mut glued = false;
     while let Some(letter) = rest.chars().next() {
         // A field of what stands before, `(index .a 0).b` or `$local.b`, names nothing by itself.
-        let of_another = glued && matches!(found.last(), Some(Token::Close | Token::Other));
+        let of_another = glued && matches!(found.last(), Some(TemplateToken::Close | TemplateToken::Other));
         glued = !SPACES.contains(&letter);
         if !glued {
             rest = &rest[letter.len_utf8()..];
             continue;
         }
         let (token, length) = match letter {
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            '|' => (Token::Pipe, 1),
+            '(' => (TemplateToken::Open, 1),
+            ')' => (TemplateToken::Close, 1),
+            '|' => (TemplateToken::Pipe, 1),
             '"' | '`' | '\'' => text(rest)?,
-            '.' if of_another => (Token::Other, path(rest).1),
+            '.' if of_another => (TemplateToken::Other, path(rest).1),
             '.' => {
                 let (parts, length) = path(rest);
-                (Token::Field(parts), length)
+                (TemplateToken::Field(parts), length)
             }
             '$' if rest[1..].starts_with('.') => {
                 let (parts, length) = path(&rest[1..]);
-                (Token::RootField(parts), length + 1)
+                (TemplateToken::RootField(parts), length + 1)
             }
-            '$' if rest[1..].starts_with(is_word) => (Token::Other, 1 + word(&rest[1..])),
-            '$' => (Token::Root, 1),
+            '$' if rest[1..].starts_with(is_word) => (TemplateToken::Other, 1 + word(&rest[1..])),
+            '$' => (TemplateToken::Root, 1),
             letter if letter.is_ascii_digit() => {
-                (Token::Other, rest.find(|c| !is_word(c) && c != '.').unwrap_or(rest.len()))
+                (TemplateToken::Other, rest.find(|c| !is_word(c) && c != '.').unwrap_or(rest.len()))
             }
-            letter if is_word(letter) => (Token::Word(rest[..word(rest)].to_owned()), word(rest)),
-            letter => (Token::Other, letter.len_utf8()),
+            letter if is_word(letter) => (TemplateToken::Word(rest[..word(rest)].to_owned()), word(rest)),
+            letter => (TemplateToken::Other, letter.len_utf8()),
         };
         found.push(token);
         rest = &rest[length..];
@@ -93,7 +93,7 @@ fn path(rest: &str) -> (Vec<String>, usize) {
 }
 
 /// A quoted string and its length. Escapes are not read.
-fn text(rest: &str) -> Computed<(Token, usize)> {
+fn text(rest: &str) -> Computed<(TemplateToken, usize)> {
     let quote = rest.chars().next().unwrap_or('"');
     let end = rest[1..].find(quote).ok_or(Uncomputed)?;
     let inside = &rest[1..=end];
@@ -101,5 +101,5 @@ fn text(rest: &str) -> Computed<(Token, usize)> {
         // Where it ends is not sure: no field is read out of what may be text.
         return Err(Uncomputed);
     }
-    Ok((if quote == '\'' { Token::Other } else { Token::Text(inside.to_owned()) }, end + 2))
+    Ok((if quote == '\'' { TemplateToken::Other } else { TemplateToken::Text(inside.to_owned()) }, end + 2))
 }

@@ -8,7 +8,7 @@ use crate::rollout::observed::observed_owner::ObservedOwner;
 use crate::rollout::observed::reading::is_version;
 use crate::rollout::observed::scheduled::after;
 use capstan_model::kinds::{self, version_fields};
-use capstan_plan::templates::{Role, references};
+use capstan_plan::templates::{TemplateRole, references};
 
 /// Whether the live object asks for what is rendered.
 pub(in crate::rollout::observed) fn is_applied(owner: &ObservedOwner<'_>, live: &Value) -> bool {
@@ -30,8 +30,15 @@ pub(super) fn not_applied(owner: &ObservedOwner<'_>, live: &Value) -> Option<Str
             ));
         }
     }
-    let machines = |role: Role| {
-        matches!(role, Role::Machines | Role::Bootstrap | Role::PoolBootstrap | Role::Pool | Role::Class)
+    let machines = |role: TemplateRole| {
+        matches!(
+            role,
+            TemplateRole::Machines
+                | TemplateRole::Bootstrap
+                | TemplateRole::PoolBootstrap
+                | TemplateRole::Pool
+                | TemplateRole::Class
+        )
     };
     let named = references(&owner.id.group, &owner.id.kind, live);
     for reference in references(&owner.id.group, &owner.id.kind, &desired.value) {

@@ -5,21 +5,21 @@ use super::standing::{Evidence, Unmet};
 use crate::live_objects::text;
 use crate::rollout::observed::machines::ObservedMachine;
 use crate::rollout::observed::observed_owner::ObservedOwner;
-use crate::rollout::observed::reading::{Contract, Reading, is_version};
+use crate::rollout::observed::reading::{Contract, OwnerReading, is_version};
 use crate::rollout::observed::verdict::MachineAge;
-use crate::rollout::owner::Owner;
+use crate::rollout::owner::MachineOwner;
 
 /// A control plane or workers of Cluster API's own.
 pub(super) fn core_owner(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
     unmet: &mut Unmet,
 ) -> Evidence {
     observed(reading, unmet);
     let counts = reading.counts();
     match (owner.kind, reading.contract) {
-        (Owner::Set, _) => {
+        (MachineOwner::Set, _) => {
             all_are_there(counts, unmet, &[("ready", counts.ready)]);
             expect(reading, unmet, &[("ScalingUp", "False"), ("ScalingDown", "False")], &[]);
             return Evidence::Complete;
@@ -60,7 +60,7 @@ pub(super) fn core_owner(
 /// control planes show their lowest version, of workers the machines themselves tell.
 fn versions(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
     wanted: &str,
     unmet: &mut Unmet,
@@ -74,7 +74,10 @@ fn versions(
     if old > 0 {
         unmet.add(format!("{old} machines are not up to date"));
     }
-    if owner.kind == Owner::Kubeadm && replicas > 0 && text(reading.object, "/status/version").is_none() {
+    if owner.kind == MachineOwner::Kubeadm
+        && replicas > 0
+        && text(reading.object, "/status/version").is_none()
+    {
         unmet.add("it does not report which version runs");
     }
 }

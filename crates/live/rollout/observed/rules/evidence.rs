@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::standing::Unmet;
 use crate::live_objects::text;
 use crate::rollout::observed::observed_owner::ObservedOwner;
-use crate::rollout::observed::reading::{Contract, Reading, is_version};
+use crate::rollout::observed::reading::{Contract, OwnerReading, is_version};
 use crate::rollout::observed::verdict::{Counts, Readiness};
 use capstan_model::kinds::{self, version_fields};
 
 /// The version that the live object asks for.
-pub(super) fn version_asked<'v>(owner: &ObservedOwner<'_>, reading: &Reading<'v>) -> Option<&'v str> {
+pub(super) fn version_asked<'v>(owner: &ObservedOwner<'_>, reading: &OwnerReading<'v>) -> Option<&'v str> {
     version_fields(&owner.id.group, &owner.id.kind)
         .find_map(|(_, keys)| text(reading.object, &kinds::pointer(keys)))
 }
 
 /// Its controller must have seen the present generation.
-pub(super) fn observed(reading: &Reading<'_>, unmet: &mut Unmet) {
+pub(super) fn observed(reading: &OwnerReading<'_>, unmet: &mut Unmet) {
     if !reading.is_observed() {
         unmet.add(format!(
             "its controller has not observed generation {} (it has observed {})",
@@ -29,7 +29,7 @@ pub(super) fn observed(reading: &Reading<'_>, unmet: &mut Unmet) {
 /// Conditions that must be so: the first ones where they are there at all, the second ones in any case. One
 /// of an older generation says nothing.
 pub(super) fn expect(
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     unmet: &mut Unmet,
     if_there: &[(&str, &str)],
     always: &[(&str, &str)],
@@ -88,7 +88,7 @@ pub(super) fn one_version(
 }
 
 /// Whether an owner says that it is ready, in any contract.
-pub(super) fn readiness(reading: &Reading<'_>) -> Readiness {
+pub(super) fn readiness(reading: &OwnerReading<'_>) -> Readiness {
     let is_current = reading.observed.is_none() || reading.is_observed();
     let said = ["Available", "Ready"].into_iter().find_map(|kind| reading.condition(kind));
     let ready = match said {

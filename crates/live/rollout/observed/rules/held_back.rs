@@ -5,15 +5,15 @@ use serde_json::Value;
 use crate::live_objects::{CLUSTER_NAME_LABEL, annotation, label, text};
 use crate::rollout::facts;
 use crate::rollout::observed::observed_owner::ObservedOwner;
-use crate::rollout::observed::reading::Reading;
+use crate::rollout::observed::reading::OwnerReading;
 use crate::rollout::observed::verdict::Counts;
-use crate::rollout::owner::{Owner, replacing};
+use crate::rollout::owner::{MachineOwner, replacing};
 use capstan_model::kinds::names;
 
 /// Whether no person's word holds the rollout back.
 pub(in crate::rollout::observed) fn waits_for_nobody(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
 ) -> bool {
     waits_for_a_person(owner, reading, reading.counts(), 0).is_none()
 }
@@ -21,7 +21,7 @@ pub(in crate::rollout::observed) fn waits_for_nobody(
 /// Nothing moves until a person does something, and that was their wish.
 pub(super) fn waits_for_a_person(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     counts: Counts,
     old: usize,
 ) -> Option<String> {
@@ -38,8 +38,10 @@ pub(super) fn waits_for_a_person(
     if paused(reading.object) || cluster.is_some_and(|(_, cluster)| paused(cluster)) {
         return Some("paused: nothing happens until somebody removes the pause".to_owned());
     }
-    let on_delete = matches!(owner.kind, Owner::Deployment | Owner::Kubeadm | Owner::OtherControlPlane)
-        && replacing(reading.object, None).strategy == "OnDelete";
+    let on_delete = matches!(
+        owner.kind,
+        MachineOwner::Deployment | MachineOwner::Kubeadm | MachineOwner::OtherControlPlane
+    ) && replacing(reading.object, None).strategy == "OnDelete";
     if on_delete && reading.is_observed() && counts.current == counts.wanted && counts.ready == counts.wanted
     {
         let uncounted =

@@ -21,4 +21,4 @@ mod topology;
 pub(super) use self::applied::is_applied;
 pub(super) use self::held_back::waits_for_nobody;
 pub(super) use self::judge::standing;
-pub(super) use self::standing::{Ends, Standing};
+pub(super) use self::standing::{Ends, OwnerState};

@@ -6,13 +6,13 @@ use super::standing::{Evidence, Unmet};
 use crate::live_objects::text;
 use crate::rollout::observed::machines::ObservedMachine;
 use crate::rollout::observed::observed_owner::ObservedOwner;
-use crate::rollout::observed::reading::{Reading, is_version};
+use crate::rollout::observed::reading::{OwnerReading, is_version};
 use crate::rollout::observed::verdict::Readiness;
 
 /// Control planes of other providers: whatever evidence they show must agree.
 pub(super) fn other_control_plane(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
     unmet: &mut Unmet,
 ) -> Evidence {

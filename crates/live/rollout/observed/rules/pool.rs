@@ -7,7 +7,7 @@ use super::standing::{Evidence, Unmet};
 use crate::live_objects::text;
 use crate::rollout::observed::machines::ObservedMachine;
 use crate::rollout::observed::observed_owner::ObservedOwner;
-use crate::rollout::observed::reading::{Reading, written};
+use crate::rollout::observed::reading::{OwnerReading, written};
 use crate::rollout::observed::verdict::MachineAge;
 use capstan_plan::templates::references;
 
@@ -15,7 +15,7 @@ use capstan_plan::templates::references;
 /// `Machine`s are copies of what is wished. Versions are real: they come from the nodes.
 pub(super) fn pool(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
     unmet: &mut Unmet,
 ) -> Evidence {

@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use crate::rollout::observed::scheduled::PutOff;
-use crate::rollout::observed::verdict::{Counts, Readiness, State};
+use crate::rollout::observed::verdict::{Counts, Readiness, RolloutProgress};
 use capstan_model::object::ObjectId;
 
 /// How an owner stands, before anybody asks whether it is stuck.
-pub(in crate::rollout::observed) struct Standing {
-    pub(in crate::rollout::observed) state: State,
+pub(in crate::rollout::observed) struct OwnerState {
+    pub(in crate::rollout::observed) state: RolloutProgress,
     pub(in crate::rollout::observed) words: Option<String>,
     pub(in crate::rollout::observed) counts: Counts,
     pub(in crate::rollout::observed) ready: Readiness,

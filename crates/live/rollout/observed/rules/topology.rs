@@ -4,27 +4,27 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::evidence::{expect, observed, one_version, version_asked};
-use super::standing::{Behind, Ends, Evidence, Standing, Unmet};
+use super::standing::{Behind, Ends, Evidence, OwnerState, Unmet};
 use crate::rollout::observed::machines::ObservedMachine;
-use crate::rollout::observed::made::{Made, class_of};
+use crate::rollout::observed::made::{TopologyObjects, class_of};
 use crate::rollout::observed::observed_owner::ObservedOwner;
 use crate::rollout::observed::reading::{
-    Contract, Reading, count, is_version, said, spec_written, version_counts, written,
+    Contract, OwnerReading, count, is_version, said, spec_written, version_counts, written,
 };
 use crate::rollout::observed::scheduled::PutOff;
-use crate::rollout::observed::verdict::{Counts, State};
-use crate::rollout::owner::Owner;
+use crate::rollout::observed::verdict::{Counts, RolloutProgress};
+use crate::rollout::owner::MachineOwner;
 
 /// Reasons of `TopologyReconciled` with which nothing has been done of what is asked for, in both contracts.
 const NOTHING_DONE: &[&str] = &["ReconcileFailed", "TopologyReconcileFailed", "ClusterClassNotReconciled"];
 
 /// How a part of a topology stands by itself: its control plane, or a worker group.
-type StandingOfPart = fn(&ObservedOwner<'_>, &Reading<'_>, &[ObservedMachine<'_>]) -> Standing;
+type StandingOfPart = fn(&ObservedOwner<'_>, &OwnerReading<'_>, &[ObservedMachine<'_>]) -> OwnerState;
 
 /// A `Cluster` with a topology, and what its controller made of it.
 pub(super) fn topology(
     owner: &ObservedOwner<'_>,
-    reading: &Reading<'_>,
+    reading: &OwnerReading<'_>,
     machines: &[ObservedMachine<'_>],
     standing: StandingOfPart,
     unmet: &mut Unmet,
@@ -74,7 +74,7 @@ pub(super) fn topology(
             unmet.add(format!("more upgrades of the {words} are planned"));
         }
     }
-    let made = Made::of(owner.id, reading.object, owner.live);
+    let made = TopologyObjects::of(owner.id, reading.object, owner.live);
     let evidence = made_by_topology(owner, &made, wanted, standing, unmet);
     let failed = failed.map(|condition| Behind {
         on: owner.id.clone(),
@@ -92,7 +92,7 @@ pub(super) fn topology(
 
 /// Whether a `Cluster` is not available for no more than that its topology could not be reconciled. The reasons of
 /// a condition that sums others up stand in its message alone, a line each: `* TopologyReconciled: …`.
-fn only_lacks_topology(reading: &Reading<'_>) -> bool {
+fn only_lacks_topology(reading: &OwnerReading<'_>) -> bool {
     let lacks = reading.condition("Available").map_or("", |condition| condition.message);
     let mut reasons = lacks.lines().filter(|line| line.starts_with("* "));
     !lacks.is_empty() && reasons.all(|reason| reason.starts_with("* TopologyReconciled:"))
@@ -103,14 +103,14 @@ fn only_lacks_topology(reading: &Reading<'_>) -> bool {
 fn class(
     owner: &ObservedOwner<'_>,
     cluster: &Value,
-    made: &Made<'_>,
+    made: &TopologyObjects<'_>,
     machines: &[ObservedMachine<'_>],
 ) -> Option<Behind> {
     let (id, class) = class_of(owner.id, cluster, owner.live)?;
     let changed = spec_written(class);
     let since = changed.max(written(cluster));
     let of_class = |since, words, ends| Some(Behind { on: id.clone(), since, words, ends });
-    let shown = Reading::of(class);
+    let shown = OwnerReading::of(class);
     if !shown.is_observed() && (shown.observed.is_some() || !shown.has_status()) {
         let mut unmet = Unmet::default();
         observed(&shown, &mut unmet);
@@ -147,26 +147,26 @@ fn half_of<'v>(cluster: &'v Value, half: &str) -> Option<&'v Value> {
 /// The control plane and the worker groups, each by itself: their conditions know their own generation.
 fn made_by_topology(
     owner: &ObservedOwner<'_>,
-    made: &Made<'_>,
+    made: &TopologyObjects<'_>,
     wanted: Option<&str>,
     standing: StandingOfPart,
     unmet: &mut Unmet,
 ) -> Evidence {
     let mut put_off: Option<PutOff> = None;
     for (id, value) in made.plane.iter().chain(&made.groups).copied() {
-        let Some(kind) = Owner::of(id, value) else { continue };
+        let Some(kind) = MachineOwner::of(id, value) else { continue };
         let part = ObservedOwner { id, kind, desired: None, ..*owner };
-        let reading = Reading::of(value);
+        let reading = OwnerReading::of(value);
         if let (Some(asked), Some(wanted)) = (version_asked(&part, &reading), wanted)
             && !is_version(asked, wanted)
         {
             unmet.add(format!("{id} is still to go from {asked} to {wanted}"));
             continue;
         }
-        let Standing { state, words, until, .. } = standing(&part, &reading, &part.machines());
+        let OwnerState { state, words, until, .. } = standing(&part, &reading, &part.machines());
         let words = format!("{id}: {}", said(words.as_deref().unwrap_or(state.as_str())));
         match (state, until) {
-            (State::Done | State::Unknown, _) => {}
+            (RolloutProgress::Done | RolloutProgress::Unknown, _) => {}
             (_, Some(until)) if put_off.as_ref().is_some_and(|first| first.until <= until) => {}
             (_, Some(until)) => put_off = Some(PutOff { until, words }),
             (_, None) => unmet.add(words),
@@ -182,7 +182,7 @@ fn made_by_topology(
     }
 }
 
-pub(super) fn topology_counts(reading: &Reading<'_>) -> Counts {
+pub(super) fn topology_counts(reading: &OwnerReading<'_>) -> Counts {
     let sum = |names: &[&str]| {
         ["controlPlane", "workers"]
             .iter()

@@ -8,8 +8,8 @@ fn a_deployment_is_not_done_while_its_machines_are_of_another_template_whatever_
     let of = |set: &str| running(&format!("{set}-x"), ("MachineSet", set), "09:00:00");
     let (old, new) = (machine_set("md-a", "cp-a"), machine_set("md-b", "cp-b"));
     for (set, state, age, words) in [
-        ("md-a", State::Rolling, MachineAge::Old, "1 machine is yet to be replaced"),
-        ("md-b", State::Done, MachineAge::New, ""),
+        ("md-a", RolloutProgress::Rolling, MachineAge::Old, "1 machine is yet to be replaced"),
+        ("md-b", RolloutProgress::Done, MachineAge::New, ""),
     ] {
         let live = [&done, &old, &new, &of(set)];
         assert_eq!(said(DEPLOYMENT, &live, "10:00:30"), (state, words.to_owned()));

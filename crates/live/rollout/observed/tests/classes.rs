@@ -1,6 +1,6 @@
 //! A ClusterClass is edited without the `Cluster` getting another generation: everything is green for a moment.
 
-use super::super::made::Made;
+use super::super::made::TopologyObjects;
 use super::*;
 
 /// The class as its controller has seen it, edited at ten.
@@ -53,13 +53,13 @@ fn made(from: [(&str, &str); 4]) -> [Value; 5] {
 }
 
 /// A Cluster of that class, green all over.
-fn judged(class: &Value, made: &[Value], more: &[&Value], now: &str) -> Verdict {
+fn judged(class: &Value, made: &[Value], more: &[&Value], now: &str) -> RolloutVerdict {
     let cluster = topology([NEW, NEW]);
     let all: Vec<&Value> = [&cluster, class].into_iter().chain(made).chain(more.iter().copied()).collect();
     verdict(TOPOLOGY, &all, now)
 }
 
-fn words(verdict: &Verdict) -> (State, &str) {
+fn words(verdict: &RolloutVerdict) -> (RolloutProgress, &str) {
     (verdict.state, verdict.owners[0].words.as_deref().unwrap_or_default())
 }
 
@@ -68,20 +68,20 @@ fn until_its_controller_has_looked_at_the_class_nothing_is_done() {
     let unseen = with(&class(), &[("/status/observedGeneration", json!(2))]);
     let all = made(NAMED);
     let said = "ClusterClass fast: its controller has not observed generation 3 (it has observed 2)";
-    assert_eq!(words(&judged(&unseen, &all, &[], "10:00:59")), (State::Waiting, said));
+    assert_eq!(words(&judged(&unseen, &all, &[], "10:00:59")), (RolloutProgress::Waiting, said));
     // The class may refer to what is not there.
     let broken = json!([{"type": "VariablesReady", "status": "True"},
         {"type": "RefVersionsUpToDate", "status": "False", "reason": "InternalError", "message": "kcp-2 not found"}]);
     let broken = with(&unseen, &[("/status/conditions", broken)]);
     let found = judged(&broken, &all, &[], "10:01:00");
     let held = found.decisive().unwrap();
-    assert_eq!((held.state, held.since), (State::Stuck, Some(at("10:00:00"))));
+    assert_eq!((held.state, held.since), (RolloutProgress::Stuck, Some(at("10:00:00"))));
     assert_eq!(held.on, Some(id("cluster.x-k8s.io/ClusterClass org/fast")));
     assert_eq!(held.words.as_deref(), Some(format!("{said}, RefVersionsUpToDate: kcp-2 not found").as_str()));
     // Nobody at all has looked.
     let new = with(&class(), &[("/status", Value::Null)]);
     let said = "ClusterClass fast: its controller has not observed generation 3 (it has observed none)";
-    assert_eq!(words(&judged(&new, &all, &[], "10:00:59")), (State::Waiting, said));
+    assert_eq!(words(&judged(&new, &all, &[], "10:00:59")), (RolloutProgress::Waiting, said));
 }
 
 #[test]
@@ -106,19 +106,19 @@ fn a_clone_of_another_template_than_the_class_names_is_evidence_however_long_ago
     ] {
         let mut from = NAMED;
         from[part].1 = "old";
-        assert_eq!(words(&judged(&class(), &made(from), &[], "10:00:59")), (State::Waiting, said));
+        assert_eq!(words(&judged(&class(), &made(from), &[], "10:00:59")), (RolloutProgress::Waiting, said));
         let later = judged(&class(), &made(from), &[], "10:01:00");
-        assert_eq!(words(&later), (State::Stuck, said));
+        assert_eq!(words(&later), (RolloutProgress::Stuck, said));
         assert_eq!(later.owners[0].on, Some(id("cluster.x-k8s.io/ClusterClass org/fast")));
     }
     // Another kind is another template, even of the same name.
     let mut from = NAMED;
     from[3].0 = "DockerMachineTemplate";
-    assert_eq!(judged(&class(), &made(from), &[], "10:00:59").state, State::Waiting);
+    assert_eq!(judged(&class(), &made(from), &[], "10:00:59").state, RolloutProgress::Waiting);
     // What does not say where it is from is no evidence of anything.
     let [plane, .., group] = made(NAMED);
     let silent = with(&plane, &[("/metadata/annotations", Value::Null)]);
-    assert_eq!(judged(&class(), &[silent, group], &[], "10:00:59").state, State::Done);
+    assert_eq!(judged(&class(), &[silent, group], &[], "10:00:59").state, RolloutProgress::Done);
 }
 
 #[test]
@@ -126,25 +126,31 @@ fn an_edit_that_no_name_shows_settles_first() {
     let said = "ClusterClass fast was changed at 2026-11-21T10:00:00Z: its controller may not have observed that. If nothing has changed by 2026-11-21T10:00:40Z, nothing will";
     let all = made(NAMED);
     let settling = judged(&class(), &all, &[], "10:00:39");
-    assert_eq!((words(&settling), settling.owners[0].since), ((State::Waiting, said), Some(at("10:00:00"))));
-    assert_eq!(judged(&class(), &all, &[], "10:00:40").state, State::Done);
+    assert_eq!(
+        (words(&settling), settling.owners[0].since),
+        ((RolloutProgress::Waiting, said), Some(at("10:00:00")))
+    );
+    assert_eq!(judged(&class(), &all, &[], "10:00:40").state, RolloutProgress::Done);
     // Machines that were all made since were made from it; one that was not tells nothing.
     let topologys =
         |machine: &Value| with(machine, &[("/metadata/labels/topology.cluster.x-k8s.io~1owned", json!(""))]);
     let since = topologys(&running("cp-2", PLANE, "10:00:05"));
     let before = topologys(&running("cp-1", PLANE, "10:00:00"));
-    assert_eq!(judged(&class(), &all, &[&since], "10:00:39").state, State::Done);
-    assert_eq!(judged(&class(), &all, &[&since, &before], "10:00:39").state, State::Waiting);
+    assert_eq!(judged(&class(), &all, &[&since], "10:00:39").state, RolloutProgress::Done);
+    assert_eq!(judged(&class(), &all, &[&since, &before], "10:00:39").state, RolloutProgress::Waiting);
     // Where machines roll, that is what is said.
     let [plane, one, two, three, group] = made(NAMED);
     let rolling = owned(&deployment(BEGUN), None);
     let found = judged(&class(), &[plane, one, two, three, rolling], &[], "10:00:39");
-    assert_eq!(words(&found), (State::Rolling, "MachineDeployment org/md: RollingOut: RollingOut"));
+    assert_eq!(words(&found), (RolloutProgress::Rolling, "MachineDeployment org/md: RollingOut: RollingOut"));
     // And a pause is a pause.
     let paused =
         with(&topology([NEW, NEW]), &[("/metadata/annotations", json!({"cluster.x-k8s.io/paused": ""}))]);
     let found = verdict(TOPOLOGY, &[&paused, &class(), &made(NAMED)[0], &group], "10:00:39");
-    assert_eq!(words(&found), (State::Waiting, "paused: nothing happens until somebody removes the pause"));
+    assert_eq!(
+        words(&found),
+        (RolloutProgress::Waiting, "paused: nothing happens until somebody removes the pause")
+    );
 }
 
 #[test]
@@ -163,7 +169,7 @@ fn the_condition_that_the_class_explains_is_told_in_the_words_of_the_class() {
     assert_eq!(
         words(&verdict(TOPOLOGY, &all, "10:00:59")),
         (
-            State::Waiting,
+            RolloutProgress::Waiting,
             "ClusterClass fast: its controller has not observed generation 3 (it has observed 2)"
         )
     );
@@ -171,7 +177,7 @@ fn the_condition_that_the_class_explains_is_told_in_the_words_of_the_class() {
     let edited_just_now = class();
     let all: Vec<&Value> = [&failing, &edited_just_now].into_iter().chain(&made).collect();
     let own = "ClusterClass is not successfully reconciled";
-    assert_eq!(words(&verdict(TOPOLOGY, &all, "10:00:30")), (State::Waiting, own));
+    assert_eq!(words(&verdict(TOPOLOGY, &all, "10:00:30")), (RolloutProgress::Waiting, own));
 }
 
 /// `classNamespace` of v1beta1, `classRef.namespace` of v1beta2; v1beta1 has the references one level deeper.
@@ -215,11 +221,11 @@ fn the_class_may_be_in_another_namespace_and_of_the_older_contract() {
             let rendered = TOPOLOGY.replace("classRef: {name: fast}, ", "");
             verdict(&rendered, &all, "10:00:30").state
         };
-        assert_eq!(state(NAMED), State::Done);
+        assert_eq!(state(NAMED), RolloutProgress::Done);
         for part in 0..NAMED.len() {
             let mut from = NAMED;
             from[part].1 = "old";
-            assert_eq!(state(from), State::Stuck, "{part}");
+            assert_eq!(state(from), RolloutProgress::Stuck, "{part}");
         }
     }
 }
@@ -286,7 +292,7 @@ fn a_pool_that_is_cloned_from_another_template_than_the_class_names_is_evidence_
         let live: LiveObjects = all.into_iter().cloned().collect();
         let (of, class_id) =
             (id("cluster.x-k8s.io/Cluster org/c"), id("cluster.x-k8s.io/ClusterClass org/fast"));
-        let found = Made::of(&of, &cluster, &live).behind(&class_id, &class, &live);
+        let found = TopologyObjects::of(&of, &cluster, &live).behind(&class_id, &class, &live);
         assert_eq!(found.as_deref(), Some(said));
     }
     // Without its clones being read, they are what is asked for.

@@ -19,7 +19,7 @@ fn what_a_person_holds_back_is_a_wait_and_never_stuck() {
         (DEPLOYMENT, vec![&deployment(UNSEEN), &cluster], paused),
         (DEPLOYMENT, vec![&on_delete], "`OnDelete`: 1 machines are replaced when somebody deletes them"),
     ] {
-        assert_eq!(said(rendered, &live, "23:00:00"), (State::Waiting, words.to_owned()));
+        assert_eq!(said(rendered, &live, "23:00:00"), (RolloutProgress::Waiting, words.to_owned()));
     }
 }
 
@@ -52,10 +52,13 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     for now in ["10:00:30", "11:59:59"] {
         let found = verdict(&both, &all, now);
         let each: Vec<_> = found.owners.iter().map(|owner| (owner.state, owner.words.as_deref())).collect();
-        assert_eq!(each, [(State::Waiting, Some(words)); 2], "{now}");
+        assert_eq!(each, [(RolloutProgress::Waiting, Some(words)); 2], "{now}");
         assert!(found.machines.iter().all(|machine| machine.age == MachineAge::New), "as wished for now");
         // Nobody looks before, and nobody waits for it: templates that are over are deleted.
-        assert_eq!((found.put_off_until(), found.state_for_now()), (Some(at("12:00:00")), State::Done));
+        assert_eq!(
+            (found.put_off_until(), found.state_for_now()),
+            (Some(at("12:00:00")), RolloutProgress::Done)
+        );
         assert_eq!(found.sentence(), format!("MachineDeployment org/md: waiting: {words}"));
     }
     // Then they are old, whatever their controllers said before, and stuck only when nothing moves after that.
@@ -64,12 +67,15 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     let words = "1 machine is yet to be replaced: rollout.after, 2026-11-21T12:00:00Z, has come";
     let until_resync = format!("{words}; Cluster API looks at its next resync, by 2026-11-21T12:10:00Z");
     for owner in &found.owners {
-        assert_eq!((owner.state, owner.words.as_deref()), (State::Rolling, Some(until_resync.as_str())));
+        assert_eq!(
+            (owner.state, owner.words.as_deref()),
+            (RolloutProgress::Rolling, Some(until_resync.as_str()))
+        );
     }
     assert_eq!(found.sentence(), format!("MachineDeployment org/md: rolling: {until_resync}"));
     assert!(found.machines.iter().all(|machine| machine.age == MachineAge::Old));
-    assert_eq!((found.put_off_until(), found.state_for_now()), (None, State::Rolling));
-    assert_eq!(verdict(&both, &all, "12:09:59").state, State::Rolling);
+    assert_eq!((found.put_off_until(), found.state_for_now()), (None, RolloutProgress::Rolling));
+    assert_eq!(verdict(&both, &all, "12:09:59").state, RolloutProgress::Rolling);
     let workers = id("cluster.x-k8s.io/MachineDeployment org/md");
     assert_eq!(stuck(&both, &all, "12:10:00"), (at("12:00:00"), workers, words.to_owned()));
 }
@@ -77,9 +83,11 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
 #[test]
 fn machines_older_than_a_time_that_is_over_are_old() {
     // When machines of the control plane and the set of workers were made, beside a time of 09:30.
-    for (made, state) in
-        [("09:00:00", State::Rolling), ("09:29:59", State::Rolling), ("09:30:00", State::Done)]
-    {
+    for (made, state) in [
+        ("09:00:00", RolloutProgress::Rolling),
+        ("09:29:59", RolloutProgress::Rolling),
+        ("09:30:00", RolloutProgress::Done),
+    ] {
         let [plane, workers, set, of_workers] = plane_and_workers("09:30:00", made);
         let of_plane = running("cp-1", PLANE, made);
         assert_eq!(super::state(CONTROL_PLANE, &[&plane, &of_plane]), state, "{made}");
@@ -93,7 +101,10 @@ fn machines_older_than_a_time_that_is_over_are_old() {
     let on_delete = with(&workers, &[("/spec/rollout/strategy", json!({"type": "OnDelete"}))]);
     assert_eq!(
         said(DEPLOYMENT, &[&on_delete, &set, &of_workers], "23:00:00"),
-        (State::Waiting, "`OnDelete`: 1 machines are replaced when somebody deletes them".to_owned())
+        (
+            RolloutProgress::Waiting,
+            "`OnDelete`: 1 machines are replaced when somebody deletes them".to_owned()
+        )
     );
 }
 
@@ -105,13 +116,16 @@ fn a_time_counts_only_where_there_is_something_to_replace_and_where_it_is_applie
     );
     let none = at_time(&none, "/spec/rollout/after", "12:00:00");
     let rendered = DEPLOYMENT.replace("replicas: 1", "replicas: 0");
-    assert_eq!(state(&rendered, &[&none]), State::Done);
+    assert_eq!(state(&rendered, &[&none]), RolloutProgress::Done);
 
     let wished = DEPLOYMENT
         .replace("  replicas: 1\n", "  replicas: 1\n  rollout: {after: \"2026-11-21T13:00:00+01:00\"}\n");
     assert_eq!(
         said(&wished, &[&deployment(DONE)], "10:00:30"),
-        (State::Waiting, "not applied yet: Git has 2026-11-21T12:00:00Z as rollout.after".to_owned())
+        (
+            RolloutProgress::Waiting,
+            "not applied yet: Git has 2026-11-21T12:00:00Z as rollout.after".to_owned()
+        )
     );
     let applied = at_time(&deployment(DONE), "/spec/rollout/after", "12:00:00");
     assert_eq!(verdict(&wished, &[&applied], "10:00:30").put_off_until(), Some(at("12:00:00")));
@@ -125,7 +139,7 @@ fn what_rolls_is_no_wait_for_a_time_to_come() {
     let found = verdict(&both, &[&plane, &workers], "10:00:30");
     assert_eq!(
         (found.state, found.put_off_until(), found.state_for_now()),
-        (State::Rolling, None, State::Rolling)
+        (RolloutProgress::Rolling, None, RolloutProgress::Rolling)
     );
 }
 
@@ -144,7 +158,7 @@ fn a_topology_waits_for_the_first_time_of_what_was_made_of_it() {
     assert_eq!(
         (found.state, found.owners[0].words.as_deref(), found.put_off_until()),
         (
-            State::Waiting,
+            RolloutProgress::Waiting,
             Some(
                 "MachineDeployment org/md: rollout.after: its machines are replaced from 2026-11-21T11:00:00Z on; until then all are up to date, and it waits"
             ),
@@ -153,7 +167,7 @@ fn a_topology_waits_for_the_first_time_of_what_was_made_of_it() {
     );
     let old = |now: &str| -> Vec<(String, MachineAge)> {
         let found = verdict(TOPOLOGY, &all, now);
-        assert_eq!(found.state, State::Rolling);
+        assert_eq!(found.state, RolloutProgress::Rolling);
         found.machines.into_iter().map(|machine| (machine.name, machine.age)).collect()
     };
     let (cp, md) = ("cp-1".to_owned(), "md-a-1".to_owned());

@@ -22,7 +22,7 @@ fn a_machine_that_never_boots_is_stuck_with_its_name_and_words() {
         ]),
     );
     let all = [&owner, &set, &booting];
-    assert_eq!(verdict(DEPLOYMENT, &all, "10:11:59").state, State::Rolling);
+    assert_eq!(verdict(DEPLOYMENT, &all, "10:11:59").state, RolloutProgress::Rolling);
     // Since the last thing that moved.
     let machine_id = id("cluster.x-k8s.io/Machine org/md-new-x7k2p");
     assert_eq!(stuck(DEPLOYMENT, &all, "10:12:00"), (at("10:02:00"), machine_id, NEVER_BOOTS.to_owned()));
@@ -45,7 +45,10 @@ fn a_machine_that_never_boots_is_stuck_with_its_name_and_words() {
     );
     // Freed by the next template: another machine is made.
     let freed = machine("md-newer", ("MachineSet", "md-new"), VERSION, "10:20:00", &json!([]));
-    assert_eq!(verdict(DEPLOYMENT, &[&owner, &set, &booting, &freed], "10:20:30").state, State::Rolling);
+    assert_eq!(
+        verdict(DEPLOYMENT, &[&owner, &set, &booting, &freed], "10:20:30").state,
+        RolloutProgress::Rolling
+    );
 }
 
 /// Each with the moment before which it is not stuck, since when it is then, on what, and in which words.
@@ -135,7 +138,10 @@ fn what_nobody_will_bring_is_stuck_soon_and_what_does_not_move_after_a_while() {
         ),
     ] {
         let earlier = verdict(rendered, &live, before).state;
-        assert!(matches!(earlier, State::Waiting | State::Rolling), "{words}: {earlier:?}");
+        assert!(
+            matches!(earlier, RolloutProgress::Waiting | RolloutProgress::Rolling),
+            "{words}: {earlier:?}"
+        );
         assert_eq!(stuck(rendered, &live, from), (at(since), id(on), words.to_owned()));
     }
 }
@@ -169,7 +175,7 @@ fn an_update_in_place_moves_with_the_status_of_its_machine() {
             let machine = updating(reason, written);
             let all = [&owner, &set, &machine];
             let found = verdict(DEPLOYMENT, &all, before);
-            assert_eq!(found.state, State::Rolling, "{reason} {written:?}");
+            assert_eq!(found.state, RolloutProgress::Rolling, "{reason} {written:?}");
             assert_eq!(found.machines[0].words.as_deref(), Some(words.as_str()), "{reason}");
             let on = id("cluster.x-k8s.io/Machine org/md-a");
             assert_eq!(stuck(DEPLOYMENT, &all, from), (at(since), on, words.clone()), "{reason} {written:?}");

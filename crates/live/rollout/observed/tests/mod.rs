@@ -32,8 +32,8 @@ fn at(time: &str) -> Timestamp {
     format!("2026-11-21T{time}Z").parse().unwrap()
 }
 
-fn patience() -> Patience {
-    Patience {
+fn patience() -> RolloutPatience {
+    RolloutPatience {
         unobserved: SignedDuration::from_secs(60),
         blocked: SignedDuration::from_secs(30),
         still: SignedDuration::from_secs(600),
@@ -41,17 +41,17 @@ fn patience() -> Patience {
     }
 }
 
-fn verdict(rendered: &str, live: &[&Value], now: &str) -> Verdict {
+fn verdict(rendered: &str, live: &[&Value], now: &str) -> RolloutVerdict {
     judge(&objects(rendered), &live.iter().map(|object| (*object).clone()).collect(), at(now), patience())
 }
 
 /// What is said in the usual moment, half a minute after the edit.
-fn state(rendered: &str, live: &[&Value]) -> State {
+fn state(rendered: &str, live: &[&Value]) -> RolloutProgress {
     verdict(rendered, live, "10:00:30").state
 }
 
 /// State and words of the first owner.
-fn said(rendered: &str, live: &[&Value], now: &str) -> (State, String) {
+fn said(rendered: &str, live: &[&Value], now: &str) -> (RolloutProgress, String) {
     let verdict = verdict(rendered, live, now);
     (verdict.state, verdict.owners[0].words.clone().unwrap_or_default())
 }
@@ -60,7 +60,7 @@ fn said(rendered: &str, live: &[&Value], now: &str) -> (State, String) {
 fn stuck(rendered: &str, live: &[&Value], now: &str) -> (Timestamp, ObjectId, String) {
     let verdict = verdict(rendered, live, now);
     let held = verdict.decisive().unwrap().clone();
-    assert_eq!(held.state, State::Stuck, "{held:?}");
+    assert_eq!(held.state, RolloutProgress::Stuck, "{held:?}");
     (held.since.unwrap(), held.on.unwrap(), held.words.unwrap())
 }
 

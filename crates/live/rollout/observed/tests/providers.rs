@@ -18,24 +18,36 @@ spec: {replicas: 3, version: v1.35.1+rke2r1}
     let (no_version, no_counts) =
         (("/status/version", Value::Null), ("/status/updatedReplicas", Value::Null));
     for (changes, state, readiness) in [
-        (vec![], State::Done, Readiness::Ready),
-        (vec![("/status/observedGeneration", json!(1))], State::Waiting, Readiness::NotReady),
-        (vec![("/status/version", json!("v1.34.3+rke2r1"))], State::Rolling, Readiness::Ready),
+        (vec![], RolloutProgress::Done, Readiness::Ready),
+        (vec![("/status/observedGeneration", json!(1))], RolloutProgress::Waiting, Readiness::NotReady),
+        (vec![("/status/version", json!("v1.34.3+rke2r1"))], RolloutProgress::Rolling, Readiness::Ready),
         (
             vec![("/status/replicas", json!(4)), ("/status/updatedReplicas", json!(2))],
-            State::Rolling,
+            RolloutProgress::Rolling,
             Readiness::Ready,
         ),
-        (vec![no_version.clone(), no_counts.clone()], State::Unknown, Readiness::Ready),
+        (vec![no_version.clone(), no_counts.clone()], RolloutProgress::Unknown, Readiness::Ready),
         (
             vec![no_version, no_counts, ("/status/conditions", Value::Null)],
-            State::Unknown,
+            RolloutProgress::Unknown,
             Readiness::NotReady,
         ),
         // Its machines are asked for their age alone: what else makes them old only its own controller knows.
-        (vec![("/spec/rolloutAfter", json!("2026-11-21T12:00:00Z"))], State::Waiting, Readiness::Ready),
-        (vec![("/spec/rolloutAfter", json!("2026-11-21T09:57:00Z"))], State::Rolling, Readiness::Ready),
-        (vec![("/spec/rolloutAfter", json!("2026-11-21T09:50:00Z"))], State::Done, Readiness::Ready),
+        (
+            vec![("/spec/rolloutAfter", json!("2026-11-21T12:00:00Z"))],
+            RolloutProgress::Waiting,
+            Readiness::Ready,
+        ),
+        (
+            vec![("/spec/rolloutAfter", json!("2026-11-21T09:57:00Z"))],
+            RolloutProgress::Rolling,
+            Readiness::Ready,
+        ),
+        (
+            vec![("/spec/rolloutAfter", json!("2026-11-21T09:50:00Z"))],
+            RolloutProgress::Done,
+            Readiness::Ready,
+        ),
     ] {
         let machine = machine("cp-1", ("RKE2ControlPlane", "cp"), "v1.35.1", "09:55:00", &json!([]));
         let found = verdict(rendered, &[&with(&fine, &changes), &machine], "10:00:30");
@@ -48,9 +60,9 @@ metadata: {name: cp, namespace: org}
 spec: {version: v1.35}
 ";
     for (version, updating, expected) in [
-        ("v1.35.4", "False", State::Done),
-        ("v1.34.9", "False", State::Rolling),
-        ("v1.35.4", "True", State::Rolling),
+        ("v1.35.4", "False", RolloutProgress::Done),
+        ("v1.34.9", "False", RolloutProgress::Rolling),
+        ("v1.35.4", "True", RolloutProgress::Rolling),
     ] {
         let object = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AWSManagedControlPlane",
             "metadata": {"name": "cp", "namespace": "org", "generation": 2}, "spec": {"version": "v1.35"},
@@ -95,14 +107,24 @@ fn a_pool_is_done_when_its_nodes_or_its_provider_say_so() {
     let unedited = [("/metadata/managedFields", written("09:00:00"))];
     let models = |second: bool| json!([{"latestModelApplied": true}, {"latestModelApplied": second}]);
     for (what, pool, provider, state) in [
-        ("upgraded", &[][..], &[][..], State::Done),
-        ("nobody looked", &[("/status/observedGeneration", json!(1))], &[], State::Waiting),
-        ("half", &both, &[], State::Rolling),
-        ("not ready", &[("/status/readyReplicas", json!(1))], &[], State::Rolling),
-        ("instances edited", &unedited, &[], State::Unknown),
-        ("and the provider tells", &unedited, &[("/status/instances", models(true))], State::Done),
-        ("and the provider tells of one", &unedited, &[("/status/instances", models(false))], State::Rolling),
-        ("the provider works", &[], &[("/status/provisioningState", json!("Updating"))], State::Rolling),
+        ("upgraded", &[][..], &[][..], RolloutProgress::Done),
+        ("nobody looked", &[("/status/observedGeneration", json!(1))], &[], RolloutProgress::Waiting),
+        ("half", &both, &[], RolloutProgress::Rolling),
+        ("not ready", &[("/status/readyReplicas", json!(1))], &[], RolloutProgress::Rolling),
+        ("instances edited", &unedited, &[], RolloutProgress::Unknown),
+        ("and the provider tells", &unedited, &[("/status/instances", models(true))], RolloutProgress::Done),
+        (
+            "and the provider tells of one",
+            &unedited,
+            &[("/status/instances", models(false))],
+            RolloutProgress::Rolling,
+        ),
+        (
+            "the provider works",
+            &[],
+            &[("/status/provisioningState", json!("Updating"))],
+            RolloutProgress::Rolling,
+        ),
     ] {
         let live = [&with(&fine, pool), &with(&infrastructure, provider)];
         assert_eq!(super::state(POOL, &live), state, "{what}");

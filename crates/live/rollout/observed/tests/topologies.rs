@@ -13,14 +13,24 @@ fn a_topology_is_done_when_all_that_its_controller_made_is() {
     let unseen = with(&green, &[("/status/conditions/0/observedGeneration", json!(3))]);
     let chained = with(&green, &[("/status/workers/upgradePlan", json!([{"version": "v1.37.0"}]))]);
     for (what, cluster, parts, state) in [
-        ("all done", &green, vec![&plane, &workers], State::Done),
-        ("green at the first look, versions still old", &old, vec![&plane, &workers], State::Rolling),
-        ("the topology controller has not looked", &unseen, vec![&plane, &workers], State::Rolling),
-        ("upgrading", &with(&green, &upgrading), vec![&plane, &workers], State::Rolling),
-        ("between control plane and workers", &green, vec![&plane, &rolling_workers], State::Rolling),
-        ("a group still to go", &green, vec![&plane, &old_workers], State::Rolling),
-        ("more to come in a chain", &chained, vec![&plane, &workers], State::Rolling),
-        ("nobody read the control plane", &green, vec![&workers], State::Unknown),
+        ("all done", &green, vec![&plane, &workers], RolloutProgress::Done),
+        (
+            "green at the first look, versions still old",
+            &old,
+            vec![&plane, &workers],
+            RolloutProgress::Rolling,
+        ),
+        ("the topology controller has not looked", &unseen, vec![&plane, &workers], RolloutProgress::Rolling),
+        ("upgrading", &with(&green, &upgrading), vec![&plane, &workers], RolloutProgress::Rolling),
+        (
+            "between control plane and workers",
+            &green,
+            vec![&plane, &rolling_workers],
+            RolloutProgress::Rolling,
+        ),
+        ("a group still to go", &green, vec![&plane, &old_workers], RolloutProgress::Rolling),
+        ("more to come in a chain", &chained, vec![&plane, &workers], RolloutProgress::Rolling),
+        ("nobody read the control plane", &green, vec![&workers], RolloutProgress::Unknown),
     ] {
         let all: Vec<&Value> = [cluster].into_iter().chain(parts).collect();
         let found = verdict(TOPOLOGY, &all, "10:00:30");
@@ -54,11 +64,11 @@ fn a_topology_that_its_controller_cannot_reconcile_waits_and_then_is_stuck() {
     for reason in ["ReconcileFailed", "TopologyReconcileFailed", "ClusterClassNotReconciled"] {
         let cluster = failing(reason);
         let all = [&cluster, &plane, &workers];
-        assert_eq!(said(TOPOLOGY, &all, "10:00:59"), (State::Waiting, words.clone()));
+        assert_eq!(said(TOPOLOGY, &all, "10:00:59"), (RolloutProgress::Waiting, words.clone()));
         // Cluster API calls the Cluster unavailable for it.
         for (lacks, state) in [
-            (format!("* TopologyReconciled: {words}"), State::Waiting),
-            (format!("* TopologyReconciled: {words}\n* WorkersAvailable: 0 of 1"), State::Rolling),
+            (format!("* TopologyReconciled: {words}"), RolloutProgress::Waiting),
+            (format!("* TopologyReconciled: {words}\n* WorkersAvailable: 0 of 1"), RolloutProgress::Rolling),
         ] {
             let unavailable = [
                 ("/status/conditions/2/status", json!("False")),
@@ -72,7 +82,7 @@ fn a_topology_that_its_controller_cannot_reconcile_waits_and_then_is_stuck() {
         let rolling = owned(&deployment(BEGUN), None);
         assert_eq!(
             said(TOPOLOGY, &[&cluster, &plane, &rolling], "10:00:59"),
-            (State::Rolling, words.clone())
+            (RolloutProgress::Rolling, words.clone())
         );
     }
 }

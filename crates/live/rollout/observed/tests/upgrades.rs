@@ -1,28 +1,28 @@
 use super::*;
 
 /// The raw watch of an upgrade on a real management cluster, and what is said of each state.
-const WATCH: &[(Row, State, &str)] = &[
-    (BEFORE, State::Waiting, "not applied yet: it has Kubernetes v1.34.3, but Git has v1.35.1"),
+const WATCH: &[(Row, RolloutProgress, &str)] = &[
+    (BEFORE, RolloutProgress::Waiting, "not applied yet: it has Kubernetes v1.34.3, but Git has v1.35.1"),
     // Green, because nobody has looked yet.
     (
         Row((2, 1), OLD, (1, 1, 1), Says::Quiet(1)),
-        State::Waiting,
+        RolloutProgress::Waiting,
         "its controller has not observed generation 2 (it has observed 1)",
     ),
     (
         Row((2, 1), OLD, (1, 1, 1), Says::Rolls(2)),
-        State::Rolling,
+        RolloutProgress::Rolling,
         "its controller has not observed generation 2 (it has observed 1)",
     ),
-    (BEGUN, State::Rolling, "RollingOut: RollingOut"),
-    (HALFWAY, State::Rolling, "RollingOut: RollingOut"),
+    (BEGUN, RolloutProgress::Rolling, "RollingOut: RollingOut"),
+    (HALFWAY, RolloutProgress::Rolling, "RollingOut: RollingOut"),
     // Conditions ahead of counters.
     (
         Row((2, 2), BOTH, (2, 1, 1), Says::Quiet(2)),
-        State::Rolling,
+        RolloutProgress::Rolling,
         "there are 2 machines, but there should be 1",
     ),
-    (DONE, State::Done, ""),
+    (DONE, RolloutProgress::Done, ""),
 ];
 
 /// What v1beta1 makes of it: the newer contract stands beneath.
@@ -89,13 +89,13 @@ fn the_older_contract_alone_is_judged_by_its_own_counters() {
         })
     };
     for (object, state) in [
-        (object(2, VERSION, [3, 3, 3, 0], "True"), State::Done),
-        (object(1, VERSION, [3, 3, 3, 0], "True"), State::Waiting),
-        (object(2, "v1.34.3", [3, 3, 3, 0], "True"), State::Rolling),
-        (object(2, VERSION, [4, 3, 4, 0], "True"), State::Rolling),
-        (object(2, VERSION, [3, 2, 3, 0], "True"), State::Rolling),
-        (object(2, VERSION, [3, 3, 2, 1], "True"), State::Rolling),
-        (object(2, VERSION, [3, 3, 3, 0], "False"), State::Rolling),
+        (object(2, VERSION, [3, 3, 3, 0], "True"), RolloutProgress::Done),
+        (object(1, VERSION, [3, 3, 3, 0], "True"), RolloutProgress::Waiting),
+        (object(2, "v1.34.3", [3, 3, 3, 0], "True"), RolloutProgress::Rolling),
+        (object(2, VERSION, [4, 3, 4, 0], "True"), RolloutProgress::Rolling),
+        (object(2, VERSION, [3, 2, 3, 0], "True"), RolloutProgress::Rolling),
+        (object(2, VERSION, [3, 3, 2, 1], "True"), RolloutProgress::Rolling),
+        (object(2, VERSION, [3, 3, 3, 0], "False"), RolloutProgress::Rolling),
     ] {
         assert_eq!(super::state(&control_plane_of_v1beta1(), &[&object]), state, "{object}");
     }
@@ -107,19 +107,22 @@ fn before_versions_were_listed_the_machines_themselves_tell() {
     let workers = with(&deployment(DONE), std::slice::from_ref(&unlisted));
     let old = machine("md-a", ("MachineSet", "md-old"), "v1.34.3", "09:00:00", &json!([]));
     let old = with(&old, &[("/metadata/labels/cluster.x-k8s.io~1deployment-name", json!("md"))]);
-    assert_eq!(state(DEPLOYMENT, &[&workers]), State::Done);
-    assert_eq!(state(DEPLOYMENT, &[&workers, &old]), State::Rolling);
+    assert_eq!(state(DEPLOYMENT, &[&workers]), RolloutProgress::Done);
+    assert_eq!(state(DEPLOYMENT, &[&workers, &old]), RolloutProgress::Rolling);
     let plane = control_plane(DONE);
-    assert_eq!(state(CONTROL_PLANE, &[&with(&plane, std::slice::from_ref(&unlisted))]), State::Done);
+    assert_eq!(
+        state(CONTROL_PLANE, &[&with(&plane, std::slice::from_ref(&unlisted))]),
+        RolloutProgress::Done
+    );
     let says_nothing = with(&plane, &[unlisted, ("/status/version", Value::Null)]);
-    assert_eq!(state(CONTROL_PLANE, &[&says_nothing]), State::Rolling);
+    assert_eq!(state(CONTROL_PLANE, &[&says_nothing]), RolloutProgress::Rolling);
 }
 
 #[test]
 fn one_thing_amiss_is_enough_to_be_not_done() {
     let done = control_plane(DONE);
-    assert_eq!(state(CONTROL_PLANE, &[&done]), State::Done);
-    assert_eq!(state(CONTROL_PLANE, &[]), State::Waiting, "not there at all");
+    assert_eq!(state(CONTROL_PLANE, &[&done]), RolloutProgress::Done);
+    assert_eq!(state(CONTROL_PLANE, &[]), RolloutProgress::Waiting, "not there at all");
     for change in [
         ("/metadata/generation", json!(3)),
         ("/status/observedGeneration", json!(1)),
@@ -148,7 +151,10 @@ fn one_thing_amiss_is_enough_to_be_not_done() {
         ("/status", Value::Null),
     ] {
         let found = state(CONTROL_PLANE, &[&with(&done, std::slice::from_ref(&change))]);
-        assert!(matches!(found, State::Waiting | State::Rolling), "{change:?}: {found:?}");
+        assert!(
+            matches!(found, RolloutProgress::Waiting | RolloutProgress::Rolling),
+            "{change:?}: {found:?}"
+        );
     }
 }
 
@@ -162,15 +168,21 @@ fn an_object_that_asks_for_something_else_is_not_applied_yet() {
     let zone = ("/spec/template/spec/failureDomain", json!("b"));
     assert_eq!(
         said(&wished("failureDomain: b"), &[&workers], "10:00:30"),
-        (State::Waiting, "not applied yet: Git has b in /spec/template/spec/failureDomain".to_owned())
+        (
+            RolloutProgress::Waiting,
+            "not applied yet: Git has b in /spec/template/spec/failureDomain".to_owned()
+        )
     );
-    assert_eq!(state(&wished("failureDomain: b"), &[&with(&workers, &[zone])]), State::Done);
+    assert_eq!(state(&wished("failureDomain: b"), &[&with(&workers, &[zone])]), RolloutProgress::Done);
     // Carried out by hand, and none of Git's wishes.
     let lower = Row((2, 2), &[("v1.33.5", 1)], (1, 1, 1), Says::Quiet(2));
     let lowered = with(&control_plane(lower), &[("/spec/version", json!("v1.33.5"))]);
     assert_eq!(
         said(CONTROL_PLANE, &[&lowered], "10:10:00"),
-        (State::Waiting, "not applied yet: it has Kubernetes v1.33.5, but Git has v1.35.1".to_owned())
+        (
+            RolloutProgress::Waiting,
+            "not applied yet: it has Kubernetes v1.33.5, but Git has v1.35.1".to_owned()
+        )
     );
 }
 
@@ -184,8 +196,8 @@ spec:
   controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: cp}
 ";
     let found = verdict(cluster, &[&control_plane(HALFWAY)], "10:00:30");
-    assert_eq!(found.state, State::Rolling);
+    assert_eq!(found.state, RolloutProgress::Rolling);
     assert_eq!(found.owners[0].object, id("controlplane.cluster.x-k8s.io/KubeadmControlPlane org/cp"));
-    assert_eq!(state(cluster, &[&control_plane(DONE)]), State::Done);
-    assert_eq!(state(cluster, &[]), State::Done, "nothing owns machines");
+    assert_eq!(state(cluster, &[&control_plane(DONE)]), RolloutProgress::Done);
+    assert_eq!(state(cluster, &[]), RolloutProgress::Done, "nothing owns machines");
 }

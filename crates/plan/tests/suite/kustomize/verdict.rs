@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_kustomize::render::{Folders, RenderError, Trouble, render};
+use capstan_kustomize::render::{Folders, RenderError, RenderErrorKind, render};
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ pub(super) fn compare(ours: Rendered, theirs: &Printed) -> Verdict {
         (Rendered::Lost(lost), Printed::Objects(_)) => Verdict::Different(format!("a patch is lost: {lost}")),
         (Rendered::Refused(error), Printed::Objects(_)) => {
             let said = error.to_string();
-            let field = said.split('`').nth(1).filter(|_| error.trouble() == Trouble::Unsupported);
+            let field = said.split('`').nth(1).filter(|_| error.trouble() == RenderErrorKind::Unsupported);
             match field {
                 Some(field) => Verdict::Unsupported(field.to_owned()),
                 None => Verdict::Different(format!(
