@@ -203,6 +203,8 @@ fn each_target_is_planned_in_one_pass_its_release_first_and_then_its_values() {
     let later = files["openstack/v1.0.0/templates/cluster.yaml"].replace("mtu:", "mtu-of-nodes:");
     files.insert("openstack/v1.1.0/templates/cluster.yaml".to_owned(), later);
     files.insert("openstack/v1.1.0/schema.yaml".to_owned(), files["openstack/v1.0.0/schema.yaml"].clone());
+    let prod = files["inventory/prod.yaml"].replace("v1.0.0", "v1.1.0");
+    files.insert("inventory/prod.yaml".to_owned(), prod);
     let both = ["begun", "release: an upgrade", "begun", "inventory: an upgrade"].map(str::to_owned).to_vec();
     let released =
         ["begun", "release: an upgrade", "begun", "inventory: nothing"].map(str::to_owned).to_vec();

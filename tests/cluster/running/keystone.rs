@@ -100,10 +100,10 @@ impl Clouds for FakeClouds {
     }
 
     async fn log_in(&self, credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
-        self.0.ask().await?;
         let text = |key: &str| credential.secret.get(key).map(|text| text.expose_secret().to_owned());
         let user =
             text("clouds.yaml").ok_or_else(|| CloudError::Unusable("it has no `clouds.yaml`".to_owned()))?;
+        self.0.ask().await?;
         if user.starts_with("refused") {
             return Err(CloudError::Refused(
                 "Keystone at keystone.example.com:5000 refuses the login (401): the credential is wrong, has expired or was deleted".to_owned(),

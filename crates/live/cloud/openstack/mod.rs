@@ -20,7 +20,6 @@ use super::new_cluster::NewCluster;
 use super::reader::CloudReader;
 use super::words::Words;
 use crate::live_objects::LiveObjects;
-#[cfg(test)]
 pub(super) use identity::of_reference;
 use version::Version;
 
@@ -69,7 +68,7 @@ impl CloudReader for OpenStack {
     /// Where it is named is one place in all versions that are read.
     fn identity(&self, cluster: &RenderedObject) -> Option<(Identity, FieldPath)> {
         Version::of(&cluster.value)?;
-        let identity = identity::of_reference(cluster.value.get("spec")?, cluster.id.namespace.as_deref())?;
+        let identity = of_reference(cluster.value.get("spec")?, cluster.id.namespace.as_deref())?;
         Some((identity, FieldPath::of_keys(["spec", "identityRef"])))
     }
 
