@@ -49,9 +49,9 @@ impl Machines {
         let mut all = Vec::new();
         for (kind, template) in OWNERS {
             for object in objects().filter(|object| object.text_at("kind") == Some(kind)) {
-                let text = |of: &str, key: &str| object.get(of).and_then(|of: &Node| of.text_at(key));
-                let name = text("metadata", "name").unwrap_or_default();
-                let replicas = text("spec", "replicas").and_then(|replicas| replicas.parse().ok());
+                let field = |of: &str, key: &str| object.get(of)?.get(key)?.as_scalar().map(|one| &one.text);
+                let name = field("metadata", "name").map(String::as_str).unwrap_or_default();
+                let replicas = field("spec", "replicas").and_then(|replicas| replicas.parse().ok());
                 let wanted = object.get("spec").map(|spec| made_from(spec, template)).unwrap_or_default();
                 let one = |_| PlayedMachine::new(format!("{kind} {name}"), wanted.clone(), created);
                 all.extend((0..replicas.unwrap_or(1)).map(one));

@@ -8,7 +8,7 @@ use capstan_forge::{Edit, MergeMethod};
 use capstan_serve::Running;
 use jiff::{SignedDuration, Timestamp};
 
-pub(super) use self::played::PlayedReconciler;
+use self::played::PlayedReconciler;
 use super::PLATFORM;
 use super::failure::{Failure, failed};
 use super::tell::{heading, indented_lines, say, title};

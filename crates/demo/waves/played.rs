@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The files of each cluster's base, by the cluster's id.
 type Bases = BTreeMap<String, BTreeMap<String, Vec<u8>>>;
 
-pub(super) struct PlayedReconciler {
+pub(crate) struct PlayedReconciler {
     agents: Arc<Agents>,
     agent: Agent,
     /// The newest commit, and the bases of the clusters in it.
@@ -126,7 +126,7 @@ impl PlayedReconciler {
     }
 
     /// Follows the default branch: the machines of every merge roll, one after the other. Ends with the demo.
-    pub(super) async fn follow(mut self, forge: &Forge) -> Result<(), Failure> {
+    pub(crate) async fn follow(mut self, forge: &Forge) -> Result<(), Failure> {
         loop {
             tokio::time::sleep(PAUSE).await;
             let mut rolling = self.look(forge, Timestamp::now()).await?;
