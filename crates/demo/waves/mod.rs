@@ -42,11 +42,11 @@ rest. A reconciler, which is played here, reports machines after every merge.
 
 ## Try it
 
-1. Merge [pull request 3](/acme/fleet/pull/3) and [pull request 4](/acme/fleet/pull/4), the wave *europe*. Watch
+1. Comment `/capstan campaign stop` on [the dashboard issue](/acme/fleet/issues/2), or tick its box. Nothing new opens until
+   you comment `/capstan campaign resume` or tick that box.
+2. Merge [pull request 3](/acme/fleet/pull/3) and [pull request 4](/acme/fleet/pull/4), the wave *europe*. Watch
    [the campaign](@capstan@/campaigns/acme/fleet/fleet): the machines roll for some seconds.
-2. Now the wave *rest* begins, and [a pull request](/acme/fleet) for `shop/web-us` is there. Merge it: the campaign has ended.
-3. Comment `/capstan campaign stop` on [the dashboard issue](/acme/fleet/issues/2) before that, or tick its box: nothing new
-   opens until `/capstan campaign resume`.
+3. Now the wave *rest* begins, and [a pull request](/acme/fleet) for `shop/web-us` is there. Merge it: the campaign ends.
 4. Comment `/capstan rollback` on [pull request 1](/acme/fleet/pull/1): Capstan offers the release before.
 ";
 
