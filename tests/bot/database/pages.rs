@@ -202,6 +202,7 @@ async fn the_fleet_is_sorted_counted_and_says_since_when() {
                 kubernetes_offered: None,
                 wave: wave.map(|(place, name)| WavePlace { place, name: name.to_owned() }),
                 machines: wave.map(|(place, _)| u32::try_from(place).unwrap() + 3),
+                more_machines: false,
             },
         };
         let save = async |rows: &[Row<'_>]| {

@@ -315,6 +315,7 @@ impl World {
             kubernetes_offered: then.and_then(KubernetesVersion::parse),
             wave: wave.map(|name| WavePlace { place: 0, name: name.to_owned() }),
             machines: then.map(|_| 8),
+            more_machines: false,
         };
         let mut targets = vec![
             held(target("euler/web", "held", audit, "aws/v21.0.0", None), audit),
