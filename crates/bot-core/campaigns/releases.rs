@@ -14,7 +14,7 @@ use capstan_plan::settings::{FOLDER_FILE, ReleaseSettings, Urgency};
 use super::moving::{Moving, campaign_for, candidate, is_newer};
 use super::standing::Place;
 use crate::planned::Planned;
-use crate::proposals::Campaigns;
+use crate::proposals::{Campaigns, Waits};
 
 /// What campaigns say.
 #[derive(Debug, Clone, Default)]
@@ -25,15 +25,6 @@ pub struct Obeyed {
     pub waiting: BTreeMap<ProposalId, Waits>,
     /// What of each campaign's waves begins in this run, whatever the release: it takes room from the next.
     pub begun: BTreeMap<String, Vec<Load>>,
-}
-
-/// Why a proposal waits.
-#[derive(Debug, Clone)]
-pub struct Waits {
-    /// As a sentence.
-    pub why: String,
-    /// Whether a person's command does not pass that either.
-    pub for_all: bool,
 }
 
 /// The campaign of what a target is offered.

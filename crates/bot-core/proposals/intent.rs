@@ -329,7 +329,7 @@ impl<'a> Intent<'a> {
 }
 
 /// What is published; `None` where one of those whose changes it brings has no plan.
-pub fn intent<'a>(
+pub(super) fn intent<'a>(
     planned: Planned<'a>,
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,

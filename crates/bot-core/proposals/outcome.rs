@@ -48,15 +48,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What goes wrong with these alone, as their state. Where the next run may get further, what was decided of them is
-    /// heard again by that.
-    pub fn fail(&mut self, members: &[ProposalId], why: &str, next: NextRun) -> ProposalOutcome {
-        if next == NextRun::MayGetFurther {
-            self.undecided.extend(members.iter().cloned());
-        }
-        ProposalOutcome::new(ProposalState::Failed, why)
-    }
-
     /// Notes the same of several proposals.
     pub fn note(&mut self, proposals: &[ProposalId], state: &ProposalOutcome) {
         self.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));

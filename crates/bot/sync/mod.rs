@@ -52,7 +52,7 @@ use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::{Decided, Ground, Request, heads_to_try, retargeted};
 use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{NextRun, Outcome, ProposalOutcome, Wrote};
+use capstan_bot_core::proposals::{Outcome, ProposalFailure, Wrote};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::tree::RepoPath;
@@ -193,6 +193,14 @@ impl Ending {
         }
     }
 
+    /// What goes wrong with one proposal alone is told at the end; of one that is gone, nothing went wrong.
+    fn keep(&mut self, failure: &ProposalFailure, error: SyncError) {
+        match failure {
+            ProposalFailure::Gone(_) => self.look_again(),
+            _ => self.fail(error),
+        }
+    }
+
     fn and(self, later: Self) -> Self {
         Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
     }
@@ -204,19 +212,6 @@ impl Ending {
             Self { again: false, .. } => Synced::Done,
         }
     }
-}
-
-/// What goes wrong with these alone, as their state; the run tells it at its end.
-fn fail(
-    outcome: &mut Outcome,
-    ending: &mut Ending,
-    members: &[ProposalId],
-    error: SyncError,
-) -> ProposalOutcome {
-    let next = if error.may_pass() { NextRun::MayGetFurther } else { NextRun::FailsAgain };
-    let state = outcome.fail(members, &error.to_string(), next);
-    ending.fail(error);
-    state
 }
 
 /// Brings a repository to the state it should have.
