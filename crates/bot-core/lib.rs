@@ -12,6 +12,7 @@
 //! | [`effects`] | what is to be done, as whole intentions | nothing |
 //! | [`facts`] | what a run starts from, and which writes are left alone because they were refused | nothing |
 //! | [`commands`] | what people ask for: requests, whom each is about, what they decide | `effects`, `facts` |
+//! | [`components`] | components of providers that plans lack: which are asked for, and what counts where one cannot be had | `facts` |
 //! | [`planned`] | what is planned, and for whom | `commands`, `facts` |
 //! | [`proposals`] | what becomes of proposals: who carries which, what is done about each, approvals, merges | `commands`, `effects`, `facts`, `planned` |
 //! | [`campaigns`] | how far each cluster is with a release, and who waits | `commands`, `effects`, `facts`, `planned`, `proposals` |
@@ -25,6 +26,7 @@ pub mod answers;
 pub mod campaigns;
 pub mod checks;
 pub mod commands;
+pub mod components;
 pub mod dashboard;
 pub mod effects;
 pub mod facts;

@@ -32,7 +32,6 @@ mod listening;
 mod merging;
 mod noting;
 mod onboarding;
-mod pauses;
 mod planning;
 mod preflights;
 mod proposals;
@@ -65,10 +64,9 @@ use tokio_util::sync::CancellationToken;
 
 use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
-use self::components::RunComponents;
+use self::components::SuppliedComponents;
 pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{Loaded, load};
-use self::pauses::Pauses;
 use self::planning::NotOpened;
 use super::agents::Reconcilers;
 use super::performing::Performer;
@@ -151,10 +149,6 @@ struct Run<'a> {
     began: Timestamp,
     facts: &'a Facts,
     token: &'a SecretString,
-    /// What is known of components of providers.
-    components: &'a RunComponents,
-    /// When what took too long may be begun again.
-    pauses: &'a Pauses,
     performer: &'a Performer<'a>,
 }
 
@@ -163,6 +157,8 @@ struct Run<'a> {
 struct Ending {
     /// Something has to be looked at again soon.
     again: bool,
+    /// When what took too long before may be begun again.
+    pause_ends: Option<Timestamp>,
     /// What went wrong with one cluster or pull request alone: told once the others are done.
     failure: Option<SyncError>,
 }
@@ -170,6 +166,15 @@ struct Ending {
 impl Ending {
     const fn look_again(&mut self) {
         self.again = true;
+    }
+
+    fn again() -> Self {
+        Self { again: true, ..Self::default() }
+    }
+
+    /// What took too long before may be begun again then.
+    fn after_pause(pause_ends: Option<Timestamp>) -> Self {
+        Self { pause_ends, ..Self::default() }
     }
 
     fn fail(&mut self, error: SyncError) {
@@ -202,7 +207,11 @@ impl Ending {
     }
 
     fn and(self, later: Self) -> Self {
-        Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
+        Self {
+            again: self.again || later.again,
+            pause_ends: [self.pause_ends, later.pause_ends].into_iter().flatten().min(),
+            failure: self.failure.or(later.failure),
+        }
     }
 
     fn synced(self) -> Synced {
@@ -250,26 +259,15 @@ pub async fn sync_and_consumers(
             return Err(error);
         }
     };
-    let (components, pauses) = (RunComponents::default(), Pauses::default());
     let performer = ports.performer(repository, &facts.refusals);
-    let run = Run {
-        ports,
-        repository,
-        hints,
-        began,
-        facts: &facts,
-        token: &token,
-        components: &components,
-        pauses: &pauses,
-        performer: &performer,
-    };
+    let run = Run { ports, repository, hints, began, facts: &facts, token: &token, performer: &performer };
     // Of those that were noted before and of those that began in this run.
-    let pauses_end = || ports.planner.pauses().into_iter().chain(pauses.first()).min();
+    let pauses_end = |ending: &Ending| ports.planner.pauses().into_iter().chain(ending.pause_ends).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
         run.refuse_orders("the default branch has no settings").await?;
         let ending = run.onboard().await?;
-        let afterwards = Afterwards { consumers: None, look_again: pauses_end() };
+        let afterwards = Afterwards { consumers: None, look_again: pauses_end(&ending) };
         return Ok((loaded.and(ending).synced(), afterwards));
     }
     let done = run.set_up().await;
@@ -279,7 +277,7 @@ pub async fn sync_and_consumers(
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
     let (ending, mut afterwards) = done?;
-    afterwards.look_again = [afterwards.look_again, pauses_end()].into_iter().flatten().min();
+    afterwards.look_again = [afterwards.look_again, pauses_end(&ending)].into_iter().flatten().min();
     Ok((loaded.and(ending).synced(), afterwards))
 }
 
@@ -338,7 +336,7 @@ impl Run<'_> {
 
     async fn with_settings(self, fleet: Box<dyn OpenFleet>) -> Result<(Ending, Afterwards), SyncError> {
         let settings = fleet.settings().clone();
-        self.components.allow(&settings);
+        let mut seen = Comparisons::with(SuppliedComponents::under(&settings));
         let mut ending = Ending::default();
         let listed = self.unanswered_commands(&settings.commands, &mut ending);
         let mut commands = at_priority(Priority::Command, listed).await?;
@@ -357,7 +355,6 @@ impl Run<'_> {
         for scope in fleet.scopes_to_come() {
             scopes.entry(scope.target.clone()).or_insert(scope);
         }
-        let mut seen = Comparisons::default();
         let bound = self.bind_commands(commands, &settings.commands, &scopes, (&mut ending, &mut seen));
         let commands = bound.await?;
         let mut hints = self.hints.clone();
@@ -376,7 +373,7 @@ impl Run<'_> {
         let ground = Ground { facts: self.facts, scopes: &scopes, settings: &settings };
         decided.hear_releases(ground, &commands, &rollbacks);
         let (fleet, candidates) = self.candidates(fleet, &settings).await?;
-        let plans = match self.plan(fleet, &commands, ground, &mut decided).await? {
+        let plans = match self.plan(fleet, &commands, ground, (&mut decided, &mut seen.components)).await? {
             Ok(plans) => plans,
             Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
         };
@@ -439,12 +436,12 @@ impl Run<'_> {
         mut fleet: Box<dyn OpenFleet>,
         commands: &[Request],
         ground: Ground<'_>,
-        decided: &mut Decided,
+        (decided, components): (&mut Decided, &mut SuppliedComponents),
     ) -> Result<Result<Plans, String>, SyncError> {
         for proposal in decided.all() {
             give_to(decided, fleet.as_mut(), proposal);
         }
-        let (planned, mut fleet) = self.plan_supplied(fleet).await?;
+        let (planned, mut fleet) = self.plan_supplied(fleet, components).await?;
         let Ok(plans) = &planned else { return Ok(planned) };
         let settled = decided.hear(ground, commands, plans);
         if settled.is_empty() {
@@ -453,7 +450,7 @@ impl Run<'_> {
         for proposal in settled {
             give_to(decided, fleet.as_mut(), &proposal);
         }
-        Ok(self.plan_supplied(fleet).await?.0)
+        Ok(self.plan_supplied(fleet, components).await?.0)
     }
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that

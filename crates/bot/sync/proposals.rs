@@ -67,8 +67,8 @@ impl Run<'_> {
                 found.rollouts = Some(waiting);
             }
             SelectionNeed::Campaigns(held) => {
-                let decided = found.decided.as_ref().map(|decided| &decided.made);
-                let decided = decided.map_or_else(|| const { &BTreeMap::new() }, |decided| decided);
+                let none = BTreeMap::new();
+                let decided = found.decided.as_ref().map_or(&none, |decided| &decided.made);
                 let obeyed = self.obey_campaigns(planned, decided, &held).await?;
                 found.campaigns = Some((obeyed.campaigns, obeyed.waiting));
             }
