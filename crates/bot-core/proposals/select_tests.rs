@@ -59,7 +59,7 @@ fn waits(target: &str, for_all: bool) -> BTreeMap<ProposalId, Waits> {
 }
 
 fn names<'i>(ids: impl IntoIterator<Item = &'i ProposalId>) -> String {
-    ids.into_iter().map(|id| id.target.path().to_owned()).collect::<Vec<_>>().join(" ")
+    ids.into_iter().map(|id| id.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// Asks until nothing more has to be known; `told` answers. What was asked, what is carried out, and what is known then.

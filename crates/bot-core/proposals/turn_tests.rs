@@ -112,9 +112,9 @@ fn once_the_budget_is_spent_new_proposals_wait_that_nobody_asked_for() {
 #[test]
 fn a_pull_request_that_was_written_is_listed_again() {
     for (published, state, wrote) in [
-        (Published::Opened(5), "proposed: #5 offers `release aws/v22.0.0`.", Wrote::PullRequests),
-        (Published::Updated(5), "proposed: #5 offers `release aws/v22.0.0`.", Wrote::PullRequests),
-        (Published::Unchanged(5), "proposed: #5 offers `release aws/v22.0.0`.", Wrote::Nothing),
+        (Published::Opened(5), "proposed: #5 offers `aws/v22.0.0`.", Wrote::PullRequests),
+        (Published::Updated(5), "proposed: #5 offers `aws/v22.0.0`.", Wrote::PullRequests),
+        (Published::Unchanged(5), "proposed: #5 offers `aws/v22.0.0`.", Wrote::Nothing),
         (
             Published::Overtaken,
             "waiting: Another write to the branch came first: Capstan checks it again.",
@@ -133,7 +133,7 @@ fn a_pull_request_that_was_written_is_listed_again() {
 
 #[test]
 fn what_github_refuses_is_remembered_whether_rules_or_a_call_say_so() {
-    let words = "GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:05:00Z.";
+    let words = "GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:10:00Z.";
     let decided = decided_pull(opens(), Command::None, &["gauss/peu01"]);
     for result in [
         Ok(TurnDone::Published(Published::Refused("a ruleset".to_owned()))),
@@ -144,13 +144,10 @@ fn what_github_refuses_is_remembered_whether_rules_or_a_call_say_so() {
         let [Effect::SaveRefusal(refused), Effect::Audit(audited)] = came.effects.as_slice() else {
             panic!("{:?}", came.effects);
         };
-        assert_eq!(
-            (refused.what.as_str(), refused.reason.as_str()),
-            ("proposal release gauss/peu01", "a ruleset")
-        );
+        assert_eq!((refused.what.as_str(), refused.reason.as_str()), ("proposal gauss/peu01", "a ruleset"));
         assert_eq!(
             (audited.action, audited.detail.as_str()),
-            ("write-refused", "proposal release gauss/peu01: a ruleset")
+            ("write-refused", "proposal gauss/peu01: a ruleset")
         );
         assert!(outcome.undecided.is_empty());
     }
@@ -170,7 +167,7 @@ fn what_was_refused_before_is_forgotten_once_it_is_taken() {
         (known(), Err(ProposalFailure::Gone(3)), 0),
     ] {
         let (came, _) = taken(&case, &decided, result);
-        let forgets = vec![Effect::ForgetRefusal("proposal release gauss/peu01".to_owned()); expected];
+        let forgets = vec![Effect::ForgetRefusal("proposal gauss/peu01".to_owned()); expected];
         assert_eq!(came.effects, forgets);
     }
 }

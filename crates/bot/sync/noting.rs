@@ -92,6 +92,16 @@ impl Run<'_> {
         }
     }
 
+    /// What went wrong with a proposal alone; `None` where the others cannot go on either.
+    pub(super) async fn failure_of(
+        self,
+        proposal: &ProposalId,
+        error: &SyncError,
+    ) -> Result<Option<ProposalFailure>, SyncError> {
+        let gone = self.gone(proposal, error).await?;
+        Ok(gone.map(ProposalFailure::Gone).or_else(|| error.failure()))
+    }
+
     /// What is said of a proposal that could not be written: its pull request is gone, or GitHub refuses it, which is
     /// remembered.
     async fn not_taken(

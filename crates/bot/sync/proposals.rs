@@ -108,16 +108,6 @@ impl Run<'_> {
         Ok(decided)
     }
 
-    /// What went wrong with a proposal alone; `None` where the others cannot go on either.
-    pub(super) async fn failure_of(
-        self,
-        proposal: &ProposalId,
-        error: &SyncError,
-    ) -> Result<Option<ProposalFailure>, SyncError> {
-        let gone = self.gone(proposal, error).await?;
-        Ok(gone.map(ProposalFailure::Gone).or_else(|| error.failure()))
-    }
-
     /// What could not be read for new proposals alone: everything else goes on.
     fn lone<T>(
         self,
