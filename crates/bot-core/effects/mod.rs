@@ -1,9 +1,9 @@
 //! What is done on GitHub and in the records: whole intentions. The shell has one function that performs them, which looks
 //! at what exists first, so that each may be performed twice.
 //!
-//! Branches and pull requests are values of their own ([`Desired`]), because what came of them is wanted. The dashboard,
-//! merges, and the texts of proposals' pull requests are brought about by `bot/sync`, with the performer's writes where it
-//! has them.
+//! Branches and pull requests are values of their own ([`Desired`]), and so is the issue of `dashboard`, because what came
+//! of them is wanted. Merges, and the texts of proposals' pull requests are brought about by `bot/sync`, with the
+//! performer's writes where it has them.
 
 mod answer;
 mod check;

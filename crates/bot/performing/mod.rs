@@ -4,6 +4,7 @@
 mod checks;
 mod comments;
 mod error;
+mod issues;
 mod pulls;
 mod refusals;
 mod sidebar;
