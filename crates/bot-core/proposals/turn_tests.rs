@@ -127,7 +127,7 @@ fn a_pull_request_that_was_written_is_listed_again() {
         assert_eq!(format!("{}: {}", came.state.state.as_str(), came.state.why), state);
         assert_eq!((outcome.wrote, came.again), (wrote, again));
         assert_eq!(outcome.overtaken.contains(&id("gauss/peu01")), again);
-        assert_eq!(came.effects, []);
+        assert!(came.effects.is_empty());
     }
 }
 
