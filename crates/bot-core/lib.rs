@@ -12,6 +12,7 @@
 //! | [`effects`] | what to do, as whole intentions | nothing |
 //! | [`facts`] | the inputs of a run, and which writes are not repeated because they were refused | nothing |
 //! | [`requests`] | people's requests: which proposals each is about, and their decisions | `effects`, `facts` |
+//! | [`components`] | components of providers that plans lack: which are requested, and what counts where one cannot be had | `facts` |
 //! | [`planned`] | the plans of a run with their inputs | `facts`, `requests` |
 //! | [`proposals`] | proposals: which pull request carries which, the decision about each, approvals | `effects`, `facts`, `planned`, `requests` |
 //! | [`campaigns`] | progress of each cluster with a release, and which clusters wait | `effects`, `facts`, `planned`, `proposals`, `requests` |
@@ -26,6 +27,7 @@ pub mod answers;
 pub mod campaigns;
 pub mod checks;
 pub mod commands;
+pub mod components;
 pub mod dashboard;
 pub mod effects;
 pub mod facts;

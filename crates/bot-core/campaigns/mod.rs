@@ -13,6 +13,6 @@ mod tests;
 
 pub use self::fleet_facts::fleet_facts;
 pub use self::moving::{Moving, by_folder, candidate, give, note_begun};
-pub use self::releases::{Obeyed, Waits, in_no_wave, is_urgent, moving, unnoted, waiting};
+pub use self::releases::{Obeyed, in_no_wave, is_urgent, moving, unnoted, waiting};
 pub use self::standing::{Members, Place, Stand, besides, members, places};
 pub use self::telling::{progress, standing, told};

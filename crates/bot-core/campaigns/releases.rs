@@ -14,7 +14,7 @@ use capstan_plan::settings::{FOLDER_FILE, ReleaseSettings, Urgency};
 use super::moving::{Moving, campaign_for, candidate, is_newer};
 use super::standing::Place;
 use crate::planned::Planned;
-use crate::proposals::Campaigns;
+use crate::proposals::{Campaigns, Waits};
 
 /// The result of all campaigns.
 #[derive(Debug, Clone, Default)]
@@ -28,16 +28,7 @@ pub struct Obeyed {
     pub begun: BTreeMap<String, Vec<Load>>,
 }
 
-/// Why a proposal waits.
-#[derive(Debug, Clone)]
-pub struct Waits {
-    /// As a sentence.
-    pub why: String,
-    /// Whether a person's command does not pass it either.
-    pub for_all: bool,
-}
-
-/// The campaign of a target's offer.
+/// The campaign of what a target is offered.
 pub(super) fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a CampaignSettings> {
     campaign_for(planned, place.offered.as_ref()?)
 }

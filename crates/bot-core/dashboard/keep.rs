@@ -17,13 +17,13 @@ use crate::requests::Request;
 /// So long the answer to a tick stands there.
 const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
 /// And so many of them.
-pub const MOST_NOTICES: usize = 10;
+pub(super) const MOST_NOTICES: usize = 10;
 /// So many characters of an answer to a tick stand there.
 const LONGEST_NOTICE: usize = 1_500;
 
 /// Whether the ticks that were read can be answered now; else the body stays as it is. `ticks` are those that are
 /// requests.
-pub fn is_answered_now(board: &Board, ticks: &[&Request], outcome: &Outcome) -> bool {
+pub(super) fn is_answered_now(board: &Board, ticks: &[&Request], outcome: &Outcome) -> bool {
     let is_overtaken =
         |request: &&Request| request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal));
     ticks.len() >= board.ticks && !ticks.iter().any(is_overtaken)
@@ -31,13 +31,13 @@ pub fn is_answered_now(board: &Board, ticks: &[&Request], outcome: &Outcome) -> 
 
 /// Whether a person closed the issue, and the settings do not ask for it anew since: what people see of it stays as it
 /// was then.
-pub fn is_declined(board: &Board, asked_for: bool) -> bool {
+pub(super) fn is_declined(board: &Board, asked_for: bool) -> bool {
     let is_closed = board.issue.as_ref().is_some_and(|issue| issue.state == IssueState::Closed);
     board.record.closed.is_none() && is_closed && (!asked_for || board.record.asked_for)
 }
 
 /// What is noted in it.
-pub fn record(
+pub(super) fn record(
     planned: Planned<'_>,
     outcome: &Outcome,
     board: &Board,
@@ -65,7 +65,7 @@ pub fn record(
 }
 
 /// What is still told of ticks, with what they are answered now.
-pub fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp) -> Vec<Notice> {
+pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp) -> Vec<Notice> {
     let is_new = |notice: &&Notice| now.duration_since(notice.at) < TOLD_FOR;
     let mut notices: Vec<Notice> = board.record.notices.iter().filter(is_new).cloned().collect();
     notices.extend(board.notices.iter().cloned());
@@ -104,7 +104,7 @@ pub(super) fn decisions_without_pull_request(
 }
 
 /// What the page tells of each target.
-pub fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
+pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
     let facts = planned.facts;
     let entry = |(proposal, one): (&ProposalId, &ProposalOutcome)| {
         let upgrade = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
@@ -137,7 +137,7 @@ pub fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
 }
 
 /// What is noted of texts that Capstan wrote before, once the present one is written over too.
-pub fn earlier_texts(board: &Board) -> Vec<EarlierText> {
+pub(super) fn earlier_texts(board: &Board) -> Vec<EarlierText> {
     let mut earlier = board.record.earlier.clone();
     for (boxes, choice) in &board.late {
         earlier.iter_mut().filter(|text| text.is_of(boxes)).for_each(|text| text.hear(choice));
@@ -155,6 +155,6 @@ pub fn earlier_texts(board: &Board) -> Vec<EarlierText> {
 }
 
 /// Whether two bodies are the same, line ends and blanks at the end aside.
-pub fn is_same(one: &str, other: &str) -> bool {
+pub(super) fn is_same(one: &str, other: &str) -> bool {
     one.trim_end().lines().eq(other.trim_end().lines())
 }

@@ -2,13 +2,17 @@
 
 mod board;
 mod keep;
+mod step;
+#[cfg(test)]
+mod step_tests;
 #[cfg(test)]
 mod tests;
 mod ticks;
 
 pub use self::board::{Board, Standing, choose, newer_record, reading_of, record_of};
-pub use self::keep::{
-    MOST_NOTICES, earlier_texts, entries, is_answered_now, is_declined, is_same, notices, record,
+pub use self::step::{
+    Answered, DashboardStep, DesiredIssue, Keeping, disabled, duplicate, in_trouble, keep, refused,
+    told_again,
 };
 pub use self::ticks::{
     Edited, Editor, by_others, edited, hearing_of, late, said_to_lost, tick_requests, whose, written_over,

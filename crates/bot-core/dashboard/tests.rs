@@ -9,12 +9,12 @@ use capstan_report::{
 };
 use jiff::SignedDuration;
 
-use super::keep::decisions_without_pull_request;
+use super::keep::*;
 use super::*;
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::testing::{Case, block, comment, id, key, now, tick};
 
-fn issue(state: IssueState, body: &str) -> Issue {
+pub(super) fn issue(state: IssueState, body: &str) -> Issue {
     Issue {
         number: 5,
         state,
@@ -25,7 +25,7 @@ fn issue(state: IssueState, body: &str) -> Issue {
     }
 }
 
-fn board(record: DashboardRecord) -> Board {
+pub(super) fn board(record: DashboardRecord) -> Board {
     Board::new(Standing::Kept, record, None)
 }
 
@@ -181,7 +181,7 @@ fn whoever_closes_the_issue_declines_it_until_the_settings_ask() {
     }
 }
 
-fn held() -> Decisions {
+pub(super) fn held() -> Decisions {
     Decisions {
         hold: Some(OnHold { by: "ada".to_owned(), reason: None, until: None }),
         ..Decisions::default()
@@ -259,7 +259,7 @@ fn each_target_is_told_with_its_pull_request() {
     );
     // Of one whose changes another pull request carries now, the old one is not told.
     outcome.superseded.insert(id("gauss/peu01"));
-    let entries = case.look(|planned| super::entries(planned, &outcome));
+    let entries = case.look(|planned| super::keep::entries(planned, &outcome));
     assert_eq!(entries[0].pull, None);
 }
 

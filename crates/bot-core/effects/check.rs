@@ -184,6 +184,11 @@ pub struct KeptReport {
 }
 
 impl KeptReport {
+    /// Whether it is made from these inputs, and nothing that took too long may be begun again yet.
+    pub fn is_of(&self, inputs: &str, now: Timestamp) -> bool {
+        self.inputs == inputs && self.until.is_none_or(|until| until > now)
+    }
+
     /// Reads what [`std::fmt::Display`] writes.
     pub fn read(content: &str) -> Self {
         let (inputs, output) = content.split_once(':').unwrap_or((content, ""));

@@ -1,18 +1,19 @@
 //! What is done on GitHub and in the records: whole intentions. The shell has one function that performs them, which looks
 //! at what exists first, so that each may be performed twice.
 //!
-//! Branches and pull requests are values of their own ([`Desired`]), because what came of them is wanted. The dashboard,
-//! merges, and the texts of proposals' pull requests are brought about by `bot/sync`, with the performer's writes where it
-//! has them.
+//! Branches and pull requests are values of their own ([`Desired`]), and so is the issue of `dashboard`, because what came
+//! of them is wanted. Merges, and the texts of proposals' pull requests are brought about by `bot/sync`, with the
+//! performer's writes where it has them.
 
 mod answer;
 mod check;
 mod desired;
+mod published;
 mod sidebar;
 #[cfg(test)]
 mod tests;
 
-use capstan_facts::{AuditEntry, CommitStatus, ProposalRecord, Reaction};
+use capstan_facts::{AuditEntry, CommitStatus, ProposalRecord, Reaction, RefusedWrite};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
@@ -23,6 +24,7 @@ pub use self::check::{CHECK, CheckOf, EDITION, KeptReport};
 pub use self::desired::{
     Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, awaits_pull, branch_step,
 };
+pub use self::published::Published;
 pub use self::sidebar::{by_part, put_back};
 
 /// GitHub takes so many characters of a status, the sign that something was cut off among them.
@@ -39,6 +41,8 @@ pub enum Effect {
     ForgetProposal(ProposalId),
     /// A write that GitHub refused is forgotten, so that the next run tries it.
     ForgetRefusal(String),
+    /// It is remembered that GitHub refused a write, and until when it is left alone.
+    SaveRefusal(RefusedWrite),
     /// A commit has a status.
     Status(StatusOf),
     /// A commit has a check, one that the records remember ([`CheckOf::made_from`]).

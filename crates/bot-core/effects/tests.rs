@@ -140,6 +140,21 @@ fn a_kept_report_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_report_counts_as_long_as_its_inputs_are_the_same_and_its_pause_lasts() {
+    let output = ReportId::of(EDITION, &report(Conclusion::Success, 0));
+    let at = |second| Some(Timestamp::from_second(second).unwrap());
+    for (inputs, until, expected) in [
+        ("abc", None, true),
+        ("older", None, false),
+        ("abc", at(1_800_000_001), true),
+        ("abc", at(1_800_000_000), false),
+    ] {
+        let kept = KeptReport { inputs: inputs.to_owned(), until, output: output.clone() };
+        assert_eq!(kept.is_of("abc", Timestamp::from_second(1_800_000_000).unwrap()), expected, "{until:?}");
+    }
+}
+
+#[test]
 fn what_is_sent_in_parts_is_remembered_as_unfinished_before() {
     let check = in_parts(Conclusion::Failure, 51);
     let output = ReportId::of(EDITION, &report(Conclusion::Failure, 51));

@@ -137,7 +137,7 @@ pub fn became(
 }
 
 /// Whether something new may be offered to a proposal in a pull request that does not bring its changes now.
-pub fn may_join(
+pub(super) fn may_join(
     facts: &Facts,
     carrier: &ProposalId,
     member: &ProposalId,

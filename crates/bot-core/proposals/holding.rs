@@ -36,9 +36,9 @@ pub fn held_by_refusals(
     held.collect()
 }
 
-/// The members of a pull request without those that wait for their campaign; `None` where the decision stays:
-/// none waits, or all do.
-pub fn without_those_that_wait(
+/// Of those that may share a pull request the ones that go without those that wait for their campaign; `None` where the
+/// pull request stays as it was decided: nobody waits, or all do.
+pub(super) fn without_those_that_wait(
     planned: Planned<'_>,
     (decided, members): (&DecidedPull, &[ProposalId]),
     waits_for_all: impl Fn(&ProposalId) -> Option<bool>,

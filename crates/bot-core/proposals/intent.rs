@@ -329,8 +329,8 @@ impl<'a> Intent<'a> {
     }
 }
 
-/// The content of a pull request; `None` where one of its members has no plan.
-pub fn intent<'a>(
+/// What is published; `None` where one of those whose changes it brings has no plan.
+pub(super) fn intent<'a>(
     planned: Planned<'a>,
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,

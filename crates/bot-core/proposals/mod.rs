@@ -5,24 +5,34 @@ mod approvals;
 mod carriers;
 mod deciding;
 mod earlier;
+mod failure;
 mod holding;
 mod intent;
 mod noting;
 mod outcome;
+mod select;
+#[cfg(test)]
+mod select_tests;
 mod states;
 #[cfg(test)]
 mod tests;
+mod turn;
+#[cfg(test)]
+mod turn_tests;
 
 pub use self::approvals::{held_in, is_automatic, judged_pulls, pushed_by, still_decided, to_note, voice_in};
 pub use self::carriers::{Arranged, Arranging, Carriers, Form, Parting, arrange, part};
 pub use self::deciding::{
     Answers, Carrier, DecidedPull, Need, Step, awaited_cluster, keeps_its_form, mergeable, reviewed,
 };
-pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, may_join, unbound};
-pub use self::holding::{held_by_refusals, wanted_of, without_those_that_wait};
-pub use self::intent::{Intent, Part, intent};
+pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, unbound};
+pub use self::failure::ProposalFailure;
+pub use self::holding::{held_by_refusals, wanted_of};
+pub use self::intent::{Intent, Part};
 pub use self::noting::{closed_block, kept_decisions};
 pub use self::outcome::{
     BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,
 };
-pub use self::states::{leave, note_newcomers, offered, remark};
+pub use self::select::{DecidedPulls, Selected, Selecting, SelectionFacts, SelectionNeed, Waits, select};
+pub use self::states::{note_newcomers, remark};
+pub use self::turn::{CameOf, ProposalTurn, TurnDone, TurnStep, came_of, turn_of};

@@ -49,16 +49,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// An error of these alone becomes their state. If the next run may succeed, it handles their decisions
-    /// again.
-    pub fn fail(&mut self, members: &[ProposalId], why: &str, next: NextRun) -> ProposalOutcome {
-        if next == NextRun::MayGetFurther {
-            self.undecided.extend(members.iter().cloned());
-        }
-        ProposalOutcome::new(ProposalState::Failed, why)
-    }
-
-    /// Sets the same state for several proposals.
+    /// Notes the same of several proposals.
     pub fn note(&mut self, proposals: &[ProposalId], state: &ProposalOutcome) {
         self.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));
     }

@@ -84,7 +84,7 @@ pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
 }
 
 /// The sources that the plans offer, in a line for each kind.
-pub fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
+pub(super) fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
     let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
         kinds.iter().map(|kind| (kind.clone(), BTreeSet::new())).collect();
     for (proposal, plan) in plans {
@@ -95,8 +95,8 @@ pub fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, Stri
     sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
 }
 
-/// The state of a proposal that is not updated, here and in its check.
-pub fn leave(
+/// What is said of a proposal that is left as it is, here and in its check.
+pub(super) fn leave(
     kind: &SourceKind,
     standing: &Standing,
     settings: &RepositorySettings,

@@ -22,6 +22,8 @@ use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, Proposal
 
 use super::approvals::is_automatic;
 use super::deciding::strongest;
+use super::holding::without_those_that_wait;
+use super::states::{leave, offered};
 use super::*;
 use crate::facts::Write;
 use crate::planned::Planned;
@@ -907,7 +909,7 @@ fn what_is_wanted_is_what_is_planned_and_what_is_open_though_it_is_gone() {
     });
 }
 
-fn decided_pull(action: Action, command: Command, carried: &[&str]) -> DecidedPull {
+pub(super) fn decided_pull(action: Action, command: Command, carried: &[&str]) -> DecidedPull {
     let wanted = Wanted::Offer(capstan_plan::proposal::Offer {
         source: source(V22),
         plan: PlanDigest::of(&[]),
@@ -1127,9 +1129,15 @@ fn what_is_offered_is_told_in_a_line_for_each_kind() {
 
 #[test]
 fn what_fails_alone_is_heard_again_where_the_next_run_may_get_further() {
-    for (next, undecided) in [(NextRun::MayGetFurther, 1), (NextRun::FailsAgain, 0)] {
+    let failed = |next| ProposalFailure::Failed("Git does not answer".to_owned(), next);
+    for (failure, undecided) in [
+        (failed(NextRun::MayGetFurther), 1),
+        (failed(NextRun::FailsAgain), 0),
+        (ProposalFailure::BudgetSpent("Git does not answer".to_owned()), 1),
+        (ProposalFailure::Outside("Git does not answer".to_owned()), 0),
+    ] {
         let mut outcome = Outcome::default();
-        let state = outcome.fail(&[id("gauss/peu01")], "Git does not answer", next);
+        let state = outcome.fail(&[id("gauss/peu01")], &failure);
         assert_eq!((state.state, state.why.as_str()), (ProposalState::Failed, "Git does not answer"));
         assert_eq!(outcome.undecided.len(), undecided);
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capstan_bot_core::proposals::{NextRun, ProposalFailure};
 use capstan_plan::proposal::OutsideTarget;
 
 use capstan_fleet::planner::PlannerFailed;
@@ -60,11 +61,24 @@ impl SyncError {
     }
 
     /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
-    pub(crate) const fn may_pass(&self) -> bool {
+    const fn may_pass(&self) -> bool {
         match self {
             Self::Mirror(_) => !self.is_lasting(),
             Self::Host(error) => Self::is_lone(error) && !error.is_refusal(),
             _ => false,
+        }
+    }
+
+    /// What it is to a proposal that was looked at; `None` where the others cannot go on either.
+    pub(crate) fn failure(&self) -> Option<ProposalFailure> {
+        let why = self.to_string();
+        match self {
+            Self::Host(CodeHostError::BudgetSpent { .. }) => Some(ProposalFailure::BudgetSpent(why)),
+            Self::Host(error) if error.is_refusal() => Some(ProposalFailure::Refused(why)),
+            Self::Outside(_) => Some(ProposalFailure::Outside(why)),
+            _ if !self.is_of_one() => None,
+            _ if self.may_pass() => Some(ProposalFailure::Failed(why, NextRun::MayGetFurther)),
+            _ => Some(ProposalFailure::Failed(why, NextRun::FailsAgain)),
         }
     }
 

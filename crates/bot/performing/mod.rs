@@ -4,6 +4,7 @@
 mod checks;
 mod comments;
 mod error;
+mod issues;
 mod pulls;
 mod refusals;
 mod sidebar;
@@ -12,8 +13,10 @@ use capstan_bot_core::effects::{CHECK, Effect};
 use capstan_bot_core::facts::{Refusals, Write};
 use tokio::sync::Mutex;
 
+pub(crate) use capstan_bot_core::effects::Published;
+
 pub use self::error::SyncError;
-pub(crate) use self::pulls::{Branched, Published};
+pub(crate) use self::pulls::Branched;
 use capstan_ports::{CheckRecord, Clock, CodeHost, Records, Repository};
 
 /// Where nobody knows of refusals.
@@ -67,6 +70,7 @@ impl<'a> Performer<'a> {
             Effect::SaveProposal(record) => records.save_proposal(&record).await?,
             Effect::ForgetProposal(proposal) => records.forget_proposal(repository, &proposal).await?,
             Effect::ForgetRefusal(what) => records.forget_refused_write(repository, &what).await?,
+            Effect::SaveRefusal(refused) => self.save_refusal(&refused).await?,
             Effect::LookedAt { commit, name } => {
                 records.save_check(&CheckRecord::noted(repository, &commit, name)).await?;
             }

@@ -5,7 +5,7 @@
 //! its name and trailers. A branch that was moved under a pull request whose text is old is found by the folded block in
 //! that text.
 
-use capstan_bot_core::effects::{Desired, DesiredBranch, TextStep};
+use capstan_bot_core::effects::{Desired, DesiredBranch, Published, TextStep};
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{BranchStep, Draft, Drafted};
@@ -16,21 +16,6 @@ use capstan_ports::{
     CodeHostError, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
     PullRequest, PullRequestEdit, PullRequestState,
 };
-
-/// What came of a pull request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Published {
-    /// It was opened.
-    Opened(u64),
-    /// Something of it was brought up to date, and told.
-    Updated(u64),
-    /// Its text was as wanted.
-    Unchanged(u64),
-    /// GitHub's rules refuse it, in its words.
-    Refused(String),
-    /// Somebody else was quicker: look again.
-    Overtaken,
-}
 
 /// What came of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]

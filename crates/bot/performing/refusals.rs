@@ -19,10 +19,15 @@ impl Performer<'_> {
     pub(crate) async fn refused(&self, write: &Write, reason: &str) -> Result<Timestamp, SyncError> {
         let refused = self.refusals.refused(write, self.repository.id, reason, self.clock.now());
         let not_before = refused.not_before;
-        tracing::warn!(repository = %self.repository.name, what = write.what(), reason, refusals = refused.refusals, not_before = %not_before, "refused: Capstan does not retry before then");
-        self.records.save_refused_write(&refused).await?;
+        self.save_refusal(&refused).await?;
         self.records.audit(&write.refusal_audited(&refused)).await?;
         Ok(not_before)
+    }
+
+    pub(super) async fn save_refusal(&self, refused: &RefusedWrite) -> Result<(), SyncError> {
+        let RefusedWrite { what, reason, refusals, not_before, .. } = refused;
+        tracing::warn!(repository = %self.repository.name, what, reason, refusals, not_before = %not_before, "refused: Capstan does not retry before then");
+        Ok(self.records.save_refused_write(refused).await?)
     }
 
     /// Remembers that GitHub took a write.

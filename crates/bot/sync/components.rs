@@ -2,16 +2,17 @@
 //! settings name, whatever a pull request says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
+use capstan_bot_core::components::{
+    AskedComponents, JudgedComponents, LackingComponents, are_lacking, lacking,
+};
 use capstan_bot_core::facts::{Plans, settings_in};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Authorship, ProposalId};
 use capstan_plan::settings::{ComponentsRecord, RepositorySettings};
-use capstan_plan::upgrade::Upgrade;
-use capstan_providers::{Supplies, Supply, Wanted};
+use capstan_providers::Supplies;
 use tokio::time::Instant;
 
 use super::{Run, SyncError, plan_all};
@@ -21,51 +22,35 @@ use capstan_ports::AllowedHosts;
 /// Rounds in which a plan may need more components: fetched ones may refer to others.
 const ROUNDS: usize = 3;
 
-/// What a run knows about components.
+/// What a run knows of components so far.
 #[derive(Default)]
-pub(super) struct RunComponents {
-    /// Unset until the default branch's settings are known: no host is asked before.
-    hosts: OnceLock<AllowedHosts>,
+pub(super) struct SuppliedComponents {
+    /// `None` until the default branch's settings are known: nobody is asked before.
+    hosts: Option<AllowedHosts>,
     /// When the run stops waiting.
-    until: OnceLock<Instant>,
-    supplies: Mutex<Arc<Supplies>>,
-    /// Components that open proposals record, by set.
-    judged: Mutex<BTreeMap<ClusterId, ComponentRecords>>,
-    /// A component was requested since the last look, and is not here.
-    lacking: AtomicBool,
+    until: Option<Instant>,
+    supplies: Arc<Supplies>,
+    /// What open proposals record of components, by set.
+    judged: BTreeMap<ClusterId, JudgedComponents>,
+    /// Something was asked for since this was looked at last, and is not here.
+    lacking: bool,
 }
 
-/// Version and SHA-256 by label.
-type ComponentRecords = Arc<BTreeMap<String, ComponentsRecord>>;
-
-impl RunComponents {
-    /// Takes the settings of the default branch.
-    pub(super) fn allow(&self, settings: &RepositorySettings) {
+impl SuppliedComponents {
+    /// Nothing yet, under the settings of the default branch.
+    pub(super) fn under(settings: &RepositorySettings) -> Self {
         let hosts = settings.providers.hosts.iter().map(|host| host.as_str().to_owned());
-        let _first_time = self.hosts.set(AllowedHosts::new(hosts));
+        Self { hosts: Some(AllowedHosts::new(hosts)), ..Self::default() }
     }
 
     /// What requests brought so far.
     pub(super) fn supplies(&self) -> Arc<Supplies> {
-        Arc::clone(&self.lock())
+        Arc::clone(&self.supplies)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Arc<Supplies>> {
-        self.supplies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether a component that was requested since the last call is missing.
-    pub(super) fn take_lacking(&self) -> bool {
-        self.lacking.swap(false, Ordering::SeqCst)
-    }
-
-    /// Notes that a judgement lacks some of the components that it needs.
-    pub(super) fn note_lacking<'w>(&self, wanted: impl IntoIterator<Item = &'w Wanted>) {
-        let supplies = self.supplies();
-        let is_here = |wanted: &Wanted| matches!(supplies.of(wanted), Some(Supply::Fetched(_)));
-        if !wanted.into_iter().all(is_here) {
-            self.lacking.store(true, Ordering::SeqCst);
-        }
+    /// Whether something that was asked for since this was called last is not here.
+    pub(super) const fn take_lacking(&mut self) -> bool {
+        std::mem::replace(&mut self.lacking, false)
     }
 }
 
@@ -74,63 +59,44 @@ impl Run<'_> {
     /// `None` where nothing can be fetched.
     pub(super) async fn supply_components(
         &self,
-        wanted: BTreeSet<(ClusterId, Wanted)>,
+        lacking: LackingComponents,
+        supplied: &mut SuppliedComponents,
     ) -> Result<Option<Arc<Supplies>>, SyncError> {
-        let (Some(supplier), Some(hosts)) = (&self.ports.components, self.components.hosts.get()) else {
-            return Ok(None);
-        };
-        let mut asked: BTreeMap<Wanted, Option<String>> = BTreeMap::new();
-        let mut unread: Vec<(Wanted, String)> = Vec::new();
-        for (set, wanted) in wanted {
-            let records = match self.judged_components(&set).await {
-                // A problem with one set's branch does not affect the others; without its record nothing is
-                // fetched for it.
-                Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "earlier verdicts on components cannot be read");
-                    unread.push((
-                        wanted,
-                        format!("the components that its open pull request was checked with cannot be read: {error}"),
-                    ));
-                    continue;
+        let all = lacking.iter().map(|(_, wanted)| wanted.clone()).collect::<Vec<_>>();
+        if let (Some(supplier), Some(hosts)) = (&self.ports.components, supplied.hosts.as_ref()) {
+            let sets: BTreeSet<&ClusterId> = lacking.iter().map(|(set, _)| set).collect();
+            for set in sets {
+                if !matches!(supplied.judged.get(set), Some(Ok(_))) {
+                    supplied.judged.insert(set.clone(), self.judged_components(set).await?);
                 }
-                records => records?,
-            };
-            let record = records.get(&wanted.label()).filter(|record| record.version == wanted.version);
-            let known = record.map(|record| record.sha256.clone());
-            let before = asked.entry(wanted).or_default();
-            *before = before.take().or(known);
-        }
-        let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
-        let mut more = supplier.supply(self.repository, hosts, asked.clone(), until).await;
-        for (wanted, why) in unread {
-            // A set without a record requested it, so it is not verified.
-            if !matches!(asked.get(&wanted), Some(Some(_))) {
-                more.add(wanted, Supply::Missing(why));
             }
+            let asked = AskedComponents::of(lacking, &supplied.judged);
+            let until = *supplied.until.get_or_insert_with(|| Instant::now() + supplier.patience());
+            let came = supplier.supply(self.repository, hosts, asked.known.clone(), until).await;
+            Arc::make_mut(&mut supplied.supplies).extend(asked.settle(came));
         }
-        for (wanted, known) in asked {
-            let Some(known) = known else { continue };
-            if let Some(Supply::Missing(why)) = more.of(&wanted) {
-                let held = Supply::Held { known, why: why.clone() };
-                more.add(wanted, held);
-            }
-        }
-        let mut known = self.components.lock();
-        let mut all = Supplies::clone(&known);
-        all.extend(more);
-        *known = Arc::new(all);
-        Ok(Some(Arc::clone(&known)))
+        supplied.lacking |= are_lacking(&supplied.supplies, &all);
+        let can_ask = self.ports.components.is_some() && supplied.hosts.is_some();
+        Ok(can_ask.then(|| supplied.supplies()))
     }
 
-    /// Components that the open proposal of a set records, if only Capstan wrote its branch: it was judged
-    /// with these, even if the bot has lost them since.
-    async fn judged_components(&self, set: &ClusterId) -> Result<ComponentRecords, SyncError> {
-        let judged = || self.components.judged.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = judged().get(set) {
-            return Ok(Arc::clone(known));
+    /// What the open proposal of a set records of components, where Capstan alone wrote its branch. What is wrong with one
+    /// set's branch costs the others nothing.
+    async fn judged_components(&self, set: &ClusterId) -> Result<JudgedComponents, SyncError> {
+        match self.recorded_components(set).await {
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "earlier verdicts on components cannot be read");
+                Ok(Err(error.to_string()))
+            }
+            records => records.map(Ok),
         }
+    }
+
+    async fn recorded_components(
+        &self,
+        set: &ClusterId,
+    ) -> Result<BTreeMap<String, ComponentsRecord>, SyncError> {
         let proposal = ProposalId::of_release(Target::Providers(set.clone()));
-        let mut records = ComponentRecords::default();
         if let Some(pull) = self.facts.proposals.get(&proposal)
             && let Some(branch) = self.branch_facts(&proposal, Some(&pull.base)).await?
             && matches!(branch.authorship, Authorship::Capstan { .. })
@@ -138,10 +104,9 @@ impl Run<'_> {
             // Capstan's commit exists: if it cannot be read, what was judged is unknown.
             let head = self.required_snapshot(&branch.head).await?;
             let settings = settings_in(head.tree.as_ref(), set);
-            records = Arc::new(settings.map(|settings| settings.components).unwrap_or_default());
+            return Ok(settings.map(|settings| settings.components).unwrap_or_default());
         }
-        judged().insert(set.clone(), Arc::clone(&records));
-        Ok(records)
+        Ok(BTreeMap::new())
     }
 
     /// Plans every target, and those that lack components again, once these are known or it is known why they
@@ -149,24 +114,17 @@ impl Run<'_> {
     pub(super) async fn plan_supplied(
         &self,
         fleet: Box<dyn OpenFleet>,
+        supplied: &mut SuppliedComponents,
     ) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
         let (planned, mut fleet) = plan_all(fleet).await?;
         let Ok(mut plans) = planned else { return Ok((planned, fleet)) };
         for _ in 0..ROUNDS {
-            let upgrades = plans.values().filter_map(|plan| plan.as_ref().ok());
-            let lacking = || upgrades.clone().filter(|upgrade| !upgrade.unasked.is_empty());
-            let sets: BTreeSet<ClusterId> =
-                lacking().filter_map(|upgrade| upgrade.target.id().cloned()).collect();
-            let of_set = |upgrade: &Arc<Upgrade>| {
-                let set = upgrade.target.id().cloned();
-                let wanted = upgrade.unasked.iter().cloned();
-                wanted.filter_map(move |wanted| Some((set.clone()?, wanted))).collect::<Vec<_>>()
-            };
-            let wanted: BTreeSet<(ClusterId, Wanted)> = lacking().flat_map(of_set).collect();
-            if wanted.is_empty() {
+            let lacking = lacking(&plans);
+            if lacking.is_empty() {
                 break;
             }
-            let Some(supplies) = self.supply_components(wanted).await? else { break };
+            let sets: BTreeSet<ClusterId> = lacking.iter().map(|(set, _)| set.clone()).collect();
+            let Some(supplies) = self.supply_components(lacking, supplied).await? else { break };
             fleet.provide_components(supplies);
             let planned = tokio::task::spawn_blocking(move || (fleet.plan_some(&sets), fleet)).await?;
             fleet = planned.1;

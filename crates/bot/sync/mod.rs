@@ -32,7 +32,6 @@ mod listening;
 mod merging;
 mod noting;
 mod onboarding;
-mod pauses;
 mod planning;
 mod preflights;
 mod proposals;
@@ -51,7 +50,7 @@ use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::{heads_to_try, retargeted};
 use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{NextRun, Outcome, ProposalOutcome, Wrote};
+use capstan_bot_core::proposals::{Outcome, ProposalFailure, Wrote};
 use capstan_bot_core::requests::{Decided, Ground, Kept, Request};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::source::{SourceId, SourceKind};
@@ -65,10 +64,9 @@ use tokio_util::sync::CancellationToken;
 
 use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
-use self::components::RunComponents;
+use self::components::SuppliedComponents;
 pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{Loaded, load};
-use self::pauses::Pauses;
 use self::planning::NotOpened;
 use super::agents::Reconcilers;
 use super::performing::Performer;
@@ -151,10 +149,6 @@ struct Run<'a> {
     began: Timestamp,
     facts: &'a Facts,
     token: &'a SecretString,
-    /// What is known about components of providers.
-    components: &'a RunComponents,
-    /// When plans that took too long may be repeated.
-    pauses: &'a Pauses,
     performer: &'a Performer<'a>,
 }
 
@@ -163,13 +157,24 @@ struct Run<'a> {
 struct Ending {
     /// A new run has to follow soon.
     again: bool,
-    /// The first error that concerns one cluster or pull request alone: reported once the others are done.
+    /// When what took too long before may be begun again.
+    pause_ends: Option<Timestamp>,
+    /// What went wrong with one cluster or pull request alone: told once the others are done.
     failure: Option<SyncError>,
 }
 
 impl Ending {
     const fn look_again(&mut self) {
         self.again = true;
+    }
+
+    fn again() -> Self {
+        Self { again: true, ..Self::default() }
+    }
+
+    /// What took too long before may be begun again then.
+    fn after_pause(pause_ends: Option<Timestamp>) -> Self {
+        Self { pause_ends, ..Self::default() }
     }
 
     fn fail(&mut self, error: SyncError) {
@@ -194,8 +199,20 @@ impl Ending {
         }
     }
 
+    /// What goes wrong with one proposal alone is told at the end; of one that is gone, nothing went wrong.
+    fn keep(&mut self, failure: &ProposalFailure, error: SyncError) {
+        match failure {
+            ProposalFailure::Gone(_) => self.look_again(),
+            _ => self.fail(error),
+        }
+    }
+
     fn and(self, later: Self) -> Self {
-        Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
+        Self {
+            again: self.again || later.again,
+            pause_ends: [self.pause_ends, later.pause_ends].into_iter().flatten().min(),
+            failure: self.failure.or(later.failure),
+        }
     }
 
     fn synced(self) -> Synced {
@@ -207,20 +224,7 @@ impl Ending {
     }
 }
 
-/// An error of these items alone becomes their state; the run reports it at its end.
-fn fail(
-    outcome: &mut Outcome,
-    ending: &mut Ending,
-    members: &[ProposalId],
-    error: SyncError,
-) -> ProposalOutcome {
-    let next = if error.may_pass() { NextRun::MayGetFurther } else { NextRun::FailsAgain };
-    let state = outcome.fail(members, &error.to_string(), next);
-    ending.fail(error);
-    state
-}
-
-/// Brings a repository to its desired state.
+/// Brings a repository to the state it should have.
 ///
 /// # Errors
 /// GitHub, Git or the database failed; the run may be repeated at any time.
@@ -256,26 +260,15 @@ pub async fn sync_and_consumers(
             return Err(error);
         }
     };
-    let (components, pauses) = (RunComponents::default(), Pauses::default());
     let performer = ports.performer(repository, &facts.refusals);
-    let run = Run {
-        ports,
-        repository,
-        hints,
-        began,
-        facts: &facts,
-        token: &token,
-        components: &components,
-        pauses: &pauses,
-        performer: &performer,
-    };
-    // Of those that were recorded before and of those that began in this run.
-    let pauses_end = || ports.planner.pauses().into_iter().chain(pauses.first()).min();
+    let run = Run { ports, repository, hints, began, facts: &facts, token: &token, performer: &performer };
+    // Of those that were noted before and of those that began in this run.
+    let pauses_end = |ending: &Ending| ports.planner.pauses().into_iter().chain(ending.pause_ends).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings only the onboarding pull request is written.
         run.refuse_orders("the default branch has no settings").await?;
         let ending = run.onboard().await?;
-        let afterwards = Afterwards { consumers: None, look_again: pauses_end() };
+        let afterwards = Afterwards { consumers: None, look_again: pauses_end(&ending) };
         return Ok((loaded.and(ending).synced(), afterwards));
     }
     let done = run.set_up().await;
@@ -285,7 +278,7 @@ pub async fn sync_and_consumers(
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
     let (ending, mut afterwards) = done?;
-    afterwards.look_again = [afterwards.look_again, pauses_end()].into_iter().flatten().min();
+    afterwards.look_again = [afterwards.look_again, pauses_end(&ending)].into_iter().flatten().min();
     Ok((loaded.and(ending).synced(), afterwards))
 }
 
@@ -344,7 +337,7 @@ impl Run<'_> {
 
     async fn with_settings(self, fleet: Box<dyn OpenFleet>) -> Result<(Ending, Afterwards), SyncError> {
         let settings = fleet.settings().clone();
-        self.components.allow(&settings);
+        let mut seen = Comparisons::with(SuppliedComponents::under(&settings));
         let mut ending = Ending::default();
         let listed = self.unanswered_commands(&settings.commands, &mut ending);
         let mut commands = at_priority(Priority::Command, listed).await?;
@@ -363,7 +356,6 @@ impl Run<'_> {
         for scope in fleet.scopes_to_come() {
             scopes.entry(scope.target.clone()).or_insert(scope);
         }
-        let mut seen = Comparisons::default();
         let bound = self.bind_commands(commands, &settings.commands, &scopes, (&mut ending, &mut seen));
         let commands = bound.await?;
         let mut hints = self.hints.clone();
@@ -382,7 +374,7 @@ impl Run<'_> {
         let ground = Ground { facts: self.facts, scopes: &scopes, settings: &settings };
         decided.hear_releases(ground, &commands, &rollbacks);
         let (fleet, candidates) = self.candidates(fleet, &settings).await?;
-        let plans = match self.plan(fleet, &commands, ground, &mut decided).await? {
+        let plans = match self.plan(fleet, &commands, ground, (&mut decided, &mut seen.components)).await? {
             Ok(plans) => plans,
             Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
         };
@@ -445,12 +437,12 @@ impl Run<'_> {
         mut fleet: Box<dyn OpenFleet>,
         commands: &[Request],
         ground: Ground<'_>,
-        decided: &mut Decided,
+        (decided, components): (&mut Decided, &mut SuppliedComponents),
     ) -> Result<Result<Plans, String>, SyncError> {
         for proposal in decided.all() {
             give_to(decided, fleet.as_mut(), proposal);
         }
-        let (planned, mut fleet) = self.plan_supplied(fleet).await?;
+        let (planned, mut fleet) = self.plan_supplied(fleet, components).await?;
         let Ok(plans) = &planned else { return Ok(planned) };
         let settled = decided.hear(ground, commands, plans);
         if settled.is_empty() {
@@ -459,7 +451,7 @@ impl Run<'_> {
         for proposal in settled {
             give_to(decided, fleet.as_mut(), &proposal);
         }
-        Ok(self.plan_supplied(fleet).await?.0)
+        Ok(self.plan_supplied(fleet, components).await?.0)
     }
 
     /// Nothing is planned with invalid settings; pull requests say so, and one that corrects the settings is

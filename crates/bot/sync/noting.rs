@@ -4,10 +4,10 @@
 use capstan_bot_core::facts::{Write, part_id, refused_words};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
-    DecidedPull, Outcome, ProposalOutcome, Wrote, kept_decisions, still_decided,
+    DecidedPull, Outcome, ProposalFailure, ProposalOutcome, Wrote, kept_decisions, still_decided,
 };
 use capstan_plan::proposal::{Decisions, Draft, ProposalId, Standing};
-use capstan_report::{Block, BlockPart, ProposalState, decided_body};
+use capstan_report::{Block, BlockPart, decided_body};
 
 use super::{Ending, Run, SyncError};
 use capstan_ports::{CodeHostError, PullRequest};
@@ -74,49 +74,32 @@ impl Run<'_> {
         self.performer.audit_each(&members, "proposal-decided", &format!("#{}", pull.number)).await
     }
 
-    /// What is said of a proposal whose open pull request has gone meanwhile: nothing failed then. Any other error
-    /// stays one.
-    pub(super) async fn unless_gone(
+    /// The number of a proposal's open pull request, where that has gone meanwhile: nothing failed then.
+    pub(super) async fn gone(
         self,
         proposal: &ProposalId,
-        error: SyncError,
-        ending: &mut Ending,
-    ) -> Result<ProposalOutcome, SyncError> {
+        error: &SyncError,
+    ) -> Result<Option<u64>, SyncError> {
         let open = self.facts.open_proposal(proposal).map(|pull| pull.number);
-        match (&error, open) {
+        match (error, open) {
             (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
                 if self.performer.is_gone(number).await? =>
             {
                 tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
-                ending.look_again();
-                let why = format!("#{number} is gone: Capstan checks the cluster again.");
-                Ok(ProposalOutcome::waiting(why))
+                Ok(Some(number))
             }
-            _ => Err(error),
+            _ => Ok(None),
         }
     }
 
-    /// What became of a proposal that was written, or that GitHub does not take: that is its own trouble, and is
-    /// remembered.
-    pub(super) async fn settled(
+    /// What went wrong with a proposal alone; `None` where the others cannot go on either.
+    pub(super) async fn failure_of(
         self,
         proposal: &ProposalId,
-        decided: &DecidedPull,
-        state: Result<ProposalOutcome, SyncError>,
-        ending: &mut Ending,
-    ) -> Result<ProposalOutcome, SyncError> {
-        let Some(write) = decided.write(proposal) else { return state };
-        match state {
-            Ok(one) if one.state == ProposalState::Refused => {
-                let not_before = self.performer.refused(&write, &one.why).await?;
-                Ok(ProposalOutcome { why: refused_words(&one.why, not_before), ..one })
-            }
-            Ok(state) => {
-                self.performer.taken(&write).await?;
-                Ok(state)
-            }
-            Err(error) => self.not_taken(proposal, &write, error, ending).await,
-        }
+        error: &SyncError,
+    ) -> Result<Option<ProposalFailure>, SyncError> {
+        let gone = self.gone(proposal, error).await?;
+        Ok(gone.map(ProposalFailure::Gone).or_else(|| error.failure()))
     }
 
     /// What is said of a proposal that could not be written: its pull request is gone, or GitHub refuses it, which is
@@ -128,12 +111,16 @@ impl Run<'_> {
         error: SyncError,
         ending: &mut Ending,
     ) -> Result<ProposalOutcome, SyncError> {
-        match self.unless_gone(proposal, error, ending).await {
-            Err(SyncError::Host(error)) if error.is_refusal() => {
+        if let Some(number) = self.gone(proposal, &error).await? {
+            ending.look_again();
+            return Ok(ProposalOutcome::waiting(ProposalFailure::Gone(number).why()));
+        }
+        match error {
+            SyncError::Host(error) if error.is_refusal() => {
                 let not_before = self.performer.refused(write, &error.to_string()).await?;
                 Ok(ProposalOutcome::refused(refused_words(&error.to_string(), not_before)))
             }
-            result => result,
+            error => Err(error),
         }
     }
 }

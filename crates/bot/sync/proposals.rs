@@ -1,19 +1,16 @@
-//! From plans to proposals: the facts of each, the decision, and their order within the limits.
+//! From plans to proposals: what a selection has to know is asked, and what it selects is carried out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use capstan_bot_core::campaigns::Obeyed;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
-    Arranged, Carriers, DecidedPull, Earlier, Outcome, ProposalOutcome, held_by_refusals, leave, may_join,
-    offered, remark, wanted_of, without_those_that_wait,
+    Carriers, DecidedPulls, Earlier, Outcome, ProposalFailure, Selected, Selecting, SelectionFacts,
+    SelectionNeed, Step, remark, select, wanted_of,
 };
-use capstan_model::wording::sentence;
-use capstan_plan::campaign::{ProposalCandidate, ProposalLoad, turn};
-use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
-use capstan_plan::settings::Mode;
+use capstan_plan::campaign::Load;
+use capstan_plan::proposal::ProposalId;
 
-use super::{Ending, Run, SyncError, fail};
+use super::{Ending, Run, SyncError};
 
 impl Run<'_> {
     pub(super) async fn bring_proposals_up(
@@ -21,181 +18,111 @@ impl Run<'_> {
         planned: Planned<'_>,
         ending: &mut Ending,
     ) -> Result<Outcome, SyncError> {
-        let Planned { settings, plans, .. } = planned;
-        let mut outcome = Outcome { sources: offered(&self.facts.names.kinds, plans), ..Outcome::default() };
-        let mut decided: BTreeMap<ProposalId, DecidedPull> = BTreeMap::new();
         let wanted = wanted_of(planned);
-        let Arranged { mut carriers, leaving, homes } = self.arrange(planned, &wanted).await?;
-        let earlier = match self.earlier(&carriers, &wanted).await {
-            // Open proposals continue without it.
-            Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "earlier pull requests cannot be found: nothing new is opened");
-                let mut unopened: Vec<ProposalId> = Vec::new();
-                carriers.retain(|id, members| {
-                    let opens = |member: &&ProposalId| may_join(self.facts, id, member, &wanted);
-                    let new: Vec<ProposalId> = members.iter().filter(opens).cloned().collect();
-                    members.retain(|member| !new.contains(member));
-                    let stays = new.is_empty() || self.facts.is_open(id);
-                    unopened.extend(new);
-                    stays
-                });
-                let state = fail(&mut outcome, ending, &unopened, error);
-                for member in unopened {
-                    outcome.proposals.insert(member, state.clone());
-                }
-                Earlier::default()
+        let arranged = self.arrange(planned, &wanted).await?;
+        let now = self.ports.clock.now();
+        let selecting = Selecting { planned, wanted: &wanted, arranged: &arranged, now };
+        let mut found = SelectionFacts::default();
+        let Selected { mut outcome, now } = loop {
+            match select(&selecting, &found) {
+                Step::Decided(selected) => break selected,
+                Step::Ask(need) => self.find(selecting, need, &mut found, ending).await?,
             }
-            earlier => earlier?,
         };
-        for (id, members) in &carriers {
-            match self.decide_carrier(planned, (id, members), &wanted, &earlier).await {
-                Ok(one) => {
-                    decided.insert(id.clone(), one);
-                }
-                Err(error) => {
-                    let state = match self.unless_gone(id, error, ending).await {
-                        // An error of GitHub or Git about one does not affect the others.
-                        Err(error) if error.is_of_one() => {
-                            tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
-                            fail(&mut outcome, ending, members, error)
-                        }
-                        state => state?,
-                    };
-                    outcome.note(members, &state);
-                }
-            }
-        }
-        let mut stopped: BTreeSet<ProposalId> = BTreeSet::new();
-        let mut held = self.held_by_rollouts(planned, &decided).await?;
-        for (id, why) in &held {
-            outcome.note(&decided[id].carried, &ProposalOutcome::waiting(why.clone()));
-        }
-        for (id, why) in held_by_refusals(planned, &decided, self.ports.clock.now()) {
-            outcome.note(&decided[&id].carried, &ProposalOutcome::refused(why.clone()));
-            held.insert(id, why);
-        }
-        for (id, one) in &mut decided {
-            if let Some(error) = one.outside.take() {
-                ending.fail(error.into());
-            }
-            for (member, why) in &one.left_out {
-                let state = match why {
-                    WhyLeftOut::Waits(why) => ProposalOutcome::waiting(why.clone()),
-                    WhyLeftOut::Stands(standing) => leave(&id.kind, standing, settings, &mut outcome),
-                };
-                outcome.proposals.insert(member.clone(), state);
-            }
-        }
-        let campaigns = self
-            .hold_by_campaigns(
-                planned,
-                (&carriers, &wanted, &earlier),
-                &mut decided,
-                &held,
-                (&mut outcome, &mut *ending),
-            )
-            .await?;
-        for (id, waits) in &campaigns.waiting {
-            outcome.note(std::slice::from_ref(id), &ProposalOutcome::waiting(waits.why.clone()));
-        }
-        outcome.campaigns = campaigns.campaigns;
-        for (id, one) in decided.iter().filter(|(_, one)| one.opens()) {
-            if let Some(waits) = one.carried.iter().find_map(|member| campaigns.waiting.get(member)) {
-                held.insert(id.clone(), waits.why.clone());
-                if waits.for_all {
-                    stopped.insert(id.clone());
-                }
-            }
-        }
-        decided.retain(|id, one| !stopped.contains(id) && (!held.contains_key(id) || one.opens()));
-        let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
-        let opens = decided.values().any(DecidedPull::opens);
-        let loaded = if opens && limits.is_some() { self.load().await } else { Ok(ProposalLoad::default()) };
-        let mut shown = match loaded {
-            // Without it nothing may be opened; everything else continues.
-            Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "what was opened lately cannot be listed: nothing new is opened");
-                let state = ProposalOutcome::waiting(sentence(&error.to_string()));
-                let opening = decided.values().filter(|one| one.opens());
-                let unopened: Vec<ProposalId> = opening.flat_map(|one| one.carried.clone()).collect();
-                fail(&mut outcome, ending, &unopened, error);
-                outcome.note(&unopened, &state);
-                decided.retain(|_, one| !one.opens());
-                ProposalLoad::default()
-            }
-            shown => shown?,
-        };
-        // A proposal that moves to another pull request makes room for it.
-        shown.open = shown.open.saturating_sub(self.facts.clusters_in(leaving.keys()));
-        let closing: BTreeMap<&ProposalId, Vec<ProposalId>> = decided
-            .iter()
-            .filter(|(_, one)| matches!(one.action, Action::Close { .. }))
-            .map(|(id, _)| (id, self.facts.members_of(id)))
-            .collect();
-        let candidates: Vec<ProposalCandidate<'_>> = decided
-            .iter()
-            .map(|(id, one)| ProposalCandidate {
-                held: held.contains_key(id),
-                carries: closing.get(id).unwrap_or(&one.carried),
-                action: &one.action,
-                command: one.command,
-                proposal: id,
-            })
-            .collect();
-        let selection = turn(&candidates, limits, shown);
-        for waiting in selection.waiting {
-            let Some(one) = decided.get(&waiting.proposal) else { continue };
-            outcome.note(&one.carried, &ProposalOutcome::waiting(waiting.why));
-        }
-        self.carry_out(planned, &decided, &selection.now, (&mut outcome, &mut *ending)).await?;
-        self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
+        let now = now.iter().filter_map(|id| Some((id, found.decision(id)?)));
+        self.carry_out(planned, &now.collect::<Vec<_>>(), (&mut outcome, &mut *ending)).await?;
+        self.let_go(planned, (&arranged.leaving, &arranged.homes), &wanted, &mut outcome).await?;
         remark(planned, &mut outcome);
         Ok(outcome)
     }
 
-    /// What campaigns say. Each member of a group pull request waits by itself: the others go without it.
-    async fn hold_by_campaigns(
+    /// Finds out what a selection has to know.
+    async fn find(
         self,
-        planned: Planned<'_>,
-        (carriers, wanted, earlier): (&Carriers, &BTreeMap<ProposalId, Wanted>, &Earlier),
-        decided: &mut BTreeMap<ProposalId, DecidedPull>,
-        held: &BTreeMap<ProposalId, String>,
-        (outcome, ending): (&mut Outcome, &mut Ending),
-    ) -> Result<Obeyed, SyncError> {
-        let obeyed = self.obey_campaigns(planned, decided, held).await?;
-        for (id, members) in carriers.iter().filter(|(id, _)| id.target.group().is_some()) {
-            let Some(one) = decided.get(id) else { continue };
-            let waits = |member: &ProposalId| obeyed.waiting.get(member).map(|waits| waits.for_all);
-            let Some(going) = without_those_that_wait(planned, (one, members), waits) else { continue };
-            match self.decide_carrier(planned, (id, &going), wanted, earlier).await {
-                Ok(without) => drop(decided.insert(id.clone(), without)),
-                Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
-                    let state = fail(outcome, ending, &going, error);
-                    outcome.note(&going, &state);
-                    decided.remove(id);
+        selecting: Selecting<'_>,
+        need: SelectionNeed,
+        found: &mut SelectionFacts,
+        ending: &mut Ending,
+    ) -> Result<(), SyncError> {
+        let Selecting { planned, wanted, arranged, .. } = selecting;
+        let earlier = found.earlier.as_ref().and_then(|earlier| earlier.as_ref().ok());
+        match need {
+            SelectionNeed::Earlier => {
+                let earlier = self.earlier(&arranged.carriers, wanted).await;
+                found.earlier = Some(self.lone("listing earlier pull requests", earlier, ending)?);
+            }
+            SelectionNeed::Decided(carriers) => {
+                let decided = self.decide_each(selecting, &carriers, earlier, ending).await?;
+                for outside in decided.made.values().filter_map(|one| one.outside.clone()) {
+                    ending.fail(outside.into());
                 }
-                Err(error) => return Err(error),
+                found.decided = Some(decided);
+            }
+            SelectionNeed::Rollouts(proposals) => {
+                let mut waiting = BTreeMap::new();
+                for proposal in proposals {
+                    let why = self.rollout_of(planned, &proposal).await?;
+                    waiting.extend(why.map(|why| (proposal, why)));
+                }
+                found.rollouts = Some(waiting);
+            }
+            SelectionNeed::Campaigns(held) => {
+                let none = BTreeMap::new();
+                let decided = found.decided.as_ref().map_or(&none, |decided| &decided.made);
+                let obeyed = self.obey_campaigns(planned, decided, &held).await?;
+                found.campaigns = Some((obeyed.campaigns, obeyed.waiting));
+            }
+            SelectionNeed::Again(carriers) => {
+                found.again = Some(self.decide_each(selecting, &carriers, earlier, ending).await?);
+            }
+            SelectionNeed::Load => {
+                let load = self.load().await;
+                found.load = Some(self.lone("listing what was opened lately", load, ending)?);
             }
         }
-        Ok(obeyed)
+        Ok(())
     }
 
-    /// Proposals whose cluster's next step waits for its machines. A person's command does not wait. Each
-    /// member of a group pull request was examined by itself.
-    async fn held_by_rollouts(
+    /// Decides about each of these pull requests. What GitHub or Git does not tell about one costs its neighbours nothing.
+    async fn decide_each(
         self,
-        planned: Planned<'_>,
-        decided: &BTreeMap<ProposalId, DecidedPull>,
-    ) -> Result<BTreeMap<ProposalId, String>, SyncError> {
-        let mut held = BTreeMap::new();
-        for (proposal, one) in decided {
-            if one.opens() && one.command == Command::None && proposal.target.group().is_none() {
-                let why = self.rollout_of(planned, proposal).await?;
-                held.extend(why.map(|why| (proposal.clone(), why)));
+        Selecting { planned, wanted, .. }: Selecting<'_>,
+        carriers: &Carriers,
+        earlier: Option<&Earlier>,
+        ending: &mut Ending,
+    ) -> Result<DecidedPulls, SyncError> {
+        let none = Earlier::default();
+        let earlier = earlier.unwrap_or(&none);
+        let mut decided = DecidedPulls::default();
+        for (id, members) in carriers {
+            match self.decide_carrier(planned, (id, members), wanted, earlier).await {
+                Ok(one) => drop(decided.made.insert(id.clone(), one)),
+                Err(error) => {
+                    let Some(failure) = self.failure_of(id, &error).await? else { return Err(error) };
+                    tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
+                    ending.keep(&failure, error);
+                    decided.failed.insert(id.clone(), failure);
+                }
             }
         }
-        Ok(held)
+        Ok(decided)
+    }
+
+    /// What could not be read for new proposals alone: everything else goes on.
+    fn lone<T>(
+        self,
+        doing: &'static str,
+        read: Result<T, SyncError>,
+        ending: &mut Ending,
+    ) -> Result<Result<T, ProposalFailure>, SyncError> {
+        let error = match read {
+            Ok(read) => return Ok(Ok(read)),
+            Err(error) => error,
+        };
+        let Some(failure) = error.failure() else { return Err(error) };
+        tracing::warn!(repository = %self.repository.name, doing, error = %error, "nothing new is opened");
+        ending.keep(&failure, error);
+        Ok(Err(failure))
     }
 
     /// What counts against the limits.

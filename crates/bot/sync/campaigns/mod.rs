@@ -15,12 +15,12 @@ mod webhooks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
-    Moving, Obeyed, Place, Waits, besides, give, in_no_wave, is_urgent, members, moving, note_begun, places,
+    Moving, Obeyed, Place, besides, give, in_no_wave, is_urgent, members, moving, note_begun, places,
     progress, standing, told, unnoted, waiting,
 };
 use capstan_bot_core::facts::Scopes;
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Campaigns, DecidedPull};
+use capstan_bot_core::proposals::{Campaigns, DecidedPull, Waits};
 use capstan_campaign::facts::{Failure, Member, Standing};
 use capstan_campaign::membership::Candidate;
 use capstan_model::ids::ClusterId;

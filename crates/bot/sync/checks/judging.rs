@@ -25,6 +25,7 @@ use capstan_report::{
     untouched,
 };
 
+use super::super::components::SuppliedComponents;
 use super::super::reporters::live_names;
 use super::super::{NotOpened, Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
@@ -37,9 +38,13 @@ const POLLS: u32 = 4;
 const TRACED: usize = 20;
 const POLL_EVERY: Duration = Duration::from_millis(300);
 
-/// The last comparison: several questions about one head ask GitHub once.
+/// What the checks of a run know so far: components that were supplied, and the comparison that was made last, so that
+/// several questions about one head ask GitHub once.
 #[derive(Default)]
-pub(in super::super) struct Comparisons(Option<CachedComparison>);
+pub(in super::super) struct Comparisons {
+    pub(in super::super) components: SuppliedComponents,
+    last: Option<CachedComparison>,
+}
 
 /// A comparison, with its pull request and head.
 struct CachedComparison {
@@ -50,11 +55,15 @@ struct CachedComparison {
 }
 
 impl Comparisons {
+    pub(in super::super) const fn with(components: SuppliedComponents) -> Self {
+        Self { components, last: None }
+    }
+
     fn of(&self, number: u64, pull: &Subject) -> Option<Comparison> {
         let is_it = |known: &&CachedComparison| {
             known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
         };
-        Some(self.0.as_ref().filter(is_it)?.comparison.clone())
+        Some(self.last.as_ref().filter(is_it)?.comparison.clone())
     }
 }
 
@@ -89,7 +98,8 @@ impl Run<'_> {
         }
         let Some(comparison) = self.comparison(pull, seen).await? else { return Ok(None) };
         let judging = Judging { scopes: &there, ..judging };
-        Ok(Some(self.judge_comparison(pull, comparison, judging, remarks, preflights).await?))
+        let to_tell = (remarks, preflights);
+        Ok(Some(self.judge_comparison(pull, comparison, judging, to_tell, &mut seen.components).await?))
     }
 
     /// The clusters that a merge of a head would change, including those that it adds, and their inputs after
@@ -121,8 +131,8 @@ impl Run<'_> {
         pull: &Subject,
         comparison: Comparison,
         judging: Judging<'_>,
-        remarks: &Remarks,
-        preflights: &[Preflight],
+        (remarks, preflights): (&Remarks, &[Preflight]),
+        components: &mut SuppliedComponents,
     ) -> Result<CheckReport, SyncError> {
         let Judging { settings, scopes, reporters, .. } = judging;
         let mut clusters = self.touched(&comparison.before, &comparison.after, scopes).await?;
@@ -149,7 +159,10 @@ impl Run<'_> {
                     if new != *settings {
                         let after = &*comparison.after;
                         judged.findings.extend(self.judge_campaigns(after, fleet, settings).await?);
-                        match self.settings_outlook(&comparison, judging, &new).await? {
+                        match self
+                            .settings_outlook(&comparison, judging, &new, &components.supplies())
+                            .await?
+                        {
                             Ok(outlook) => judged.settings = Some(outlook),
                             Err(why) => judged.notes.push(why),
                         }
@@ -162,7 +175,10 @@ impl Run<'_> {
         }
         judged.releases = self.judge_releases(&comparison.before, &comparison.after, settings).await?;
         if !judged.releases.changed.is_empty() {
-            match self.release_outlook(&comparison, judging, &judged.releases.changed).await? {
+            match self
+                .release_outlook(&comparison, judging, &judged.releases.changed, &components.supplies())
+                .await?
+            {
                 Ok(outlook) => judged.outlook = Some(outlook),
                 Err(why) => judged.notes.push(why),
             }
@@ -194,14 +210,18 @@ impl Run<'_> {
             };
             both.iter().map(one).collect::<Result<Vec<_>, _>>()
         };
-        let by_settings = self.judge_supplied(Arc::new(judge)).await?;
+        let by_settings = self.judge_supplied(Arc::new(judge), components).await?;
         settle(&mut judged, by_settings, remarks, (&*made.before, &*made.after));
         judged.head_files = self.head_files(pull, &judged_tree, annotated_files(&judged)).await?;
         Ok(with_buttons(check(&judged), remarks))
     }
 
-    /// Judges, and judges again once the missing components are known, or it is known why they are not.
-    async fn judge_supplied(&self, judge: Arc<Judge>) -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
+    /// Judges, and again once the components are known that judging lacked, or it is known why they are not.
+    async fn judge_supplied(
+        &self,
+        judge: Arc<Judge>,
+        components: &mut SuppliedComponents,
+    ) -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
         let ask = async |supplies: Arc<Supplies>| -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
             let judge = Arc::clone(&judge);
             Ok(self.ask_planner(move |planner| judge(planner, &supplies)).await??)
@@ -216,9 +236,7 @@ impl Run<'_> {
         if wanted.is_empty() {
             return Ok(judged);
         }
-        let supplied = self.supply_components(wanted.clone()).await?;
-        self.components.note_lacking(wanted.iter().map(|(_, wanted)| wanted));
-        match supplied {
+        match self.supply_components(wanted, components).await? {
             Some(supplies) => ask(supplies).await,
             None => Ok(judged),
         }
@@ -307,7 +325,7 @@ impl Run<'_> {
             let (head, comparison) = (pull.head.clone(), comparison.clone());
             let compared =
                 CachedComparison { number, base_branch: pull.base_branch.clone(), head, comparison };
-            seen.0 = Some(compared);
+            seen.last = Some(compared);
         }
         Ok(found)
     }

@@ -45,14 +45,6 @@ pub(super) struct Judging<'a> {
     pub(super) plans: Option<&'a Plans>,
 }
 
-/// The result of checking a head.
-enum HeadResult {
-    /// The whole report is on GitHub.
-    Reported,
-    /// There will be more soon: GitHub is still computing, or a live cluster was asked.
-    NotYet,
-}
-
 impl Run<'_> {
     pub(super) async fn report_checks(
         self,
@@ -108,24 +100,19 @@ impl Run<'_> {
     async fn alone(
         self,
         subjects: &[Subject],
-        checked: Result<HeadResult, SyncError>,
+        checked: Result<Ending, SyncError>,
     ) -> Result<Ending, SyncError> {
-        let mut ending = Ending::default();
         match checked {
             Err(error) if error.is_of_one() => {
                 if self.has_gone(subjects).await {
-                    ending.look_again();
-                } else {
-                    self.report_first_failure(subjects, &error).await;
-                    tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
-                    ending.fail(error);
+                    return Ok(Ending::again());
                 }
+                self.report_first_failure(subjects, &error).await;
+                tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
+                Ok(Ending { failure: Some(error), ..Ending::default() })
             }
-            Ok(HeadResult::Reported) => {}
-            Ok(HeadResult::NotYet) => ending.look_again(),
-            Err(error) => return Err(error),
+            checked => checked,
         }
-        Ok(ending)
     }
 
     /// Whether the pull request of one of these is gone. If GitHub does not answer, the first failure counts.
@@ -146,8 +133,8 @@ impl Run<'_> {
         open: &[PullRequest],
         judging: Judging<'_>,
         (outcome, seen): (&Outcome, &mut Comparisons),
-    ) -> Result<HeadResult, SyncError> {
-        let Some(first) = subjects.first() else { return Ok(HeadResult::Reported) };
+    ) -> Result<Ending, SyncError> {
+        let Some(first) = subjects.first() else { return Ok(Ending::default()) };
         let known = self.ports.records.check(self.repository.id, &first.head, CHECK).await?;
         let pressed = known.and_then(|known| known.pressed);
         let mut of_pull: Vec<Remarks> =
@@ -158,29 +145,30 @@ impl Run<'_> {
         let inputs = |live: &str| inputs_of(subjects, &of_pull, live);
         // If nothing changed, GitHub is not even asked for its test merge.
         if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
-            && self.is_reported(first, &inputs(&live)).await?
+            && let Some(reported) = self.reported(first, &inputs(&live)).await?
         {
-            return Ok(HeadResult::Reported);
+            return Ok(reported);
         }
         let asked = self.ports.planner.pauses().len();
         let until = || self.ports.planner.pauses().into_iter().skip(asked).min();
         let preflights = match self.preflights(subjects, open, judging, seen).await {
             Ok(Some(preflights)) => preflights,
-            Ok(None) => return Ok(HeadResult::NotYet),
+            Ok(None) => return Ok(Ending::again()),
             Err(error) if is_own_failure(&error) => {
                 let inputs = inputs("");
-                if !self.is_reported(first, &inputs).await? {
-                    self.report(first, (&inputs, until()), &self.own_failure(first, &error)).await?;
+                if let Some(reported) = self.reported(first, &inputs).await? {
+                    return Ok(reported);
                 }
-                return Ok(HeadResult::Reported);
+                self.report(first, (&inputs, until()), &self.own_failure(first, &error)).await?;
+                return Ok(Ending::default());
             }
             Err(error) => return Err(error),
         };
-        let checked = if preflights.look_again() { HeadResult::NotYet } else { HeadResult::Reported };
-        // An answer that came since they were read is in no report yet: this report does not include it.
-        let live = match checked {
-            HeadResult::Reported => self.live_inputs(judging.reporters, &first.head).await?,
-            HeadResult::NotYet => None,
+        let ending = if preflights.look_again() { Ending::again() } else { Ending::default() };
+        // An answer that came since they were read is in no report yet: what is said now does not stand for it.
+        let live = match ending.again {
+            false => self.live_inputs(judging.reporters, &first.head).await?,
+            true => None,
         };
         let preflights = preflights.all;
         let inputs = match live {
@@ -188,22 +176,22 @@ impl Run<'_> {
             None => {
                 let unsettled = preflights.iter().map(preflight_fingerprint);
                 let inputs = inputs(&Fingerprint::of("unsettled").each("preflight", unsettled).finish());
-                if self.is_reported(first, &inputs).await? {
-                    return Ok(checked);
+                if let Some(reported) = self.reported(first, &inputs).await? {
+                    return Ok(ending.and(reported));
                 }
                 inputs
             }
         };
         let mut gravest: Option<CheckReport> = None;
         let is_judged_for_default = subjects.iter().any(|subject| subject.way == Way::Straight);
-        self.components.take_lacking();
+        seen.components.take_lacking();
         for (subject, remarks) in subjects.iter().zip(&of_pull) {
             let judged = self.judge_under_base(subject, judging, (remarks, &preflights), seen).await;
             let report = match judged {
                 // The same commit is judged for the default branch, too: no gate is left.
                 Ok(Some(report)) if is_judged_for_default => report,
                 Ok(Some(report)) => self.weigh(subject, report, Some(judging), seen).await?,
-                Ok(None) => return Ok(HeadResult::NotYet),
+                Ok(None) => return Ok(Ending::again()),
                 Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
                 Err(error) => return Err(error),
             };
@@ -212,15 +200,15 @@ impl Run<'_> {
                 gravest = Some(report);
             }
         }
-        // A judgement that lacks components is repeated at the next look.
-        let inputs = match self.components.take_lacking() {
+        // What was judged without components that are wanted is judged again at the next look.
+        let inputs = match seen.components.take_lacking() {
             true => Fingerprint::of("without-components").field("inputs", &inputs).finish(),
             false => inputs,
         };
         if let Some(report) = gravest {
             self.report(first, (&inputs, until()), &report).await?;
         }
-        Ok(checked)
+        Ok(ending)
     }
 
     async fn check_without_settings(
@@ -228,11 +216,11 @@ impl Run<'_> {
         subject: &Subject,
         problem: &FileError,
         seen: &mut Comparisons,
-    ) -> Result<HeadResult, SyncError> {
+    ) -> Result<Ending, SyncError> {
         let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
         let inputs = inputs(subject, &remarks, "");
-        if self.is_reported(subject, &inputs).await? {
-            return Ok(HeadResult::Reported);
+        if let Some(reported) = self.reported(subject, &inputs).await? {
+            return Ok(reported);
         }
         let asked = self.ports.planner.pauses().len();
         let judged = match self.is_of_default_branch(subject) {
@@ -241,13 +229,13 @@ impl Run<'_> {
         };
         let report = match judged {
             Ok(Some(report)) => self.weigh(subject, report, None, seen).await?,
-            Ok(None) => return Ok(HeadResult::NotYet),
+            Ok(None) => return Ok(Ending::again()),
             Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
             Err(error) => return Err(error),
         };
         let until = self.ports.planner.pauses().into_iter().skip(asked).min();
         self.report(subject, (&inputs, until), &report).await?;
-        Ok(HeadResult::Reported)
+        Ok(Ending::default())
     }
 
     /// Judges a head by itself; `None` while GitHub computes its test merge.
@@ -276,7 +264,10 @@ impl Run<'_> {
                 let reporters = Reporters::default();
                 let judging =
                     Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: None };
-                self.judge_comparison(subject, comparison, judging, &remarks, &[]).await.map(Some)
+                let components = &mut seen.components;
+                self.judge_comparison(subject, comparison, judging, (&remarks, &[]), components)
+                    .await
+                    .map(Some)
             }
         }
     }
@@ -367,23 +358,19 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a head has the report of these inputs.
-    async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
+    /// How a check ends whose head has the report that is made from such inputs; `None` where it has not.
+    async fn reported(&self, pull: &Subject, inputs: &str) -> Result<Option<Ending>, SyncError> {
         if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
-            return Ok(false);
+            return Ok(None);
         }
         // GitHub refuses it: there is nothing new to report.
         if self.performer.refusal(&Write::check(pull.head.as_str(), inputs)).is_some() {
-            return Ok(true);
+            return Ok(Some(Ending::default()));
         }
         let record = self.ports.records.check(self.repository.id, &pull.head, CHECK).await?;
         let kept = record.map(|record| KeptReport::read(&record.content));
-        let Some(kept) = kept.filter(|kept| kept.inputs == inputs) else { return Ok(false) };
-        if kept.until.is_some_and(|until| until <= self.ports.clock.now()) {
-            return Ok(false);
-        }
-        kept.until.into_iter().for_each(|until| self.pauses.note(until));
-        Ok(true)
+        let kept = kept.filter(|kept| kept.is_of(inputs, self.ports.clock.now()));
+        Ok(kept.map(|kept| Ending::after_pause(kept.until)))
     }
 
     /// Reports again on the heads whose buttons were pressed: the result is known by now.

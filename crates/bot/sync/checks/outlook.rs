@@ -12,6 +12,7 @@ use capstan_model::tree::Tree;
 use capstan_plan::forecast::{Prospect, to_look_at, worst};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
+use capstan_providers::Supplies;
 use capstan_report::{Becomes, ChangedRelease, ReleaseOutlook, SettingsOutlook, is_offered};
 
 use super::super::{PlannerFailed, Run, SyncError};
@@ -34,18 +35,20 @@ impl Run<'_> {
         comparison: &Comparison,
         judging: Judging<'_>,
         changed: &[ChangedRelease],
+        supplies: &Arc<Supplies>,
     ) -> Result<Result<ReleaseOutlook, String>, SyncError> {
         let settings = judging.settings;
         let providers = changed.iter().map(|changed| changed.release.provider()).collect();
         let all = self.clusters_at(&comparison.after, settings).await?;
         let looked_at = look_at(&all, judging, &providers);
-        let plans = match self.plans_of(&comparison.after, judging, settings, &looked_at).await? {
+        let plans = match self.plans_of(&comparison.after, judging, (settings, supplies), &looked_at).await? {
             Ok(plans) => plans,
             Err(why) => return Ok(Err(why)),
         };
         let mut withdrawn = Vec::new();
         if changed.iter().any(|changed| changed.becomes == Becomes::Removed)
-            && let Ok(before) = self.plans_of(&comparison.before, judging, settings, &looked_at).await?
+            && let Ok(before) =
+                self.plans_of(&comparison.before, judging, (settings, supplies), &looked_at).await?
         {
             withdrawn.extend(before.into_iter().filter_map(|(cluster, plan)| {
                 let offered = Prospect::of(&plan).source().cloned()?.release()?;
@@ -75,6 +78,7 @@ impl Run<'_> {
         comparison: &Comparison,
         judging: Judging<'_>,
         new: &RepositorySettings,
+        supplies: &Arc<Supplies>,
     ) -> Result<Result<SettingsOutlook, String>, SyncError> {
         let (tree, old) = (&comparison.after, judging.settings);
         let (before, after) = (self.clusters_at(tree, old).await?, self.clusters_at(tree, new).await?);
@@ -88,8 +92,8 @@ impl Run<'_> {
             (names[0] != names[1]).then(|| (cluster.clone(), names))
         });
         let looked_at = look_at(&both, judging, &BTreeSet::new());
-        let under_old = self.plans_of(tree, judging, old, &looked_at).await?;
-        let under_new = self.plans_of(tree, judging, new, &looked_at).await?;
+        let under_old = self.plans_of(tree, judging, (old, supplies), &looked_at).await?;
+        let under_new = self.plans_of(tree, judging, (new, supplies), &looked_at).await?;
         let (under_old, under_new) = match (under_old, under_new) {
             (Ok(old), Ok(new)) => (old, new),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
@@ -121,7 +125,7 @@ impl Run<'_> {
         &self,
         tree: &Arc<dyn Tree>,
         judging: Judging<'_>,
-        settings: &RepositorySettings,
+        (settings, supplies): (&RepositorySettings, &Arc<Supplies>),
         clusters: &BTreeSet<ClusterId>,
     ) -> Result<PlansOf, SyncError> {
         let unseen = |why: &str| {
@@ -137,7 +141,7 @@ impl Run<'_> {
         };
         let (mut fleet, _elsewhere) = self.supply(fleet).await?;
         fleet.know_names(judging.reporters.names());
-        fleet.provide_components(self.components.supplies());
+        fleet.provide_components(Arc::clone(supplies));
         let clusters = clusters.clone();
         match tokio::task::spawn_blocking(move || fleet.plan_some(&clusters)).await? {
             Ok(plans) => {

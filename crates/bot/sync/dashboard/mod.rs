@@ -22,7 +22,7 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_report::DashboardRecord;
 
 use super::{Ending, Run, SyncError};
-use capstan_ports::{CodeHostError, Issue, KnownDashboard};
+use capstan_ports::{Issue, KnownDashboard};
 
 impl Run<'_> {
     /// Finds and reads it; its ticks are the requests.
@@ -88,7 +88,7 @@ impl Run<'_> {
         }
         let found = self.list_dashboards(title).await?;
         let record = known.map(|known| known.record.clone()).unwrap_or_default();
-        self.remember_dashboard(found.as_ref().map(|issue| issue.number), record).await?;
+        self.performer.remember_issue(found.as_ref().map(|issue| issue.number), record).await?;
         Ok(found)
     }
 
@@ -97,19 +97,5 @@ impl Run<'_> {
         let mut issues = self.ports.host.issues_by(self.repository, &login).await?;
         issues.retain(|issue| issue.author == login);
         Ok(choose(issues, |issue| record_of(self.facts, &issue.body), title))
-    }
-
-    async fn remember_dashboard(&self, issue: Option<u64>, record: String) -> Result<(), SyncError> {
-        let known = KnownDashboard { repository: self.repository.id, issue, record };
-        Ok(self.ports.records.save_dashboard(&known).await?)
-    }
-
-    /// Refusals by GitHub about the dashboard are recorded, and do not fail the run.
-    async fn dashboard_refused(&self, error: CodeHostError) -> Result<Kept, SyncError> {
-        if !error.is_refusal() {
-            return Err(error.into());
-        }
-        self.performer.refused(&Write::dashboard(), &error.to_string()).await?;
-        Ok(Kept::Not(format!("GitHub refuses the dashboard issue: {error}")))
     }
 }
