@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::slice::from_ref;
 
 use capstan_model::wording::sentence;
-use capstan_plan::campaign::{Candidate, Load, turn};
+use capstan_plan::campaign::{ProposalCandidate, ProposalLoad, turn};
 use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
 use capstan_plan::settings::Mode;
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ pub struct SelectionFacts {
     /// What was decided about shared pull requests without the members that wait for a campaign.
     pub again: Option<DecidedPulls>,
     /// What counts against the limits.
-    pub load: Option<Result<Load, ProposalFailure>>,
+    pub load: Option<Result<ProposalLoad, ProposalFailure>>,
 }
 
 /// What was decided about pull requests, as far as it could be.
@@ -140,7 +140,7 @@ impl Selecting<'_> {
             !waits.is_some_and(|waits| waits.for_all) && (!held.contains_key(*id) || one.opens())
         });
         let limits = (planned.settings.mode != Mode::Observe).then_some(&planned.settings.upgrade.proposals);
-        let mut load = Load::default();
+        let mut load = ProposalLoad::default();
         if limits.is_some() && decided.values().any(|one| one.opens()) {
             match found.load.as_ref().ok_or(SelectionNeed::Load)? {
                 Ok(shown) => load = *shown,
@@ -161,7 +161,7 @@ impl Selecting<'_> {
             .filter(|(_, one)| matches!(one.action, Action::Close { .. }))
             .map(|(id, _)| (*id, planned.facts.members_of(id)))
             .collect();
-        let candidates = decided.iter().map(|(id, one)| Candidate {
+        let candidates = decided.iter().map(|(id, one)| ProposalCandidate {
             held: held.contains_key(*id),
             carries: closing.get(id).unwrap_or(&one.carried),
             action: &one.action,

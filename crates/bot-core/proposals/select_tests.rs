@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::rest::Rest;
-use capstan_plan::campaign::Load;
+use capstan_plan::campaign::ProposalLoad;
 use capstan_plan::proposal::{Action, BranchStep, Closer, Command, ProposalId, Standing, WhyLeftOut};
 use capstan_plan::settings::Mode;
 
@@ -50,7 +50,7 @@ fn told(decisions: impl IntoIterator<Item = (ProposalId, DecidedPull)>) -> Selec
         rollouts: Some(BTreeMap::new()),
         campaigns: Some((Campaigns::default(), BTreeMap::new())),
         again: Some(DecidedPulls::default()),
-        load: Some(Ok(Load::default())),
+        load: Some(Ok(ProposalLoad::default())),
     }
 }
 
@@ -323,7 +323,7 @@ fn nothing_new_is_opened_where_it_is_unknown_what_was_opened_lately() {
 fn new_proposals_wait_for_the_limits_and_what_closes_or_moves_makes_room() {
     let limited = |case: Case| case.settings(|settings| settings.upgrade.proposals.open = 2);
     let full = |decisions: Vec<(ProposalId, DecidedPull)>| SelectionFacts {
-        load: Some(Ok(Load { open: 2, opened_last_hour: 0 })),
+        load: Some(Ok(ProposalLoad { open: 2, opened_last_hour: 0 })),
         ..told(decisions)
     };
     let waits = "waiting: 2 of at most 2 proposals are open (`upgrade.proposals.open`). It waits until one is merged or closed.";

@@ -7,7 +7,7 @@ use capstan_bot_core::proposals::{
     Carriers, DecidedPulls, Earlier, Outcome, ProposalFailure, Selected, Selecting, SelectionFacts,
     SelectionNeed, Step, remark, select, wanted_of,
 };
-use capstan_plan::campaign::Load;
+use capstan_plan::campaign::ProposalLoad;
 use capstan_plan::proposal::ProposalId;
 
 use super::{Ending, Run, SyncError};
