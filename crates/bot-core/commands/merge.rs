@@ -141,10 +141,10 @@ mod tests {
     use super::*;
     use crate::testing::{Case, comment, commit, id, pull, tick};
     use capstan_facts::PullRequest;
-    use capstan_model::glob::Glob;
     use capstan_plan::proposal::{
-        Approved, By, CheckVerdict, Draft, MergeMethod, MergeStatus, MergeView, Queue, Standstill, Way,
+        Approved, By, CheckVerdict, Draft, MergeStatus, MergeView, Queue, Standstill, Way,
     };
+    use capstan_plan::settings::{Glob, MergeMethod};
 
     fn approved() -> Approved {
         Approved {

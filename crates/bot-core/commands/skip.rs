@@ -74,45 +74,37 @@ pub(super) fn answer(asked: &Answering<'_>, OfCluster(named): &OfCluster) -> Ans
 #[cfg(test)]
 mod tests {
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{Case, V21, V22, answered, heard, id, town, upgrade};
+    use crate::testing::{Case, V21, V22, answered, heard, hears, id, town, upgrade};
     use capstan_plan::upgrade::Upgrade;
     use capstan_report::ProposalState;
 
     #[test]
     fn of_the_proposal_it_is_a_wish_and_of_one_that_is_named_it_is_noted() {
-        let case = town();
-        for (text, decided, answer) in
-            [("/capstan skip", "wished Skip", ""), ("/capstan skip for gauss/peu01", "wished Skip", "")]
-        {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[("/capstan skip", "wished Skip", ""), ("/capstan skip for gauss/peu01", "wished Skip", "")],
+        );
     }
 
     #[test]
     fn what_is_named_is_skipped_in_the_dashboard() {
-        let case = town();
-        for (text, decided, answer) in [
-            (
-                "/capstan skip for kiel/peu01",
-                "skipped aws/v22.0.0 by ada, new",
-                "#`kiel/peu01`: Capstan does not offer `aws/v22.0.0` to it again, only a newer one. `/capstan unskip for kiel/peu01` undoes it.",
-            ),
-            (
-                "/capstan skip for kiel/peu09",
-                "",
-                "!`kiel/peu09`: there is no such cluster on the default branch.",
-            ),
-        ] {
-            assert_eq!(
-                heard(&case, 9, text, "kiel/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (9, "kiel/peu01"),
+            &[
+                (
+                    "/capstan skip for kiel/peu01",
+                    "skipped aws/v22.0.0 by ada, new",
+                    "#`kiel/peu01`: Capstan does not offer `aws/v22.0.0` to it again, only a newer one. `/capstan unskip for kiel/peu01` undoes it.",
+                ),
+                (
+                    "/capstan skip for kiel/peu09",
+                    "",
+                    "!`kiel/peu09`: there is no such cluster on the default branch.",
+                ),
+            ],
+        );
     }
 
     #[test]

@@ -40,7 +40,6 @@ fn of_one(asked: &Answering<'_>, proposal: &ProposalId) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::proposals::Outcome;
     use crate::testing::{Case, answered, id, town};
     use capstan_plan::proposal::{Decisions, OnHold, Paused};

@@ -861,21 +861,6 @@ fn nobodys_approval_of_their_own_work_counts() {
     }
 }
 
-fn approved(missing: u32) -> Approved {
-    Approved {
-        noted: Vec::new(),
-        counted: Vec::new(),
-        passed_over: Vec::new(),
-        objections: Vec::new(),
-        needed: 0,
-        missing,
-    }
-}
-
-fn judged(pull: PullRequest, whose: BranchOwner) -> JudgedProposal {
-    JudgedProposal { pull, approved: approved(0), whose }
-}
-
 #[test]
 fn what_is_wanted_is_what_is_planned_and_what_is_open_though_it_is_gone() {
     let blocked = Upgrade { blocked: vec!["No.".to_owned()], ..upgrade("kiel/peu02", V21, V22) };
