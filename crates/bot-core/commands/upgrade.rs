@@ -42,7 +42,7 @@ pub(super) fn asked_for(asked: &Answering<'_>) -> Result<Vec<ProposalId>, Answer
 mod tests {
     use super::*;
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{Case, V22, answered, comment, decided_of, heard, hears, id, said_at_once, town};
+    use crate::testing::{Case, V22, answered, comment, decided_of, hears, id, said_at_once, town};
     use capstan_plan::proposal::{Decisions, Skipped};
     use capstan_report::{DashboardRecord, ProposalState};
 

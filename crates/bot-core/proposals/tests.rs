@@ -12,9 +12,9 @@ use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::Push;
 use capstan_plan::proposal::{
-    Action, Approval, Approved, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted,
-    Leaving, Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Skipped,
-    Stage, Standing, Voice, Wanted, WhyLeftOut,
+    Action, Approval, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted, Leaving,
+    Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Skipped, Stage,
+    Standing, Voice, Wanted, WhyLeftOut,
 };
 use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, Mode};
 use capstan_plan::upgrade::Upgrade;
