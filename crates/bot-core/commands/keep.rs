@@ -14,7 +14,7 @@ pub(super) fn hear(given: &mut Given<'_>, named: &OfConflict, side: Side) -> Ans
     given.decide_each(&those, NOTED, |one| decide(one, named, side))
 }
 
-/// Of several clusters those that have such a conflict. What is wrong with it is told of one of them.
+/// The clusters that have such a conflict; where none has, one cluster, so that the error is told once.
 fn meant(given: &Given<'_>, named: &OfConflict) -> Vec<ProposalId> {
     let mut all = given.those();
     let has = |proposal: &ProposalId| {

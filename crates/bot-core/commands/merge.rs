@@ -1,4 +1,4 @@
-//! `merge`: which proposals are to be merged, for whom, and what is said to who asks. The settings may want it, too.
+//! `merge`: a proposal is merged, for its author's request or because the settings say so.
 
 use capstan_facts::{MergeAnswer, MergeCall, PullRequestState};
 use capstan_model::tree::CommitId;

@@ -1,5 +1,5 @@
-//! `skip`: a release is not offered to a cluster again. Of the pull request's own cluster the proposal is closed; of one that
-//! is named, or shares a pull request, it is noted.
+//! `skip`: a release is not offered to a cluster again. Without a name the proposal of the pull request is closed; for a named
+//! cluster, or one of a shared pull request, that is noted.
 
 use capstan_plan::proposal::{Command as Wish, Skipped, offer_name};
 use capstan_plan::verbs::OfCluster;
@@ -24,7 +24,7 @@ pub(super) fn hear(given: &mut Given<'_>, OfCluster(named): &OfCluster) -> Optio
 
 fn decide(one: &mut Deciding<'_, '_>) -> Answer {
     let (target, facts) = (one.target(), one.given.ground.facts);
-    // Of one that brings nothing else the pull request itself is declined.
+    // A pull request with this cluster alone is closed.
     let alone = facts.carrier(one.proposal).filter(|id| facts.members_of(id) == [one.proposal.clone()]);
     if let Some(id) = alone {
         one.given.decided.wish_of(id.clone(), WISH);

@@ -1,4 +1,4 @@
-//! `status`: how each cluster's proposal stands, below how the repository does.
+//! `status`: the state of the repository, then of each cluster's proposal.
 
 use capstan_plan::proposal::ProposalId;
 use capstan_report::markdown::prose;

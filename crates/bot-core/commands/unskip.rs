@@ -17,7 +17,7 @@ pub(super) fn hear(given: &mut Given<'_>) {
 }
 
 pub(super) fn answer(asked: &Answering<'_>) -> Answer {
-    // That it is open shows nowhere where the comment is.
+    // The pull request of the comment is closed, so it does not show that another one is open.
     asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::told(answer.text()))
 }
 

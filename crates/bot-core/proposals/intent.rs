@@ -8,8 +8,8 @@ use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
     BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId, ReleasesOrigin, Scope,
-    SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted, WhyLeftOut,
-    guard_upgrade, offer_name,
+    Sidebar, SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted,
+    WhyLeftOut, guard_upgrade, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
@@ -22,7 +22,10 @@ use jiff::Timestamp;
 
 use super::deciding::DecidedPull;
 use super::outcome::{Outcome, ProposalOutcome};
-use crate::effects::{CommitFiles, DesiredBranch, Effect};
+use crate::effects::{
+    Audited, Beside, CommitFiles, DesiredBranch, DesiredPull, Effect, NewText, Numbered, OpenText, PullText,
+    TextEdit,
+};
 use crate::facts::Facts;
 use crate::planned::Planned;
 
@@ -98,12 +101,12 @@ impl<'a> Intent<'a> {
     }
 
     /// The title, as the settings write it.
-    pub fn wanted_title(&self) -> String {
+    pub(super) fn wanted_title(&self) -> String {
         self.title(self.template())
     }
 
     /// The title that is Capstan's own.
-    pub fn own_title(&self) -> String {
+    fn own_title(&self) -> String {
         self.title(None)
     }
 
@@ -120,17 +123,17 @@ impl<'a> Intent<'a> {
     }
 
     /// What was decided about what it is: one cluster's proposal, or the pull request of several.
-    pub fn decisions(&self) -> &Decisions {
+    fn decisions(&self) -> &Decisions {
         self.alone().map_or(&self.decisions, |part| &part.decisions)
     }
 
     /// Whether its one cluster's overlay may be edited; of several each part tells that.
-    pub fn retarget(&self) -> Retarget {
+    fn retarget(&self) -> Retarget {
         self.alone().map_or_else(Retarget::default, |part| part.scope.retarget)
     }
 
     /// What is noted of each of several clusters, by their names.
-    pub fn noted(&self) -> Vec<BlockPart> {
+    fn noted(&self) -> Vec<BlockPart> {
         if self.alone().is_some() {
             return Vec::new();
         }
@@ -150,7 +153,7 @@ impl<'a> Intent<'a> {
     }
 
     /// Whether people decided anything that has to stand in the body.
-    pub fn holds_decisions(&self) -> bool {
+    pub(super) fn holds_decisions(&self) -> bool {
         let decided = |part: &BlockPart| part.retarget == Retarget::Allowed || !part.decisions.is_empty();
         self.retarget() == Retarget::Allowed
             || !self.decisions().is_empty()
@@ -203,7 +206,7 @@ impl<'a> Intent<'a> {
     }
 
     /// The whole body; `of` are the repository and the pull request, where it has a number yet.
-    pub fn body(
+    pub(super) fn body(
         &self,
         of: (u64, Option<u64>),
         drafted: Drafted,
@@ -218,12 +221,12 @@ impl<'a> Intent<'a> {
     }
 
     /// What people see of it.
-    pub fn visible(&self, drafted: Drafted, sidebar: &SidebarStanding) -> String {
+    fn visible(&self, drafted: Drafted, sidebar: &SidebarStanding) -> String {
         self.tell(drafted, sidebar, visible_text, visible_group_text).unwrap_or_default()
     }
 
     /// Whether the body of an open pull request says just this: then nothing is written, and what people added stays.
-    pub fn is_said(
+    pub(super) fn is_said(
         &self,
         block: &Block,
         drafted: Drafted,
@@ -244,7 +247,12 @@ impl<'a> Intent<'a> {
     }
 
     /// What becomes of the title of an open pull request that offered that before.
-    pub fn title_step(&self, shown: &str, block: Option<&Block>, offered: Option<&SourceState>) -> TitleStep {
+    pub(super) fn title_step(
+        &self,
+        shown: &str,
+        block: Option<&Block>,
+        offered: Option<&SourceState>,
+    ) -> TitleStep {
         let is_same = offered.is_some_and(|offered| offered.source() == self.offer.source.source());
         // An earlier Capstan noted no title, and wrote none but its own.
         let own = || TitleDigest::of(&self.own_title());
@@ -286,6 +294,81 @@ impl<'a> Intent<'a> {
         }))
     }
 
+    /// The head whose source [`Self::desired_pull`] needs: a person removed the block from the body.
+    pub fn head_to_ask(&self, facts: &Facts) -> Option<&'a CommitId> {
+        let is_unknown = |pull: &&PullRequest| facts.block(self.proposal, pull.number, &pull.body).is_none();
+        self.pull.filter(is_unknown).map(|pull| &pull.head)
+    }
+
+    /// Its pull request as it should be; `offered` is the source of [`Self::head_to_ask`].
+    pub fn desired_pull<'f>(
+        &'f self,
+        facts: &'f Facts,
+        offered: Option<SourceState>,
+        now: Timestamp,
+    ) -> DesiredPull<'f> {
+        let asked = Sidebar::asked(&self.settings.upgrade.proposals);
+        let (text, done) = match self.pull {
+            None => (PullText::New(self.new_text(facts, now)), Sidebar::default()),
+            Some(pull) => {
+                let block = facts.block(self.proposal, pull.number, &pull.body);
+                // Where a person took the block out, nobody knows what was done: nothing is done again then.
+                let done = block.as_ref().map_or_else(|| asked.clone(), |block| block.sidebar.clone());
+                (PullText::Open(self.open_text(facts, (pull, block), offered)), done)
+            }
+        };
+        DesiredPull {
+            text,
+            draft: Some(self.offer.draft),
+            beside: Some(Beside { proposal: self.proposal, asked, done }),
+            audited: Audited {
+                of: Some(self.members()),
+                opened: "proposal-opened",
+                updated: "proposal-updated",
+                around: (format!("offers {} in ", self.offer.source.source()), String::new()),
+            },
+        }
+    }
+
+    fn new_text<'f>(&'f self, facts: &'f Facts, now: Timestamp) -> NewText<'f> {
+        let drafted = Drafted::made(self.offer.draft);
+        let title = self.wanted_title();
+        let written = TitleDigest::of(&title);
+        let body = move |number: Option<u64>, sidebar: &SidebarStanding| {
+            self.body((facts.repository.id, number), drafted, sidebar, &written, &facts.key)
+        };
+        let remembered =
+            move |pull: &PullRequest| self.noted_in_records(facts, (Some(pull.number), &pull.head), now);
+        NewText {
+            head_branch: self.proposal.branch(),
+            title,
+            body: Box::new(body),
+            // A decision counts only in a block that names its pull request.
+            numbered: if self.holds_decisions() { Numbered::AtOnce } else { Numbered::WithTheNext },
+            remembered: Box::new(remembered),
+        }
+    }
+
+    /// The text is rewritten only where Capstan has something new to say: what people added stays till then.
+    fn open_text<'f>(
+        &'f self,
+        facts: &'f Facts,
+        (pull, block): (&'f PullRequest, Option<Block>),
+        offered: Option<SourceState>,
+    ) -> OpenText<'f> {
+        let offered = block.as_ref().map(|block| block.source.clone()).or(offered);
+        let title = self.title_step(&pull.title, block.as_ref(), offered.as_ref());
+        let edit = move |drafted: Drafted, sidebar: &SidebarStanding| {
+            if block.as_ref().is_some_and(|block| self.is_said(block, drafted, sidebar, &title)) {
+                return None;
+            }
+            let of = (facts.repository.id, Some(pull.number));
+            let body = self.body(of, drafted, sidebar, &title.written, &facts.key);
+            Some(TextEdit { title: title.write.clone(), body })
+        };
+        OpenText { pull, drafted: self.drafted, edit: Box::new(edit), branch: self.branch.clone() }
+    }
+
     /// What is remembered once that commit is on the branch of this pull request: each of those whose changes it brings,
     /// and none of those that were in it before.
     pub fn noted_in_records(
@@ -317,7 +400,7 @@ impl<'a> Intent<'a> {
     }
 
     /// The message of its commit.
-    pub fn commit_message(&self) -> String {
+    fn commit_message(&self) -> String {
         let (offer, origin) = (self.offer, self.origin_of_offer());
         let one = |text: &Proposal<'_>| {
             let versions = self.versions();
