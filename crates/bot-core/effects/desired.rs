@@ -22,7 +22,7 @@ pub struct DesiredPull<'a> {
     /// Whether it is to be a draft; `None` where that is people's alone.
     pub draft: Option<Draft>,
     /// Its labels, assignees and reviewers; `None` where Capstan asks for none.
-    pub beside: Option<Beside<'a>>,
+    pub sidebar: Option<DesiredSidebar<'a>>,
     /// What the audit trail says of it.
     pub audited: Audited,
 }
@@ -91,7 +91,7 @@ pub struct TextEdit {
 }
 
 /// Labels, assignees and reviewers of a pull request, as they should be.
-pub struct Beside<'a> {
+pub struct DesiredSidebar<'a> {
     /// Whose pull request it is.
     pub proposal: &'a ProposalId,
     /// What the settings ask for.
@@ -234,7 +234,7 @@ impl<'a> DesiredPull<'a> {
                 branch: BranchStep::Keep,
             }),
         };
-        Self { text, draft: None, beside: None, audited }
+        Self { text, draft: None, sidebar: None, audited }
     }
 
     /// The one that is open.

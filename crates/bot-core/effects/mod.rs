@@ -20,8 +20,8 @@ use capstan_report::markdown::one_line;
 pub use self::answer::{AnswerNeed, AnswerOf};
 pub use self::check::{CHECK, CheckOf, EDITION, KeptReport};
 pub use self::desired::{
-    Audited, Beside, BodyOf, BranchThere, Closing, CommitFiles, Desired, DesiredBranch, DesiredPull, EditOf,
-    NewText, Numbered, OpenText, PullText, RememberedOf, TextEdit, TextStep, audits, awaits_pull,
+    Audited, BodyOf, BranchThere, Closing, CommitFiles, Desired, DesiredBranch, DesiredPull, DesiredSidebar,
+    EditOf, NewText, Numbered, OpenText, PullText, RememberedOf, TextEdit, TextStep, audits, awaits_pull,
     branch_step,
 };
 pub use self::sidebar::{by_part, put_back};

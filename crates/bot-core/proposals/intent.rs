@@ -1,4 +1,4 @@
-//! What is published in one pull request: the changes of one cluster, or of several of a group, and the words for them.
+//! The content of one pull request: the changes of one cluster, or of several of a group, and its texts.
 
 use capstan_facts::{ProposalRecord, PullRequest};
 use capstan_model::rest::Rest;
@@ -23,44 +23,44 @@ use jiff::Timestamp;
 use super::deciding::DecidedPull;
 use super::outcome::{Outcome, ProposalOutcome};
 use crate::effects::{
-    Audited, Beside, CommitFiles, DesiredBranch, DesiredPull, Effect, NewText, Numbered, OpenText, PullText,
-    TextEdit,
+    Audited, CommitFiles, DesiredBranch, DesiredPull, DesiredSidebar, Effect, NewText, Numbered, OpenText,
+    PullText, TextEdit,
 };
 use crate::facts::Facts;
 use crate::planned::Planned;
 
-/// What is noted in a group's pull request of those that stay out of it may take so many bytes of its body.
+/// Bytes in a group's body for the records of members that are left out.
 const MOST_NOTED_BESIDES: usize = 32 << 10;
 
-/// What is published.
+/// The content of a pull request.
 pub struct Intent<'a> {
-    /// On whose branch.
+    /// The proposal of its branch.
     pub proposal: &'a ProposalId,
-    /// Whose changes: one's own, or those of clusters of a group, the worst in front.
+    /// The changes: one cluster's, or those of a group's clusters, the worst first.
     pub parts: Vec<Part<'a>>,
-    /// Those of the group that stay out, and why.
+    /// Members of the group that are left out, and why.
     pub left_out: Vec<(Target, String)>,
-    /// What was decided about such ones and has no other place to stand in.
+    /// Decisions about such members that have no other place.
     pub noted_besides: Vec<(Target, Decisions)>,
-    /// Those of which something was decided that has no room in it.
+    /// Members with a decision that has no room in it.
     pub without_room: Vec<Target>,
-    /// The group's pull request before this one, which tells of those until this one does.
+    /// The group's previous pull request, whose block counts for them until this one has a number.
     pub after: Option<u64>,
-    /// What is offered.
+    /// The offer.
     pub offer: &'a Offer,
-    /// What becomes of the branch.
+    /// What happens to the branch.
     pub branch: BranchStep,
-    /// What people decided about the pull request of a group as a whole.
+    /// Decisions about the pull request of a group as a whole.
     pub decisions: Decisions,
     /// Whether Capstan made the open pull request a draft.
     pub drafted: Drafted,
-    /// The open pull request, where there is one.
+    /// The open pull request, if there is one.
     pub pull: Option<&'a PullRequest>,
     /// The settings of the base branch.
     pub settings: &'a RepositorySettings,
-    /// Where what is offered comes from, where that is another repository.
+    /// The repository that the offer comes from, if it is another one.
     pub origin: Option<&'a ReleasesOrigin>,
-    /// What the open pull request offered before.
+    /// Earlier offers of the open pull request.
     pub previous: Vec<PreviousOffer>,
 }
 
@@ -68,23 +68,23 @@ pub struct Intent<'a> {
 pub struct Part<'a> {
     /// Its proposal.
     pub proposal: &'a ProposalId,
-    /// Where it may write.
+    /// Which files it may write.
     pub scope: Scope,
-    /// What it writes.
+    /// The upgrade that it writes.
     pub upgrade: &'a Upgrade,
-    /// What people decided by command.
+    /// Decisions made by command.
     pub decisions: Decisions,
     /// The management cluster whose reconciler reports on the target.
     pub reporter: Option<&'a str>,
 }
 
 impl<'a> Intent<'a> {
-    /// The part that is all of it, where the pull request is one cluster's own.
+    /// The only part, where the pull request is one cluster's own.
     fn alone(&self) -> Option<&Part<'a>> {
         self.parts.first().filter(|_| self.proposal.target.group().is_none())
     }
 
-    /// Where what is offered comes from, where that is another repository: releases alone do.
+    /// The repository that the offer comes from, if it is another one: only for releases.
     fn origin_of_offer(&self) -> Option<&'a ReleasesOrigin> {
         self.origin.filter(|_| *self.offer.source.source().kind() == SourceKind::RELEASE)
     }
@@ -100,13 +100,13 @@ impl<'a> Intent<'a> {
         title.filter(|_| self.versions() == Versions::Move)
     }
 
-    /// The title, as the settings write it.
-    pub(super) fn wanted_title(&self) -> String {
+    /// The title from the settings.
+    pub fn wanted_title(&self) -> String {
         self.title(self.template())
     }
 
-    /// The title that is Capstan's own.
-    fn own_title(&self) -> String {
+    /// Capstan's own title.
+    pub fn own_title(&self) -> String {
         self.title(None)
     }
 
@@ -122,18 +122,18 @@ impl<'a> Intent<'a> {
         }
     }
 
-    /// What was decided about what it is: one cluster's proposal, or the pull request of several.
-    fn decisions(&self) -> &Decisions {
+    /// The decisions about one cluster's proposal, or about the pull request of several.
+    pub fn decisions(&self) -> &Decisions {
         self.alone().map_or(&self.decisions, |part| &part.decisions)
     }
 
-    /// Whether its one cluster's overlay may be edited; of several each part tells that.
-    fn retarget(&self) -> Retarget {
+    /// Whether its one cluster's overlay may be edited; of a group each part says so.
+    pub fn retarget(&self) -> Retarget {
         self.alone().map_or_else(Retarget::default, |part| part.scope.retarget)
     }
 
-    /// What is noted of each of several clusters, by their names.
-    fn noted(&self) -> Vec<BlockPart> {
+    /// The record of each of several clusters, by their names.
+    pub fn noted(&self) -> Vec<BlockPart> {
         if self.alone().is_some() {
             return Vec::new();
         }
@@ -152,8 +152,8 @@ impl<'a> Intent<'a> {
         all
     }
 
-    /// Whether people decided anything that has to stand in the body.
-    pub(super) fn holds_decisions(&self) -> bool {
+    /// Whether the body has to contain decisions.
+    pub fn holds_decisions(&self) -> bool {
         let decided = |part: &BlockPart| part.retarget == Retarget::Allowed || !part.decisions.is_empty();
         self.retarget() == Retarget::Allowed
             || !self.decisions().is_empty()
@@ -177,7 +177,7 @@ impl<'a> Intent<'a> {
         self.parts.iter().map(text).collect()
     }
 
-    /// Gives what the text is made from to who writes it: of one cluster, or of a group.
+    /// Gives the content to the writer of the text: for one cluster, or for a group.
     fn tell<T>(
         &self,
         drafted: Drafted,
@@ -205,8 +205,8 @@ impl<'a> Intent<'a> {
         }))
     }
 
-    /// The whole body; `of` are the repository and the pull request, where it has a number yet.
-    pub(super) fn body(
+    /// The whole body; `of` are the repository and the pull request, if it has a number yet.
+    pub fn body(
         &self,
         of: (u64, Option<u64>),
         drafted: Drafted,
@@ -220,13 +220,14 @@ impl<'a> Intent<'a> {
         self.tell(drafted, sidebar, one, several).unwrap_or_default()
     }
 
-    /// What people see of it.
-    fn visible(&self, drafted: Drafted, sidebar: &SidebarStanding) -> String {
+    /// The visible part of it.
+    pub fn visible(&self, drafted: Drafted, sidebar: &SidebarStanding) -> String {
         self.tell(drafted, sidebar, visible_text, visible_group_text).unwrap_or_default()
     }
 
-    /// Whether the body of an open pull request says just this: then nothing is written, and what people added stays.
-    pub(super) fn is_said(
+    /// Whether the body of an open pull request has this content: then it is not written, and people's
+    /// additions stay.
+    pub fn is_said(
         &self,
         block: &Block,
         drafted: Drafted,
@@ -246,15 +247,10 @@ impl<'a> Intent<'a> {
             && block.closed_by.is_none()
     }
 
-    /// What becomes of the title of an open pull request that offered that before.
-    pub(super) fn title_step(
-        &self,
-        shown: &str,
-        block: Option<&Block>,
-        offered: Option<&SourceState>,
-    ) -> TitleStep {
+    /// What happens to the title of an open pull request with that previous offer.
+    pub fn title_step(&self, shown: &str, block: Option<&Block>, offered: Option<&SourceState>) -> TitleStep {
         let is_same = offered.is_some_and(|offered| offered.source() == self.offer.source.source());
-        // An earlier Capstan noted no title, and wrote none but its own.
+        // An earlier Capstan recorded no title, and only wrote its own.
         let own = || TitleDigest::of(&self.own_title());
         let written = block.and_then(|block| block.title.clone()).unwrap_or_else(own);
         let title = Title {
@@ -266,15 +262,15 @@ impl<'a> Intent<'a> {
         title.step()
     }
 
-    /// Those whose changes it brings.
+    /// The proposals whose changes it brings.
     pub fn members(&self) -> Vec<ProposalId> {
         self.parts.iter().map(|part| part.proposal.clone()).collect()
     }
 
-    /// Its branch as it should be; `None` where it is that.
+    /// The desired branch; `None` where it has this content.
     ///
     /// # Errors
-    /// A file that the plan must not touch.
+    /// A file outside of the target.
     pub fn desired_branch<'f>(
         &'f self,
         facts: &'f Facts,
@@ -320,7 +316,7 @@ impl<'a> Intent<'a> {
         DesiredPull {
             text,
             draft: Some(self.offer.draft),
-            beside: Some(Beside { proposal: self.proposal, asked, done }),
+            sidebar: Some(DesiredSidebar { proposal: self.proposal, asked, done }),
             audited: Audited {
                 of: Some(self.members()),
                 opened: "proposal-opened",
@@ -369,8 +365,8 @@ impl<'a> Intent<'a> {
         OpenText { pull, drafted: self.drafted, edit: Box::new(edit), branch: self.branch.clone() }
     }
 
-    /// What is remembered once that commit is on the branch of this pull request: each of those whose changes it brings,
-    /// and none of those that were in it before.
+    /// The records to write once that commit is on the branch of this pull request: one for each of its
+    /// proposals, and none for previous members.
     pub fn noted_in_records(
         &self,
         facts: &Facts,
@@ -400,7 +396,7 @@ impl<'a> Intent<'a> {
     }
 
     /// The message of its commit.
-    fn commit_message(&self) -> String {
+    pub fn commit_message(&self) -> String {
         let (offer, origin) = (self.offer, self.origin_of_offer());
         let one = |text: &Proposal<'_>| {
             let versions = self.versions();
@@ -411,7 +407,7 @@ impl<'a> Intent<'a> {
     }
 }
 
-/// What is published; `None` where one of those whose changes it brings has no plan.
+/// The content of a pull request; `None` where one of its members has no plan.
 pub fn intent<'a>(
     planned: Planned<'a>,
     proposal: &'a ProposalId,
@@ -445,8 +441,8 @@ pub fn intent<'a>(
     let told = decided.left_out.iter().filter(|(_, why)| {
         !matches!(why, WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. }))
     });
-    // Where the dashboard keeps what was decided about those that stay out, it does not end with this. That a release
-    // was declined has to be told here: of the pull requests of a branch only the newest is looked at.
+    // Where the dashboard keeps decisions about left out members, they survive this pull request. A declined
+    // release has to be recorded here, because only the newest pull request of a branch is read.
     let noted = |(member, why): &(ProposalId, WhyLeftOut)| {
         let mut decisions = planned.decided.of(member).without_pull_request(false);
         if planned.decided.is_dashboard_kept() {
@@ -490,7 +486,7 @@ pub fn intent<'a>(
 }
 
 impl Outcome {
-    /// Notes that a pull request is as it was intended, and says so.
+    /// Records that a pull request is up to date, and returns its state.
     pub fn published(&mut self, intent: &Intent<'_>, number: u64) -> ProposalOutcome {
         let Intent { proposal, offer, .. } = *intent;
         let carried = intent.parts.iter().map(|part| part.proposal.clone());
@@ -510,7 +506,7 @@ impl Outcome {
         ProposalOutcome { state: ProposalState::Proposed, why, pull: Some(number) }
     }
 
-    /// Notes that somebody was quicker with the branch, and says so.
+    /// Records that another process moved the branch, and returns its state.
     pub fn overtaken(&mut self, intent: &Intent<'_>) -> ProposalOutcome {
         self.overtaken.insert(intent.proposal.clone());
         self.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));

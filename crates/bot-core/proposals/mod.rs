@@ -21,7 +21,7 @@ pub use self::deciding::{
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, may_join, unbound};
 pub use self::holding::{held_by_refusals, wanted_of, without_those_that_wait};
 pub use self::intent::{Intent, Part, intent};
-pub use self::noting::{block_of_head, closing, kept_decisions, pull_with_decisions};
+pub use self::noting::{block_of_head, closed_block, closing, kept_decisions, pull_with_decisions};
 pub use self::outcome::{
     BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,
 };

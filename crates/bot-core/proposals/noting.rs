@@ -1,5 +1,4 @@
-//! What people decided about pull requests that are left as they are otherwise: whether it is written into them. And the
-//! end of pull requests.
+//! Whether people's decisions are written into pull requests that are otherwise not updated.
 
 use capstan_facts::PullRequest;
 use capstan_plan::proposal::{
@@ -18,8 +17,8 @@ use crate::effects::{Audited, Closing, DesiredPull, OpenText, PullText, TextEdit
 use crate::facts::{Facts, Write, draft_of, part_id};
 use crate::planned::Planned;
 
-/// What is written into the body of an open pull request that is left as it is, and whether it is to be a draft: what is
-/// held or blocks is one. `None` where nothing new is to be said of it.
+/// The block to write into an open pull request that is not updated, and whether it should be a draft: it is
+/// one while it is held or blocked. `None` where nothing changes.
 pub fn kept_decisions<'a>(
     planned: Planned<'a>,
     proposal: &ProposalId,
@@ -29,7 +28,7 @@ pub fn kept_decisions<'a>(
     let pull = facts.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)?;
     let want = match (standing, wanted) {
         (Standing::Held { .. } | Standing::Blocked { .. }, _) => Draft::Draft,
-        // Who has to leave cannot: people worked on the branch, or GitHub is about to merge it.
+        // A member that has to leave cannot: people worked on the branch, or GitHub is about to merge it.
         (Standing::Edited { .. } | Standing::Waits { .. }, _) if *leaving == Leaving::Somebody => {
             Draft::Draft
         }
@@ -59,6 +58,25 @@ pub fn kept_decisions<'a>(
     Some((pull, want, decisions, write))
 }
 
+/// The block of a pull request that is closed. Its decisions end with it; an earlier decline is looked up
+/// there.
+pub fn closed_block(block: Block, by: Closer) -> Block {
+    let closed_by = Some(match by {
+        Closer::Capstan => ClosedBy::Capstan,
+        Closer::Person => ClosedBy::Person,
+    });
+    let parts = block.parts.iter().map(|part| BlockPart {
+        decisions: Decisions {
+            skipped: part.decisions.skipped.clone().filter(|_| part.place == BlockPlace::LeftOut),
+            ..Decisions::default()
+        },
+        retarget: Retarget::default(),
+        ..part.clone()
+    });
+    let parts = parts.collect();
+    Block { closed_by, decisions: Decisions::default(), parts, ..block }
+}
+
 /// The open pull request of a proposal that is left as it is otherwise, with what was decided about it, and as the draft
 /// that it is to be. `now` is it as it is now, and `block` what its body says.
 pub fn pull_with_decisions<'a>(
@@ -82,7 +100,7 @@ pub fn pull_with_decisions<'a>(
     DesiredPull {
         text: PullText::Open(OpenText { pull: now, drafted, edit: Box::new(edit), branch: BranchStep::Keep }),
         draft: Some(draft),
-        beside: None,
+        sidebar: None,
         audited: Audited {
             of: Some(facts.members_of(proposal)),
             opened: "proposal-decided",
@@ -131,23 +149,4 @@ pub fn closing(
         body: closed_body(&now.body, why, block.as_ref().map(|block| (block, &facts.key))),
         then: audits(facts.repository.id, Some(&told), "proposal-closed", &detail),
     }
-}
-
-/// The block of a pull request that is closed. What was decided of it ends with it; that something was declined before is
-/// looked up there.
-pub(super) fn closed_block(block: Block, by: Closer) -> Block {
-    let closed_by = Some(match by {
-        Closer::Capstan => ClosedBy::Capstan,
-        Closer::Person => ClosedBy::Person,
-    });
-    let parts = block.parts.iter().map(|part| BlockPart {
-        decisions: Decisions {
-            skipped: part.decisions.skipped.clone().filter(|_| part.place == BlockPlace::LeftOut),
-            ..Decisions::default()
-        },
-        retarget: Retarget::default(),
-        ..part.clone()
-    });
-    let parts = parts.collect();
-    Block { closed_by, decisions: Decisions::default(), parts, ..block }
 }

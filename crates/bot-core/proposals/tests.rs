@@ -23,7 +23,6 @@ use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, Proposal
 
 use super::approvals::is_automatic;
 use super::deciding::strongest;
-use super::noting::closed_block;
 use super::*;
 use crate::effects::{Effect, Numbered, PullText};
 use crate::facts::Write;
@@ -1259,7 +1258,7 @@ fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
             let opened = new.opened("main", desired.draft);
             assert_eq!((opened.head_branch.as_str(), opened.draft), ("capstan/upgrade/gauss/peu01", false));
             assert_eq!(new.numbered, numbered);
-            let beside = desired.beside.as_ref().unwrap();
+            let beside = desired.sidebar.as_ref().unwrap();
             assert_eq!((&beside.asked.labels, &beside.done), (&label, &Sidebar::default()));
             let remembered = (new.remembered)(&pull(8, "capstan/upgrade/gauss/peu01", 'a'));
             let [Effect::SaveProposal(record)] = remembered.as_slice() else { panic!("{remembered:?}") };

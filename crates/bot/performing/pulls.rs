@@ -6,7 +6,8 @@
 //! that text.
 
 use capstan_bot_core::effects::{
-    Beside, Closing, Desired, DesiredBranch, DesiredPull, NewText, Numbered, OpenText, PullText, TextEdit,
+    Closing, Desired, DesiredBranch, DesiredPull, DesiredSidebar, NewText, Numbered, OpenText, PullText,
+    TextEdit,
 };
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_model::tree::CommitId;
@@ -80,7 +81,7 @@ impl Performer<'_> {
         }
         self.perform_all((new.remembered)(&pull)).await?;
         self.perform_all(desired.audited.entries(self.repository.id, desired.audited.opened, number)).await?;
-        let sidebar = self.bring_beside(desired, &pull).await?;
+        let sidebar = self.sidebar_of(desired, &pull).await?;
         if sidebar != nothing {
             self.write_text(number, numbered(&sidebar)).await?;
         }
@@ -93,7 +94,7 @@ impl Performer<'_> {
             Some(want) => self.note_draft(pull, open.drafted, want).await?,
             None => (open.drafted, None),
         };
-        let sidebar = self.bring_beside(desired, pull).await?;
+        let sidebar = self.sidebar_of(desired, pull).await?;
         let edit = (open.edit)(drafted, &sidebar);
         let is_said = edit.is_none();
         if let Some(edit) = edit {
@@ -111,12 +112,12 @@ impl Performer<'_> {
     }
 
     /// Adds the labels, assignees and reviewers that the settings ask for, and says which GitHub took.
-    async fn bring_beside(
+    async fn sidebar_of(
         &self,
         desired: &DesiredPull<'_>,
         pull: &PullRequest,
     ) -> Result<SidebarStanding, SyncError> {
-        let Some(Beside { proposal, asked, done }) = &desired.beside else {
+        let Some(DesiredSidebar { proposal, asked, done }) = &desired.sidebar else {
             return Ok(SidebarStanding::default());
         };
         self.bring_sidebar(proposal, pull, asked, done).await
@@ -194,16 +195,6 @@ impl Performer<'_> {
         let edit = PullRequestEdit { title: None, body: Some(closing.body), close: true };
         self.host.edit_pull_request(self.repository, number, &edit).await?;
         self.perform_all(closing.then).await
-    }
-
-    /// Whether GitHub knows nothing of a pull request any more that was listed before: what cannot be done with it then is
-    /// no failure.
-    pub(crate) async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
-        match self.host.pull_request(self.repository, number).await {
-            Ok(_) => Ok(false),
-            Err(CodeHostError::NotFound { .. }) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// A pull request as it is now; `None` where it is not open.
