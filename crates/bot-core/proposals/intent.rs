@@ -290,6 +290,47 @@ impl<'a> Intent<'a> {
         }))
     }
 
+    /// The records to write once that commit is on the branch of this pull request: one for each of its
+    /// proposals, and none for previous members.
+    pub fn noted_in_records(
+        &self,
+        facts: &Facts,
+        (pull_request, head): (Option<u64>, &CommitId),
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let opened_at = self.pull.map_or(now, |pull| pull.created_at);
+        let record = |part: &Part<'a>| ProposalRecord {
+            repository: facts.repository.id,
+            proposal: part.proposal.clone(),
+            pull_request,
+            source: self.offer.source.to_string(),
+            plan: self.offer.plan.to_string(),
+            head: head.clone(),
+            opened_at,
+        };
+        let saved = self.parts.iter().map(|part| Effect::SaveProposal(record(part)));
+        let is_shared = self.proposal.target.group().is_some();
+        let shared = self.pull.filter(|_| is_shared).map(|pull| pull.number);
+        let is_left = |proposal: &ProposalId, record: &ProposalRecord| {
+            shared.is_some()
+                && record.pull_request == shared
+                && !self.parts.iter().any(|part| part.proposal == proposal)
+        };
+        let left = facts.records.iter().filter(|(proposal, record)| is_left(proposal, record));
+        saved.chain(left.map(|(proposal, _)| Effect::ForgetProposal(proposal.clone()))).collect()
+    }
+
+    /// The message of its commit.
+    pub fn commit_message(&self) -> String {
+        let (offer, origin) = (self.offer, self.origin_of_offer());
+        let one = |text: &Proposal<'_>| {
+            let versions = self.versions();
+            commit_message(text.upgrade, &offer.source, &offer.plan, origin, self.template(), versions)
+        };
+        let several = |text: &GroupProposal<'_>| group_commit_message(text, origin, &self.wanted_title());
+        self.tell(Drafted::No, &SidebarStanding::default(), one, several).unwrap_or_default()
+    }
+
     /// The head whose source [`Self::desired_pull`] needs: a person removed the block from the body.
     pub fn head_to_ask(&self, facts: &Facts) -> Option<&'a CommitId> {
         let is_unknown = |pull: &&PullRequest| facts.block(self.proposal, pull.number, &pull.body).is_none();
@@ -363,47 +404,6 @@ impl<'a> Intent<'a> {
             Some(TextEdit { title: title.write.clone(), body })
         };
         OpenText { pull, drafted: self.drafted, edit: Box::new(edit), branch: self.branch.clone() }
-    }
-
-    /// The records to write once that commit is on the branch of this pull request: one for each of its
-    /// proposals, and none for previous members.
-    pub fn noted_in_records(
-        &self,
-        facts: &Facts,
-        (pull_request, head): (Option<u64>, &CommitId),
-        now: Timestamp,
-    ) -> Vec<Effect> {
-        let opened_at = self.pull.map_or(now, |pull| pull.created_at);
-        let record = |part: &Part<'a>| ProposalRecord {
-            repository: facts.repository.id,
-            proposal: part.proposal.clone(),
-            pull_request,
-            source: self.offer.source.to_string(),
-            plan: self.offer.plan.to_string(),
-            head: head.clone(),
-            opened_at,
-        };
-        let saved = self.parts.iter().map(|part| Effect::SaveProposal(record(part)));
-        let is_shared = self.proposal.target.group().is_some();
-        let shared = self.pull.filter(|_| is_shared).map(|pull| pull.number);
-        let is_left = |proposal: &ProposalId, record: &ProposalRecord| {
-            shared.is_some()
-                && record.pull_request == shared
-                && !self.parts.iter().any(|part| part.proposal == proposal)
-        };
-        let left = facts.records.iter().filter(|(proposal, record)| is_left(proposal, record));
-        saved.chain(left.map(|(proposal, _)| Effect::ForgetProposal(proposal.clone()))).collect()
-    }
-
-    /// The message of its commit.
-    pub fn commit_message(&self) -> String {
-        let (offer, origin) = (self.offer, self.origin_of_offer());
-        let one = |text: &Proposal<'_>| {
-            let versions = self.versions();
-            commit_message(text.upgrade, &offer.source, &offer.plan, origin, self.template(), versions)
-        };
-        let several = |text: &GroupProposal<'_>| group_commit_message(text, origin, &self.wanted_title());
-        self.tell(Drafted::No, &SidebarStanding::default(), one, several).unwrap_or_default()
     }
 }
 
