@@ -17,7 +17,7 @@ use capstan_plan::proposal::{
     Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Sidebar,
     SidebarStanding, Skipped, Stage, Standing, TitleDigest, Voice, Wanted, WhyLeftOut,
 };
-use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, Mode};
+use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, LabelName, Mode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, ProposalState};
 
@@ -1219,9 +1219,9 @@ fn a_body_that_says_the_same_is_not_written_again() {
         let intent =
             intent(planned, &proposal, &decided, (BranchStep::Keep, None), &Outcome::default(), now())
                 .unwrap();
-        let sidebar = capstan_plan::proposal::SidebarStanding::default();
+        let sidebar = SidebarStanding::default();
         let title = intent.title_step(&intent.wanted_title(), None, Some(&source(V22)));
-        let written = capstan_plan::proposal::TitleDigest::of(&intent.wanted_title());
+        let written = TitleDigest::of(&intent.wanted_title());
         let body = intent.body((7, Some(3)), Drafted::No, &sidebar, &written, &key());
         let block = planned.facts.block(&proposal, 3, &body).unwrap();
         assert!(intent.is_said(&block, Drafted::No, &sidebar, &title));
@@ -1242,10 +1242,10 @@ fn a_body_that_says_the_same_is_not_written_again() {
 #[test]
 fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
     let decided = decided_pull(Action::Open { branch: BranchStep::Create }, Command::None, &["gauss/peu01"]);
-    let label = vec!["upgrade".to_owned()];
+    let label = LabelName::parse("upgrade").unwrap();
     let case = Case::new()
         .offered("gauss/peu01")
-        .settings(|settings| settings.upgrade.proposals.labels = label.clone());
+        .settings(|settings| settings.upgrade.proposals.labels = vec![label.clone()]);
     let held = Decisions { hold: Some(hold()), ..Decisions::default() };
     let held = Case { record: noted("gauss/peu01", held), ..case.clone() };
     for (case, numbered) in [(case, Numbered::WithTheNext), (held, Numbered::AtOnce)] {
@@ -1258,8 +1258,9 @@ fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
             let opened = new.opened("main", desired.draft);
             assert_eq!((opened.head_branch.as_str(), opened.draft), ("capstan/upgrade/gauss/peu01", false));
             assert_eq!(new.numbered, numbered);
-            let beside = desired.sidebar.as_ref().unwrap();
-            assert_eq!((&beside.asked.labels, &beside.done), (&label, &Sidebar::default()));
+            let sidebar = desired.sidebar.as_ref().unwrap();
+            assert_eq!(sidebar.asked.labels, ["upgrade"]);
+            assert_eq!(sidebar.done, Sidebar::default());
             let remembered = (new.remembered)(&pull(8, "capstan/upgrade/gauss/peu01", 'a'));
             let [Effect::SaveProposal(record)] = remembered.as_slice() else { panic!("{remembered:?}") };
             assert_eq!((record.pull_request, &record.head), (Some(8), &commit('a')));
