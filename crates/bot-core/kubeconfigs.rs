@@ -10,7 +10,9 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::{PlanDigest, ProposalId, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
 use capstan_report::{kubeconfig_body, kubeconfig_title};
 
-use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, branch_step};
+use crate::effects::{
+    Audited, BranchThere, CommitFiles, Desired, DesiredBranch, DesiredPull, TextStep, branch_step,
+};
 use crate::facts::Facts;
 
 /// Its word in branches and trailers.
@@ -78,24 +80,23 @@ impl WantedFile {
         let open = self.open_pull(facts);
         let body = kubeconfig_body(&self.cluster, &self.said, &self.path);
         let step = |pull: &PullRequest| if pull.body == body { TextStep::Keep } else { TextStep::Write };
-        Some(Desired {
-            branch: DesiredBranch {
-                name: self.branch(),
-                step: branch_step(there)?,
-                parent: &facts.base,
-                key: &facts.key,
-                files: CommitFiles::One(self.path.clone(), &self.text),
-                message: self.commit_message(facts),
-            },
-            title: kubeconfig_title(&self.cluster),
-            open: open.map(|pull| (pull, step(pull))),
-            body,
-            audited: Audited {
-                opened: "kubeconfig-proposed",
-                updated: "kubeconfig-updated",
-                around: (String::new(), format!(": {}, SHA-256 {}", self.path, self.said.sha256)),
-            },
-        })
+        let open = open.map(|pull| (pull, step(pull)));
+        let branch = DesiredBranch {
+            name: self.branch(),
+            step: branch_step(there)?,
+            parent: &facts.base,
+            key: &facts.key,
+            files: CommitFiles::One(self.path.clone(), &self.text),
+            message: self.commit_message(facts),
+        };
+        let audited = Audited {
+            of: None,
+            opened: "kubeconfig-proposed",
+            updated: "kubeconfig-updated",
+            around: (String::new(), format!(": {}, SHA-256 {}", self.path, self.said.sha256)),
+        };
+        let text = (kubeconfig_title(&self.cluster), body);
+        Some(Desired { pull: DesiredPull::plain(branch.name.clone(), text, open, audited), branch })
     }
 
     fn commit_message(&self, facts: &Facts) -> String {

@@ -428,6 +428,14 @@ pub(crate) fn heard(case: &Case, on: u64, text: &str, target: &str) -> (String, 
     })
 }
 
+/// Rows of a comment, what it decides of a target, and what is said to it at once.
+pub(crate) fn hears(case: &Case, (on, target): (u64, &str), rows: &[(&str, &str, &str)]) {
+    for (text, decided, said) in rows {
+        let found = heard(case, on, text, target);
+        assert_eq!((found.0.as_str(), found.1.as_str()), (*decided, *said), "{text}");
+    }
+}
+
 /// An answer, without the way to the page that explains it; `!` before a refusal, `=` before what the pull request shows.
 fn words(answer: &Answer) -> String {
     let text = answer.text();

@@ -172,7 +172,7 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
         (&refused, vec![refused.clone()], AnswerNeed::Comment, "Not now.", Reaction::Confused),
     ] {
         let Some(Effect::Answer(AnswerOf { comment, number, body, need: needs, verdict: ends })) =
-            super::said(&request, std::slice::from_ref(parts), &untold)
+            said(&request, std::slice::from_ref(parts), &untold)
         else {
             panic!("a comment is answered");
         };
@@ -190,9 +190,9 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
     let pressed = Request { origin: Origin::Button(press), ..request };
     let words = "`hold`, pressed by `ada`: Held.".to_owned();
     let expected = Effect::Pressed { head: on.head.clone(), words };
-    assert_eq!(super::said(&pressed, std::slice::from_ref(&told), &[]), Some(expected));
+    assert_eq!(said(&pressed, std::slice::from_ref(&told), &[]), Some(expected));
     let ticked = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
-    assert_eq!(super::said(&ticked, &[told], &[]), None);
+    assert_eq!(said(&ticked, &[told], &[]), None);
 }
 
 #[test]

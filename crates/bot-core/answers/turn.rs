@@ -9,6 +9,7 @@ use capstan_report::Answer;
 use super::said::in_one_line;
 use crate::commands::Told;
 use crate::facts::{Facts, Scopes};
+use crate::proposals::Outcome;
 use crate::requests::{Kept, Origin, Request, RequestId};
 
 /// Characters of an answer in the audit trail.
@@ -45,8 +46,7 @@ pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
     if *kept == Kept::Later && request.carried_out().any(is_noted) {
         return AnswerTurn::Elsewhere;
     }
-    // Somebody was quicker with the branch: the next run finds out with what, and answers.
-    if request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal)) {
+    if is_overtaken(outcome, request) {
         return AnswerTurn::Elsewhere;
     }
     let is_undecided = |command: &Command| {
@@ -59,6 +59,11 @@ pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
         return AnswerTurn::Later;
     }
     if retries { AnswerTurn::NowAndAgain } else { AnswerTurn::Now }
+}
+
+/// Whether another write to a branch came first: the next run finds out which, and answers.
+fn is_overtaken(outcome: &Outcome, request: &Request) -> bool {
+    request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal))
 }
 
 /// What became of one command, for the log and the audit trail.

@@ -1,4 +1,4 @@
-//! A command that is answered: what its answer is made from, and what several commands say alike.
+//! The context in which a command is answered, and the answers that several commands share.
 
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
@@ -28,7 +28,7 @@ pub struct Told<'a> {
     pub kept: &'a Kept,
 }
 
-/// What an answer hangs on.
+/// What has to be found out or done before an answer is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks<'a> {
     /// Which proposals the pull request of the request concerns.
@@ -69,13 +69,13 @@ pub(super) struct Answering<'a> {
     pub concerned: Option<&'a Concerned>,
 }
 
-/// How it is told what is said of several proposals.
+/// How an answer about several proposals is put together.
 pub(super) struct Each<'a> {
-    /// What follows where there is none.
+    /// Ends the sentence where there is no proposal.
     pub none: &'a str,
-    /// So many are told.
+    /// At most so many proposals are told.
     pub most: usize,
-    /// What follows where there are more.
+    /// Ends the line that counts the others.
     pub more: &'a str,
 }
 
@@ -85,17 +85,17 @@ impl<'a> Answering<'a> {
         &self.planned.settings.commands.prefix
     }
 
-    /// What was said when it was heard.
+    /// The answer that was known when the command was heard.
     pub(super) fn said_at_once(&self) -> Answer {
         self.planned.decided.answer(self.request, self.at).cloned().unwrap_or_default()
     }
 
-    /// The proposals that it is about, as far as that is known without reading the pull request.
+    /// The proposals that the command is about, as far as facts say without reading the pull request.
     pub(super) fn proposals(&self) -> Vec<ProposalId> {
         self.planned.facts.proposals_of(self.planned.scopes, self.request, self.command)
     }
 
-    /// What is said of each proposal that it is about; `one` is told of how many something is said.
+    /// The answer about each proposal that the command is about. `one` gets the number of proposals that are told.
     pub(super) fn of_each(
         &self,
         each: &Each<'_>,
@@ -116,13 +116,13 @@ impl<'a> Answering<'a> {
         Ok(answer.and(more_clusters(proposals.len() - told, each.more)))
     }
 
-    /// What was decided, and what became of the proposal with it. That it is held is what was answered; that it is offered
-    /// shows the pull request itself.
+    /// The answer to a decision, with the state of each proposal. A hold is the answer itself, and an offer shows on the
+    /// pull request: these states are left out.
     pub(super) fn decided(&self) -> Answer {
         self.decided_but(&[ProposalState::Held, ProposalState::Proposed])
     }
 
-    /// The same, but nothing of proposals in one of these states.
+    /// The same; these states are left out.
     pub(super) fn decided_but(&self, said: &[ProposalState]) -> Answer {
         let mut answer = self.said_at_once();
         for proposal in self.proposals() {
@@ -136,7 +136,7 @@ impl<'a> Answering<'a> {
         answer
     }
 
-    /// The proposals of its pull request, and what became of them; a refusal where that is none of Capstan's.
+    /// The proposals of the pull request with their states; a refusal where the pull request is not Capstan's.
     pub(super) fn own_proposals(&self) -> Result<(Vec<ProposalId>, Answer), Answer> {
         let mut proposals = self.proposals();
         if proposals.is_empty() {
@@ -155,7 +155,7 @@ impl<'a> Answering<'a> {
         Ok((proposals, answer))
     }
 
-    /// What became of proposals, each with its pull request.
+    /// The states of proposals, each with its pull request.
     pub(super) fn texts(&self, proposals: &[ProposalId]) -> Answer {
         let told = proposals.iter().take(MAX_STATUSES);
         let answer: Answer = told.map(|one| self.text_of(one)).collect();
@@ -179,7 +179,7 @@ pub(super) fn link(one: &ProposalOutcome) -> String {
     one.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"))
 }
 
-/// That of some clusters nothing is said, and `where_to` see them.
+/// The line that counts clusters that are not told; `where_to` says where they are.
 fn more_clusters(left: usize, where_to: &str) -> Answer {
     if left == 0 {
         Answer::default()

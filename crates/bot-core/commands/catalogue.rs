@@ -1,4 +1,4 @@
-//! The file of each command: the compiler asks for a row here where a verb is new.
+//! Which file hears and answers each command. A new verb does not compile until it is named here.
 
 use capstan_plan::proposal::{Command as Wish, ProposalId};
 use capstan_plan::upgrade::Side;
@@ -25,7 +25,7 @@ pub(super) const fn wish(command: &Command) -> Option<Wish> {
     }
 }
 
-/// The release that a command asks for, of these proposals; an error is what is said where there is none.
+/// The release that a command asks for, for these proposals; an error is the answer where there is none.
 pub(super) fn release(
     command: &Command,
     (request, at): (&Request, usize),
@@ -39,7 +39,7 @@ pub(super) fn release(
     }
 }
 
-/// Hears a command: what is said to it, where that is known at once.
+/// Hears a command, and returns the answer where it is known at once.
 pub(super) fn hear(given: &mut Given<'_>) -> Option<Answer> {
     match given.command {
         Command::Approve(commit) => Some(approve::hear(given, commit)),
@@ -57,7 +57,7 @@ pub(super) fn hear(given: &mut Given<'_>) -> Option<Answer> {
             unskip::hear(given);
             None
         }
-        // They decide nothing here: they wish something, ask for a release, or are answered only.
+        // These have a wish, ask for a release, or only get an answer.
         Command::Create(_)
         | Command::Destroy(_)
         | Command::Explain(_)
@@ -75,7 +75,7 @@ pub(super) fn hear(given: &mut Given<'_>) -> Option<Answer> {
     }
 }
 
-/// What is said to a command that was carried out, or what that hangs on.
+/// The answer to a command that was carried out, or what has to be found out or done first.
 pub(super) fn answer<'a>(asked: &Answering<'a>) -> Result<Answer, Asks<'a>> {
     match asked.command {
         Command::Approve(_) | Command::Unapprove => Ok(approve::answer(asked)),

@@ -1,4 +1,4 @@
-//! A command that is heard: who gives it, what it is judged by, and how it decides of one proposal after the other.
+//! The context in which a command is heard, and how it decides about one proposal after the other.
 
 use std::collections::BTreeSet;
 
@@ -19,30 +19,30 @@ const TOO_MUCH: &str =
 pub(super) struct Given<'a> {
     /// What people decided so far.
     pub decided: &'a mut Decided,
-    /// What it is judged by.
+    /// The facts, targets and settings that it is judged by.
     pub ground: Ground<'a>,
-    /// What is planned of what was decided so far.
+    /// The plans, with what was decided so far.
     pub plans: &'a Plans,
-    /// Where it was given, and by whom.
+    /// Its request.
     pub request: &'a Request,
     /// Its place there.
     pub at: usize,
     /// The command.
     pub command: &'a Command,
-    /// Whether it stands on a shared pull request that is not open any more.
+    /// Whether its pull request is a shared one that is no longer open.
     pub is_ended: bool,
     /// Proposals of which conflicts were settled: they are planned again.
     pub settled: &'a mut BTreeSet<ProposalId>,
 }
 
-/// Where a decision about a proposal is noted. `instead` is what people can do where the dashboard takes nothing.
+/// Where a decision about a proposal is noted. `instead` says what people can do where there is no dashboard.
 #[derive(Clone, Copy)]
 pub(super) enum NotedIn {
-    /// In its open pull request: elsewhere it means nothing.
+    /// In its open pull request alone.
     PullRequest,
-    /// In its open pull request, or in the dashboard where a cluster is named that has none.
+    /// In its open pull request; in the dashboard where a named cluster has none.
     Any { instead: &'static str },
-    /// The same; but a cluster that is named leaves the pull request that it shares, and is noted in the dashboard.
+    /// The same; but a named cluster leaves the pull request that it shares, and its decision is in the dashboard.
     Apart { instead: &'static str },
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Deciding<'g, 'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Whom the command is from: a login.
+    /// The login of its author.
     pub(super) fn by(&self) -> &'a str {
         &self.request.by
     }
@@ -68,14 +68,14 @@ impl<'a> Given<'a> {
         self.ground.facts.decided_by(self.ground.scopes, self.request, self.command)
     }
 
-    /// Whether it is about a cluster that it names, or that its box is beside; for [`NotedIn::Apart`] also about whose
-    /// changes an ended pull request brought.
+    /// Whether it means one cluster: it names one, or is a box of one. With [`NotedIn::Apart`], the clusters of a shared
+    /// pull request that has ended count too.
     fn names(&self, noted: NotedIn) -> bool {
         let is_of_ended = self.is_ended && matches!(noted, NotedIn::Apart { .. });
         self.command.cluster().is_some() || self.request.is_tick() || is_of_ended
     }
 
-    /// Has what it decides noted in the dashboard. The error is the answer where that is not possible.
+    /// Notes its decision in the dashboard. The error is the answer where there is no dashboard.
     pub(super) fn note_in_dashboard(&mut self, instead: &'static str) -> Result<(), Answer> {
         if let Some(why) = self.decided.why_no_dashboard() {
             let written = format!("{} {}", self.prefix(), self.command.verb().word());
@@ -85,7 +85,7 @@ impl<'a> Given<'a> {
         Ok(())
     }
 
-    /// Decides about each of these proposals, and says so.
+    /// Decides about each of these proposals, and returns the answers.
     pub(super) fn decide_each(
         &mut self,
         those: &[ProposalId],
@@ -155,7 +155,7 @@ impl<'g, 'a> Deciding<'g, 'a> {
     }
 }
 
-/// The answer where a command is about the proposal of the pull request, and there is none.
+/// The answer where the pull request is no open proposal.
 fn no_open_proposal() -> Answer {
     Answer::refused(
         Refusal::NothingThere,

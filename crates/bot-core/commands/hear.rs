@@ -1,4 +1,5 @@
-//! What is asked for now, added to what people decided before: releases first, because plans depend on them, then the rest.
+//! Commands are heard: what they ask for is added to what people decided before. Releases come first, because plans depend on
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,8 @@ use crate::facts::Plans;
 use crate::requests::{Decided, Ground, Request};
 
 impl Decided {
-    /// Adds the releases that are asked for now; what is planned then shows whether they are offered, and [`Self::hear`]
-    /// takes back those that are not.
+    /// Adds the releases that are asked for now. The plans show then whether they are offered, and [`Self::hear`] takes the
+    /// others back.
     pub fn hear_releases(&mut self, ground: Ground<'_>, requests: &[Request], rollbacks: &RollBacks) {
         if ground.settings.mode == Mode::Observe {
             return;
@@ -41,8 +42,8 @@ impl Decided {
         }
     }
 
-    /// Adds what is asked for now; `plans` are those of what was decided so far. Of these proposals the plans are others
-    /// then.
+    /// Adds what is asked for now; `plans` are those of what was decided so far. The proposals that it returns have to be
+    /// planned again.
     pub fn hear(&mut self, ground: Ground<'_>, requests: &[Request], plans: &Plans) -> BTreeSet<ProposalId> {
         let mut settled = self.take_back_releases(plans);
         for request in requests {
@@ -67,7 +68,7 @@ impl Decided {
         settled
     }
 
-    /// What a request wishes of the proposal of its pull request as a whole. Of several wishes the one that loses least
+    /// Adds what a request wishes of its pull request's proposal as a whole. Of several wishes the one that loses least
     /// counts.
     fn hear_wish(&mut self, ground: Ground<'_>, request: &Request, ended: Option<&[ProposalId]>) {
         let loss = |wish: &Wish| match wish {
@@ -85,8 +86,8 @@ impl Decided {
         if wish == Wish::Skip && (request.is_tick() || ended.is_some()) {
             return;
         }
-        // On a shared one that is not open any more it is said of those whose changes that brought: another one may be
-        // open by now, with others in it.
+        // On a shared pull request that has ended, the wish is about the clusters that it had: another one may be open by
+        // now, with other clusters.
         let those = ended.filter(|members| !members.is_empty()).map(<[ProposalId]>::to_vec);
         for one in those.unwrap_or_else(|| vec![proposal]) {
             if wish == replan::WISH {

@@ -23,58 +23,52 @@ pub(super) fn hear(given: &mut Given<'_>, held: &Held) -> Answer {
 #[cfg(test)]
 mod tests {
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{answered, heard, id, town};
+    use crate::testing::{answered, hears, id, town};
     use capstan_report::ProposalState;
 
     #[test]
     fn a_cluster_is_held_until_a_day_or_until_it_is_taken_back() {
-        let case = town();
-        for (text, decided, answer) in [
-            (
-                "/capstan hold",
-                "held by ada, new",
-                "=`gauss/peu01`: On hold by `ada`. `/capstan unhold` undoes it.",
-            ),
-            (
-                "/capstan hold the audit until 2026-12-01",
-                "held by ada until 2026-12-01, new",
-                "=`gauss/peu01`: On hold by `ada` until 2026-12-01: the audit. `/capstan unhold` undoes it.",
-            ),
-        ] {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[
+                (
+                    "/capstan hold",
+                    "held by ada, new",
+                    "=`gauss/peu01`: On hold by `ada`. `/capstan unhold` undoes it.",
+                ),
+                (
+                    "/capstan hold the audit until 2026-12-01",
+                    "held by ada until 2026-12-01, new",
+                    "=`gauss/peu01`: On hold by `ada` until 2026-12-01: the audit. `/capstan unhold` undoes it.",
+                ),
+            ],
+        );
     }
 
     #[test]
     fn of_one_that_is_named_the_dashboard_notes_it() {
-        let case = town();
-        for (text, decided, answer) in [
-            (
-                "/capstan hold",
-                "",
-                "!This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.",
-            ),
-            (
-                "/capstan hold for kiel/peu01",
-                "held by ada, new",
-                "#=`kiel/peu01`: On hold by `ada`. `/capstan unhold for kiel/peu01` undoes it.",
-            ),
-            (
-                "/capstan hold for kiel/peu09",
-                "",
-                "!`kiel/peu09`: there is no such cluster on the default branch.",
-            ),
-        ] {
-            assert_eq!(
-                heard(&case, 9, text, "kiel/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (9, "kiel/peu01"),
+            &[
+                (
+                    "/capstan hold",
+                    "",
+                    "!This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.",
+                ),
+                (
+                    "/capstan hold for kiel/peu01",
+                    "held by ada, new",
+                    "#=`kiel/peu01`: On hold by `ada`. `/capstan unhold for kiel/peu01` undoes it.",
+                ),
+                (
+                    "/capstan hold for kiel/peu09",
+                    "",
+                    "!`kiel/peu09`: there is no such cluster on the default branch.",
+                ),
+            ],
+        );
     }
 
     #[test]

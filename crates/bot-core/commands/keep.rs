@@ -14,7 +14,7 @@ pub(super) fn hear(given: &mut Given<'_>, named: &OfConflict, side: Side) -> Ans
     given.decide_each(&those, NOTED, |one| decide(one, named, side))
 }
 
-/// Of several clusters those that have such a conflict. What is wrong with it is told of one of them.
+/// The clusters that have such a conflict; where none has, one cluster, so that the error is told once.
 fn meant(given: &Given<'_>, named: &OfConflict) -> Vec<ProposalId> {
     let mut all = given.those();
     let has = |proposal: &ProposalId| {
@@ -65,52 +65,45 @@ fn argument(named: &OfConflict) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{heard, town};
-    use capstan_plan::verbs::OfConflict;
+    use crate::testing::{hears, town};
 
     #[test]
     fn a_conflict_is_settled_where_there_is_one() {
-        let case = town();
-        for (text, decided, answer) in [
-            (
-                "/capstan keep all",
-                "",
-                "!`/capstan keep all` was not carried out: the upgrade of `gauss/peu01` has no conflict to settle.",
-            ),
-            (
-                "/capstan take Cluster/peu01 /spec/paused",
-                "",
-                "!`/capstan take Cluster/peu01 /spec/paused` was not carried out: the upgrade of `gauss/peu01` has no conflict to settle.",
-            ),
-        ] {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[
+                (
+                    "/capstan keep all",
+                    "",
+                    "!`/capstan keep all` was not carried out: the upgrade of `gauss/peu01` has no conflict to settle.",
+                ),
+                (
+                    "/capstan take Cluster/peu01 /spec/paused",
+                    "",
+                    "!`/capstan take Cluster/peu01 /spec/paused` was not carried out: the upgrade of `gauss/peu01` has no conflict to settle.",
+                ),
+            ],
+        );
     }
 
     #[test]
     fn elsewhere_a_cluster_has_to_be_named() {
-        let case = town();
-        for (text, decided, answer) in [
-            (
-                "/capstan keep all",
-                "",
-                "!This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.",
-            ),
-            (
-                "/capstan take all",
-                "",
-                "!This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.",
-            ),
-        ] {
-            assert_eq!(
-                heard(&case, 9, text, "kiel/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (9, "kiel/peu01"),
+            &[
+                (
+                    "/capstan keep all",
+                    "",
+                    "!This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.",
+                ),
+                (
+                    "/capstan take all",
+                    "",
+                    "!This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.",
+                ),
+            ],
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `merge`: which proposals are to be merged, for whom, and what is said to who asks. The settings may want it, too.
+//! `merge`: a proposal is merged, for its author's request or because the settings say so.
 
 use capstan_facts::{MergeAnswer, MergeCall, PullRequestState};
 use capstan_model::tree::CommitId;
@@ -141,10 +141,10 @@ mod tests {
     use super::*;
     use crate::testing::{Case, comment, commit, id, pull, tick};
     use capstan_facts::PullRequest;
-    use capstan_model::glob::Glob;
     use capstan_plan::proposal::{
-        Approved, By, CheckVerdict, Draft, MergeMethod, MergeStatus, MergeView, Queue, Standstill, Way,
+        Approved, By, CheckVerdict, Draft, MergeStatus, MergeView, Queue, Standstill, Way,
     };
+    use capstan_plan::settings::{Glob, MergeMethod};
 
     fn approved() -> Approved {
         Approved {

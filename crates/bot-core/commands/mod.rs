@@ -1,8 +1,8 @@
-//! Slash-commands, a file each: what one decides, and what is said to it.
+//! Slash-commands: each has a file with its decision, its answer and its tests.
 //!
-//! Its word, what follows it, who may use it and its button are its row in [`capstan_plan::verbs`]. Its file here has at
-//! most three functions, which [`catalogue`] names: `hear` decides before anything is done, `answer` says what became of it
-//! after all is done, and `release` names the release that it asks for. What they are given: [`given`], [`answering`].
+//! The row in [`capstan_plan::verbs`] has its word, its grammar, who may use it, and its button. The file has at most three
+//! functions, and [`catalogue`] calls them: `hear` decides before anything is written, `answer` says what came of it
+//! afterwards, and `release` names the release that it asks for. Their contexts are in [`given`] and [`answering`].
 
 mod answering;
 mod approve;

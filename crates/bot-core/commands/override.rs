@@ -1,5 +1,5 @@
-//! `override RULE REASON`: errors of a rule pass, as long as the same is offered. The check of the pull request says so: a
-//! proposal without one has nothing to say it in.
+//! `override RULE REASON`: errors of a rule pass, as long as the same release is offered. The check of the pull request shows
+//! that, so a proposal needs an open one.
 
 use capstan_plan::proposal::Override;
 use capstan_plan::verbs::Overruled;

@@ -1,4 +1,4 @@
-//! What is said to one command of a request: why it was not carried out, or what its file says.
+//! The answer to one command of a request: why it was not carried out, or what its file says.
 
 use capstan_plan::command::Hearing;
 use capstan_plan::verbs::Command;
@@ -11,17 +11,16 @@ use super::answering::{Answering, Asks, Concerned, Told};
 use super::catalogue;
 use crate::requests::{Kept, Request};
 
-/// What is said to one command.
+/// The answer to one command.
 #[derive(Debug, Clone)]
 pub enum Part<'a> {
-    /// This.
+    /// This is the answer.
     Says(Answer),
-    /// It hangs on something that has to be found out or done first.
+    /// Something has to be found out or done first.
     Asks(Asks<'a>),
 }
 
-/// What is said to one of a request's commands, by its place. `concerned` is what was asked for with
-/// [`Asks::Concerned`].
+/// The answer to one of a request's commands, by its place. `concerned` answers [`Asks::Concerned`].
 pub fn part<'a>(
     Told { planned, outcome, kept }: Told<'a>,
     request: &'a Request,

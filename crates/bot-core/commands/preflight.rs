@@ -4,7 +4,7 @@ use capstan_plan::verbs::Verb;
 
 use crate::requests::Request;
 
-/// The heads of which somebody asks for it: who does wants the check anew, as somebody who re-runs it on GitHub.
+/// The heads for which people ask for a preflight: their check is computed again, as after a re-run on GitHub.
 pub fn heads_to_try(requests: &[Request]) -> Vec<String> {
     let asked = requests.iter().filter(|request| request.carries_out(Verb::Preflight));
     asked.filter_map(|request| Some(request.pull.as_ref()?.head.as_str().to_owned())).collect()

@@ -79,7 +79,7 @@ pub fn render_message(request: &Request, upgrades: &[Arc<Upgrade>]) -> String {
     )
 }
 
-/// What is said once the branch has what was planned.
+/// The answer once the branch has what was planned.
 pub fn rendered(inline: &Inline) -> Answer {
     let left = left_in_words(inline);
     if inline.upgrades.is_empty() {
@@ -106,7 +106,7 @@ fn left_in_words(inline: &Inline) -> String {
     format!("\nThese get their own proposals once this is merged:\n\n{rows}{more}")
 }
 
-/// What is said where nothing was rendered: why, as parts of a sentence.
+/// The answer where nothing was rendered; the reasons are parts of a sentence.
 pub fn not_rendered(against: &[String]) -> Answer {
     let one = |why: &String| prose(why.trim_end_matches('.'), 900);
     let text = match against {

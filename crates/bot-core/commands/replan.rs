@@ -15,19 +15,12 @@ pub(super) fn answer(asked: &Answering<'_>) -> Answer {
 #[cfg(test)]
 mod tests {
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{answered, heard, id, town};
+    use crate::testing::{answered, hears, id, town};
     use capstan_report::ProposalState;
 
     #[test]
     fn it_is_a_wish_of_the_proposal() {
-        let case = town();
-        for (text, decided, answer) in [("/capstan replan", "wished Replan", "")] {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(&town(), (3, "gauss/peu01"), &[("/capstan replan", "wished Replan", "")]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use capstan_report::{Answer, standing_answer};
 use super::answering::{Answering, Asks, Each, MAX_PLANS, link};
 use crate::requests::Request;
 
-/// The proposals for which somebody asks for it.
+/// The proposals that may edit names in their overlay.
 pub fn retargeted(requests: &[Request]) -> BTreeSet<ProposalId> {
     let asked = requests.iter().filter(|request| request.carries_out(Verb::Retarget));
     asked.flat_map(|request| request.rewritten.iter().cloned()).collect()

@@ -191,7 +191,7 @@ mod tests {
             let on = open(&case, number);
             let request = comment(1, "ada", Some(&on), text);
             let command = request.commands[0].as_ref().unwrap();
-            let capstan_plan::verbs::Command::Rollback(back) = command else { panic!("{command:?}") };
+            let Command::Rollback(back) = command else { panic!("{command:?}") };
             let found = subject_of(&facts, &case.scopes, &request, (command, back));
             let found = found.map(|(proposal, cluster, pull)| {
                 assert_eq!(proposal.target.id(), Some(&cluster));

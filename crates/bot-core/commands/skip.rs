@@ -1,5 +1,5 @@
-//! `skip`: a release is not offered to a cluster again. Of the pull request's own cluster the proposal is closed; of one that
-//! is named, or shares a pull request, it is noted.
+//! `skip`: a release is not offered to a cluster again. Without a name the proposal of the pull request is closed; for a named
+//! cluster, or one of a shared pull request, that is noted.
 
 use capstan_plan::proposal::{Command as Wish, Skipped, offer_name};
 use capstan_plan::verbs::OfCluster;
@@ -24,7 +24,7 @@ pub(super) fn hear(given: &mut Given<'_>, OfCluster(named): &OfCluster) -> Optio
 
 fn decide(one: &mut Deciding<'_, '_>) -> Answer {
     let (target, facts) = (one.target(), one.given.ground.facts);
-    // Of one that brings nothing else the pull request itself is declined.
+    // A pull request with this cluster alone is closed.
     let alone = facts.carrier(one.proposal).filter(|id| facts.members_of(id) == [one.proposal.clone()]);
     if let Some(id) = alone {
         one.given.decided.wish_of(id.clone(), WISH);
@@ -74,45 +74,37 @@ pub(super) fn answer(asked: &Answering<'_>, OfCluster(named): &OfCluster) -> Ans
 #[cfg(test)]
 mod tests {
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{Case, V21, V22, answered, heard, id, town, upgrade};
+    use crate::testing::{Case, V21, V22, answered, heard, hears, id, town, upgrade};
     use capstan_plan::upgrade::Upgrade;
     use capstan_report::ProposalState;
 
     #[test]
     fn of_the_proposal_it_is_a_wish_and_of_one_that_is_named_it_is_noted() {
-        let case = town();
-        for (text, decided, answer) in
-            [("/capstan skip", "wished Skip", ""), ("/capstan skip for gauss/peu01", "wished Skip", "")]
-        {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[("/capstan skip", "wished Skip", ""), ("/capstan skip for gauss/peu01", "wished Skip", "")],
+        );
     }
 
     #[test]
     fn what_is_named_is_skipped_in_the_dashboard() {
-        let case = town();
-        for (text, decided, answer) in [
-            (
-                "/capstan skip for kiel/peu01",
-                "skipped aws/v22.0.0 by ada, new",
-                "#`kiel/peu01`: Capstan does not offer `aws/v22.0.0` to it again, only a newer one. `/capstan unskip for kiel/peu01` undoes it.",
-            ),
-            (
-                "/capstan skip for kiel/peu09",
-                "",
-                "!`kiel/peu09`: there is no such cluster on the default branch.",
-            ),
-        ] {
-            assert_eq!(
-                heard(&case, 9, text, "kiel/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (9, "kiel/peu01"),
+            &[
+                (
+                    "/capstan skip for kiel/peu01",
+                    "skipped aws/v22.0.0 by ada, new",
+                    "#`kiel/peu01`: Capstan does not offer `aws/v22.0.0` to it again, only a newer one. `/capstan unskip for kiel/peu01` undoes it.",
+                ),
+                (
+                    "/capstan skip for kiel/peu09",
+                    "",
+                    "!`kiel/peu09`: there is no such cluster on the default branch.",
+                ),
+            ],
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `status`: how each cluster's proposal stands, below how the repository does.
+//! `status`: the state of the repository, then of each cluster's proposal.
 
 use capstan_plan::proposal::ProposalId;
 use capstan_report::markdown::prose;
@@ -40,7 +40,6 @@ fn of_one(asked: &Answering<'_>, proposal: &ProposalId) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::proposals::Outcome;
     use crate::testing::{Case, answered, id, town};
     use capstan_plan::proposal::{Decisions, OnHold, Paused};

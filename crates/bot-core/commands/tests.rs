@@ -10,8 +10,8 @@ use super::*;
 use crate::proposals::Outcome;
 use crate::requests::{Kept, Request, UnseenBranch};
 use crate::testing::{
-    Case, V21, answered, block, comment, commit, decided_of, heard, id, key, now, open, pull, said_at_once,
-    tick, town,
+    Case, V21, answered, block, comment, commit, decided_of, id, key, now, open, pull, said_at_once, tick,
+    town,
 };
 
 #[test]
@@ -199,10 +199,7 @@ fn what_is_not_heard_decides_nothing() {
         (request(|_| {}), "wished Replan, held by ada, new"),
         (request(|request| request.hearing = Hearing::Edited), ""),
         (request(|request| request.hearing = Hearing::Refused), ""),
-        (
-            request(|request| drop(request.denied.insert(0, capstan_plan::command::Denied::ForkAuthor))),
-            "wished Replan",
-        ),
+        (request(|request| drop(request.denied.insert(0, Denied::ForkAuthor))), "wished Replan"),
         // What would write over commits that its author had not seen is not carried out.
         (overtaken, "held by ada, new"),
     ] {

@@ -25,19 +25,14 @@ pub(super) fn hear(given: &mut Given<'_>) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{heard, town};
+    use crate::testing::{hears, town};
 
     #[test]
     fn who_has_not_approved_is_told_so() {
-        let case = town();
-        for (text, decided, answer) in
-            [("/capstan unapprove", "", "`gauss/peu01`: You have not approved it.")]
-        {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[("/capstan unapprove", "", "`gauss/peu01`: You have not approved it.")],
+        );
     }
 }

@@ -17,23 +17,20 @@ pub(super) fn hear(given: &mut Given<'_>) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Case, heard, id, town};
+    use crate::testing::{Case, heard, hears, id, town};
     use capstan_plan::proposal::{Decisions, OnHold};
     use capstan_report::DashboardRecord;
 
     #[test]
     fn what_is_not_on_hold_cannot_be_taken_back() {
-        let case = town();
-        for (text, decided, answer) in [
-            ("/capstan unhold", "", "`gauss/peu01`: It is not on hold."),
-            ("/capstan unhold for kiel/peu01", "", "#`kiel/peu01`: It is not on hold."),
-        ] {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[
+                ("/capstan unhold", "", "`gauss/peu01`: It is not on hold."),
+                ("/capstan unhold for kiel/peu01", "", "#`kiel/peu01`: It is not on hold."),
+            ],
+        );
     }
 
     #[test]

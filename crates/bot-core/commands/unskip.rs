@@ -17,39 +17,25 @@ pub(super) fn hear(given: &mut Given<'_>) {
 }
 
 pub(super) fn answer(asked: &Answering<'_>) -> Answer {
-    // That it is open shows nowhere where the comment is.
+    // The pull request of the comment is closed, so it does not show that another one is open.
     asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::told(answer.text()))
 }
 
 #[cfg(test)]
 mod tests {
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{Case, V22, answered, heard, id, town};
+    use crate::testing::{Case, V22, answered, heard, hears, id, town};
     use capstan_plan::proposal::{Decisions, Skipped};
     use capstan_report::{DashboardRecord, ProposalState};
 
     #[test]
     fn it_is_offered_again() {
-        let case = town();
-        for (text, decided, answer) in [("/capstan unskip", "wished Offer", "")] {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(&town(), (3, "gauss/peu01"), &[("/capstan unskip", "wished Offer", "")]);
     }
 
     #[test]
     fn of_one_that_is_named_it_is_offered_too() {
-        let case = town();
-        for (text, decided, answer) in [("/capstan unskip for kiel/peu01", "wished Offer", "")] {
-            assert_eq!(
-                heard(&case, 9, text, "kiel/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(&town(), (9, "kiel/peu01"), &[("/capstan unskip for kiel/peu01", "wished Offer", "")]);
     }
 
     #[test]

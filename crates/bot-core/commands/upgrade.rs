@@ -42,23 +42,20 @@ pub(super) fn asked_for(asked: &Answering<'_>) -> Result<Vec<ProposalId>, Answer
 mod tests {
     use super::*;
     use crate::proposals::{Outcome, ProposalOutcome};
-    use crate::testing::{Case, V22, answered, comment, decided_of, heard, id, said_at_once, town};
+    use crate::testing::{Case, V22, answered, comment, decided_of, hears, id, said_at_once, town};
     use capstan_plan::proposal::{Decisions, Skipped};
     use capstan_report::{DashboardRecord, ProposalState};
 
     #[test]
     fn a_release_is_asked_for_or_what_is_offered_anyway() {
-        let case = town();
-        for (text, decided, answer) in [
-            ("/capstan upgrade", "wished Offer", ""),
-            ("/capstan upgrade to aws/v22.0.0", "wished Offer, asked for aws/v22.0.0, new", ""),
-        ] {
-            assert_eq!(
-                heard(&case, 3, text, "gauss/peu01"),
-                (decided.to_owned(), answer.to_owned()),
-                "{text}"
-            );
-        }
+        hears(
+            &town(),
+            (3, "gauss/peu01"),
+            &[
+                ("/capstan upgrade", "wished Offer", ""),
+                ("/capstan upgrade to aws/v22.0.0", "wished Offer, asked for aws/v22.0.0, new", ""),
+            ],
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What is done on GitHub and in the records: whole intentions. The shell has one function that performs them, which looks
 //! at what exists first, so that each may be performed twice.
 //!
-//! Branches and pull requests are values of their own ([`Desired`]), and so is the issue of `dashboard`, because what came
-//! of them is wanted. Merges, and the texts of proposals' pull requests are brought about by `bot/sync`, with the
-//! performer's writes where it has them.
+//! Branches and pull requests are values of their own ([`Desired`], and [`Closing`] at their end), and so is the issue of
+//! `dashboard`, because their result is wanted. Merges are performed by `bot/sync`, with the performer's writes where it
+//! has them.
 
 mod answer;
 mod check;
@@ -22,7 +22,9 @@ use capstan_report::markdown::one_line;
 pub use self::answer::{AnswerNeed, AnswerOf};
 pub use self::check::{CHECK, CheckOf, EDITION, KeptReport};
 pub use self::desired::{
-    Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, awaits_pull, branch_step,
+    Audited, BodyOf, BranchThere, Closing, CommitFiles, Desired, DesiredBranch, DesiredPull, DesiredSidebar,
+    EditOf, NewText, Numbered, OpenText, PullText, RememberedOf, TextEdit, TextStep, audits, awaits_pull,
+    branch_step,
 };
 pub use self::published::Published;
 pub use self::sidebar::{by_part, put_back};

@@ -13,9 +13,12 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
 use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_report::{ONBOARDING_TITLE, says_onboarding, text_digest};
+use capstan_report::{ONBOARDING_TITLE, closed_body, says_onboarding, text_digest};
 
-use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, branch_step};
+use crate::effects::{
+    Audited, BranchThere, Closing, CommitFiles, Desired, DesiredBranch, DesiredPull, TextStep, audits,
+    branch_step,
+};
 use crate::facts::{Facts, ONBOARDING_BRANCH, Write};
 
 /// The source of the change, and the name of the record that a commit was examined.
@@ -97,24 +100,33 @@ pub fn desired<'a>(
         true => TextStep::Keep,
         false => TextStep::Write,
     };
-    Some(Desired {
-        branch: DesiredBranch {
-            name: ONBOARDING_BRANCH.to_owned(),
-            step: branch_step(there)?,
-            parent: &facts.base,
-            key: &facts.key,
-            files: CommitFiles::One(settings_path(), &onboarding.settings),
-            message: commit_message(onboarding, &facts.base.root),
-        },
-        title: ONBOARDING_TITLE.to_owned(),
-        body,
-        open: open.map(|pull| (pull, step(pull))),
-        audited: Audited {
-            opened: "onboarding-opened",
-            updated: "onboarding-updated",
-            around: (String::new(), String::new()),
-        },
-    })
+    let branch = DesiredBranch {
+        name: ONBOARDING_BRANCH.to_owned(),
+        step: branch_step(there)?,
+        parent: &facts.base,
+        key: &facts.key,
+        files: CommitFiles::One(settings_path(), &onboarding.settings),
+        message: commit_message(onboarding, &facts.base.root),
+    };
+    let audited = Audited {
+        of: None,
+        opened: "onboarding-opened",
+        updated: "onboarding-updated",
+        around: (String::new(), String::new()),
+    };
+    let text = (ONBOARDING_TITLE.to_owned(), body);
+    let pull = DesiredPull::plain(branch.name.clone(), text, open.map(|pull| (pull, step(pull))), audited);
+    Some(Desired { branch, pull })
+}
+
+/// The end of the pull request once there are settings; `now` is it as it is now.
+pub fn closing(facts: &Facts, now: &PullRequest) -> Closing {
+    let why = format!("`{REPOSITORY_FILE}` is on the default branch now, and applies.");
+    let detail = format!("#{}: there are settings", now.number);
+    Closing {
+        body: closed_body(&now.body, &why, None),
+        then: audits(facts.repository.id, None, "onboarding-closed", &detail),
+    }
 }
 
 /// The message of the commit that adds them, on a tree.

@@ -1,11 +1,12 @@
 //! Whether people are asked for settings: a row has the facts from GitHub.
 
-use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
+use capstan_facts::{AuditEntry, EarlierPullRequest, PullRequest, PullRequestState};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
-use capstan_plan::proposal::BranchStep;
+use capstan_plan::proposal::{BranchStep, Drafted, SidebarStanding};
 
 use super::*;
+use crate::effects::{Effect, PullText};
 use crate::testing::{Case, commit, pull, tree};
 
 #[test]
@@ -83,22 +84,37 @@ fn the_pull_request_is_opened_rewritten_or_left_to_a_person() {
     let moves = || BranchStep::Move { before: commit('a') };
     let facts = Case::new().facts();
     for (there, open, expected) in [
-        (None, None, Some((BranchStep::Create, None))),
-        (there(true, true), None, Some((BranchStep::Keep, None))),
-        (there(true, false), Some(with("old")), Some((moves(), Some(TextStep::Write)))),
-        (there(true, true), Some(with(&body)), Some((BranchStep::Keep, Some(TextStep::Keep)))),
+        (None, None, Some((BranchStep::Create, "opened"))),
+        (there(true, true), None, Some((BranchStep::Keep, "opened"))),
+        (there(true, false), Some(with("old")), Some((moves(), "written"))),
+        (there(true, true), Some(with(&body)), Some((BranchStep::Keep, "kept"))),
         (there(false, false), Some(with("old")), None),
     ] {
         let desired = desired(&facts, &onboarding, (there.as_ref(), open.as_ref()), body.clone());
-        let found = desired.as_ref().map(|one| (one.branch.step.clone(), one.open.map(|(_, step)| step)));
+        let text = |pull: &DesiredPull<'_>| match &pull.text {
+            PullText::New(new) => {
+                let new = new.opened("main", pull.draft);
+                assert_eq!((new.base_branch.as_str(), new.draft), ("main", false));
+                assert_eq!((new.head_branch.as_str(), &new.body), (ONBOARDING_BRANCH, &body));
+                "opened"
+            }
+            PullText::Open(open) => match (open.edit)(Drafted::No, &SidebarStanding::default()) {
+                Some(edit) if edit.title.is_none() && edit.body == body => "written",
+                Some(_) => "something else",
+                None => "kept",
+            },
+        };
+        let found = desired.as_ref().map(|one| (one.branch.step.clone(), text(&one.pull)));
         assert_eq!(found, expected, "{there:?}");
-        if let Some(one) = desired {
-            let new = one.opened("main");
-            assert_eq!(
-                (new.base_branch.as_str(), new.draft, one.audited.of(3).as_str()),
-                ("main", false, "#3")
-            );
-            assert_eq!(new.head_branch, ONBOARDING_BRANCH);
-        }
     }
+}
+
+#[test]
+fn it_is_closed_once_there_are_settings() {
+    let facts = Case::new().facts();
+    let now = PullRequest { body: "Text.".to_owned(), ..pull(3, ONBOARDING_BRANCH, 'a') };
+    let Closing { body, then } = closing(&facts, &now);
+    assert!(body.contains("`.capstan.yaml` is on the default branch now, and applies."), "{body}");
+    let detail = "#3: there are settings".to_owned();
+    assert_eq!(then, [Effect::Audit(AuditEntry::own(7, None, "onboarding-closed", detail))]);
 }

@@ -8,8 +8,8 @@ use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
     BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId, ReleasesOrigin, Scope,
-    SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted, WhyLeftOut,
-    guard_upgrade, offer_name,
+    Sidebar, SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted,
+    WhyLeftOut, guard_upgrade, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
@@ -22,7 +22,10 @@ use jiff::Timestamp;
 
 use super::deciding::DecidedPull;
 use super::outcome::{Outcome, ProposalOutcome};
-use crate::effects::{CommitFiles, DesiredBranch, Effect};
+use crate::effects::{
+    Audited, CommitFiles, DesiredBranch, DesiredPull, DesiredSidebar, Effect, NewText, Numbered, OpenText,
+    PullText, TextEdit,
+};
 use crate::facts::Facts;
 use crate::planned::Planned;
 
@@ -327,9 +330,84 @@ impl<'a> Intent<'a> {
         let several = |text: &GroupProposal<'_>| group_commit_message(text, origin, &self.wanted_title());
         self.tell(Drafted::No, &SidebarStanding::default(), one, several).unwrap_or_default()
     }
+
+    /// The head whose source [`Self::desired_pull`] needs: a person removed the block from the body.
+    pub fn head_to_ask(&self, facts: &Facts) -> Option<&'a CommitId> {
+        let is_unknown = |pull: &&PullRequest| facts.block(self.proposal, pull.number, &pull.body).is_none();
+        self.pull.filter(is_unknown).map(|pull| &pull.head)
+    }
+
+    /// Its pull request as it should be; `offered` is the source of [`Self::head_to_ask`].
+    pub fn desired_pull<'f>(
+        &'f self,
+        facts: &'f Facts,
+        offered: Option<SourceState>,
+        now: Timestamp,
+    ) -> DesiredPull<'f> {
+        let asked = Sidebar::asked(&self.settings.upgrade.proposals);
+        let (text, done) = match self.pull {
+            None => (PullText::New(self.new_text(facts, now)), Sidebar::default()),
+            Some(pull) => {
+                let block = facts.block(self.proposal, pull.number, &pull.body);
+                // Where a person took the block out, nobody knows what was done: nothing is done again then.
+                let done = block.as_ref().map_or_else(|| asked.clone(), |block| block.sidebar.clone());
+                (PullText::Open(self.open_text(facts, (pull, block), offered)), done)
+            }
+        };
+        DesiredPull {
+            text,
+            draft: Some(self.offer.draft),
+            sidebar: Some(DesiredSidebar { proposal: self.proposal, asked, done }),
+            audited: Audited {
+                of: Some(self.members()),
+                opened: "proposal-opened",
+                updated: "proposal-updated",
+                around: (format!("offers {} in ", self.offer.source.source()), String::new()),
+            },
+        }
+    }
+
+    fn new_text<'f>(&'f self, facts: &'f Facts, now: Timestamp) -> NewText<'f> {
+        let drafted = Drafted::made(self.offer.draft);
+        let title = self.wanted_title();
+        let written = TitleDigest::of(&title);
+        let body = move |number: Option<u64>, sidebar: &SidebarStanding| {
+            self.body((facts.repository.id, number), drafted, sidebar, &written, &facts.key)
+        };
+        let remembered =
+            move |pull: &PullRequest| self.noted_in_records(facts, (Some(pull.number), &pull.head), now);
+        NewText {
+            head_branch: self.proposal.branch(),
+            title,
+            body: Box::new(body),
+            // A decision counts only in a block that names its pull request.
+            numbered: if self.holds_decisions() { Numbered::AtOnce } else { Numbered::WithTheNext },
+            remembered: Box::new(remembered),
+        }
+    }
+
+    /// The text is rewritten only where Capstan has something new to say: what people added stays till then.
+    fn open_text<'f>(
+        &'f self,
+        facts: &'f Facts,
+        (pull, block): (&'f PullRequest, Option<Block>),
+        offered: Option<SourceState>,
+    ) -> OpenText<'f> {
+        let offered = block.as_ref().map(|block| block.source.clone()).or(offered);
+        let title = self.title_step(&pull.title, block.as_ref(), offered.as_ref());
+        let edit = move |drafted: Drafted, sidebar: &SidebarStanding| {
+            if block.as_ref().is_some_and(|block| self.is_said(block, drafted, sidebar, &title)) {
+                return None;
+            }
+            let of = (facts.repository.id, Some(pull.number));
+            let body = self.body(of, drafted, sidebar, &title.written, &facts.key);
+            Some(TextEdit { title: title.write.clone(), body })
+        };
+        OpenText { pull, drafted: self.drafted, edit: Box::new(edit), branch: self.branch.clone() }
+    }
 }
 
-/// What is published; `None` where one of those whose changes it brings has no plan.
+/// The content of a pull request; `None` where one of its members has no plan.
 pub(super) fn intent<'a>(
     planned: Planned<'a>,
     proposal: &'a ProposalId,

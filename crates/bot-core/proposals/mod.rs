@@ -29,7 +29,7 @@ pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, unbound};
 pub use self::failure::ProposalFailure;
 pub use self::holding::{held_by_refusals, wanted_of};
 pub use self::intent::{Intent, Part};
-pub use self::noting::{closed_block, kept_decisions};
+pub use self::noting::{block_of_head, closed_block, closing, kept_decisions, pull_with_decisions};
 pub use self::outcome::{
     BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,
 };

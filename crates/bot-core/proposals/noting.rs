@@ -1,14 +1,20 @@
 //! Whether people's decisions are written into pull requests that are otherwise not updated.
 
 use capstan_facts::PullRequest;
-use capstan_plan::proposal::{Closer, Decisions, Draft, Leaving, ProposalId, Standing, Wanted};
+use capstan_plan::proposal::{
+    BranchStep, Closer, Decisions, Draft, Drafted, Leaving, PlanDigest, ProposalId, Sidebar, SidebarStanding,
+    SourceState, Standing, Wanted,
+};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, decisions_fingerprint};
+use capstan_report::{
+    Block, BlockPart, BlockPlace, ClosedBy, closed_body, decided_body, decisions_fingerprint,
+};
 
 use super::approvals::still_decided;
 use super::deciding::DecidedPull;
-use crate::facts::{Write, draft_of};
+use crate::effects::{Audited, Closing, DesiredPull, OpenText, PullText, TextEdit, audits};
+use crate::facts::{Facts, Write, draft_of, part_id};
 use crate::planned::Planned;
 
 /// The block to write into an open pull request that is not updated, and whether it should be a draft: it is
@@ -69,4 +75,78 @@ pub fn closed_block(block: Block, by: Closer) -> Block {
     });
     let parts = parts.collect();
     Block { closed_by, decisions: Decisions::default(), parts, ..block }
+}
+
+/// The open pull request of a proposal that is left as it is otherwise, with what was decided about it, and as the draft
+/// that it is to be. `now` is it as it is now, and `block` what its body says.
+pub fn pull_with_decisions<'a>(
+    planned: Planned<'a>,
+    proposal: &ProposalId,
+    (now, block): (&'a PullRequest, Block),
+    (decisions, draft): (Decisions, Draft),
+) -> DesiredPull<'a> {
+    let facts = planned.facts;
+    let parts = block.parts.iter().map(|part| {
+        let decisions = still_decided(planned, &part_id(proposal, part));
+        BlockPart { decisions, ..part.clone() }
+    });
+    let wanted = Block { decisions, parts: parts.collect(), ..block.clone() };
+    let drafted = block.drafted;
+    let edit = move |drafted: Drafted, _: &SidebarStanding| {
+        let wanted = Block { drafted, ..wanted.clone() };
+        let body = || decided_body(&now.body, (&wanted, &facts.key));
+        (wanted != block).then(|| TextEdit { title: None, body: body() })
+    };
+    DesiredPull {
+        text: PullText::Open(OpenText { pull: now, drafted, edit: Box::new(edit), branch: BranchStep::Keep }),
+        draft: Some(draft),
+        sidebar: None,
+        audited: Audited {
+            of: Some(facts.members_of(proposal)),
+            opened: "proposal-decided",
+            updated: "proposal-decided",
+            around: (String::new(), String::new()),
+        },
+    }
+}
+
+/// The block of a pull request from which a person removed it, made from the source that its head names.
+pub fn block_of_head(facts: &Facts, proposal: &ProposalId, pull: &PullRequest, source: SourceState) -> Block {
+    Block {
+        repository: facts.repository.id,
+        pull_request: Some(pull.number),
+        target: proposal.target.clone(),
+        source,
+        plan: PlanDigest::of(&[]),
+        retarget: Retarget::default(),
+        text: String::new(),
+        decisions: Decisions::default(),
+        drafted: Drafted::No,
+        title: None,
+        sidebar: Sidebar::default(),
+        closed_by: None,
+        parts: Vec::new(),
+        after: None,
+        previous: Vec::new(),
+    }
+}
+
+/// The end of a proposal's pull request, which also says who closed it and why: a person's close looks different. `block` is
+/// what its body says, as far as that is known.
+pub fn closing(
+    facts: &Facts,
+    proposal: &ProposalId,
+    (now, block): (&PullRequest, Option<Block>),
+    (why, by): (&str, Closer),
+) -> Closing {
+    let block = block.map(|block| closed_block(block, by));
+    let told = match proposal.target.group() {
+        None => vec![proposal.clone()],
+        Some(_) => facts.members_of(proposal),
+    };
+    let detail = format!("#{}: {why}", now.number);
+    Closing {
+        body: closed_body(&now.body, why, block.as_ref().map(|block| (block, &facts.key))),
+        then: audits(facts.repository.id, Some(&told), "proposal-closed", &detail),
+    }
 }

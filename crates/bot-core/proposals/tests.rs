@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_facts::{
-    EarlierPullRequest, MergeQueueState, PullRequest, PullRequestState, RefusedWrite, ReviewDecision,
+    AuditEntry, EarlierPullRequest, MergeQueueState, PullRequest, PullRequestState, RefusedWrite,
+    ReviewDecision,
 };
 use capstan_model::ids::ReleaseName;
 use capstan_model::rest::Rest;
@@ -12,11 +13,11 @@ use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::Push;
 use capstan_plan::proposal::{
-    Action, Approval, Approved, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted,
-    Leaving, Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Skipped,
-    Stage, Standing, Voice, Wanted, WhyLeftOut,
+    Action, Approval, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted, Leaving,
+    Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Sidebar,
+    SidebarStanding, Skipped, Stage, Standing, TitleDigest, Voice, Wanted, WhyLeftOut,
 };
-use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, Mode};
+use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, LabelName, Mode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, ProposalState};
 
@@ -25,6 +26,7 @@ use super::deciding::strongest;
 use super::holding::without_those_that_wait;
 use super::states::{leave, offered};
 use super::*;
+use crate::effects::{Effect, Numbered, PullText};
 use crate::facts::Write;
 use crate::planned::Planned;
 use crate::requests::Request;
@@ -864,21 +866,6 @@ fn nobodys_approval_of_their_own_work_counts() {
     }
 }
 
-fn approved(missing: u32) -> Approved {
-    Approved {
-        noted: Vec::new(),
-        counted: Vec::new(),
-        passed_over: Vec::new(),
-        objections: Vec::new(),
-        needed: 0,
-        missing,
-    }
-}
-
-fn judged(pull: PullRequest, whose: BranchOwner) -> JudgedProposal {
-    JudgedProposal { pull, approved: approved(0), whose }
-}
-
 #[test]
 fn what_is_wanted_is_what_is_planned_and_what_is_open_though_it_is_gone() {
     let blocked = Upgrade { blocked: vec!["No.".to_owned()], ..upgrade("kiel/peu02", V21, V22) };
@@ -1241,9 +1228,9 @@ fn a_body_that_says_the_same_is_not_written_again() {
         let intent =
             intent(planned, &proposal, &decided, (BranchStep::Keep, None), &Outcome::default(), now())
                 .unwrap();
-        let sidebar = capstan_plan::proposal::SidebarStanding::default();
+        let sidebar = SidebarStanding::default();
         let title = intent.title_step(&intent.wanted_title(), None, Some(&source(V22)));
-        let written = capstan_plan::proposal::TitleDigest::of(&intent.wanted_title());
+        let written = TitleDigest::of(&intent.wanted_title());
         let body = intent.body((7, Some(3)), Drafted::No, &sidebar, &written, &key());
         let block = planned.facts.block(&proposal, 3, &body).unwrap();
         assert!(intent.is_said(&block, Drafted::No, &sidebar, &title));
@@ -1257,6 +1244,146 @@ fn a_body_that_says_the_same_is_not_written_again() {
         }
         assert!(!intent.is_said(&block, Drafted::ByCapstan, &sidebar, &title));
         assert!(!intent.holds_decisions());
+    });
+}
+
+/// The pull request of a proposal that is opened: a decision counts only in a body that names its number.
+#[test]
+fn a_new_pull_request_is_opened_as_the_settings_and_decisions_say() {
+    let decided = decided_pull(Action::Open { branch: BranchStep::Create }, Command::None, &["gauss/peu01"]);
+    let label = LabelName::parse("upgrade").unwrap();
+    let case = Case::new()
+        .offered("gauss/peu01")
+        .settings(|settings| settings.upgrade.proposals.labels = vec![label.clone()]);
+    let held = Decisions { hold: Some(hold()), ..Decisions::default() };
+    let held = Case { record: noted("gauss/peu01", held), ..case.clone() };
+    for (case, numbered) in [(case, Numbered::WithTheNext), (held, Numbered::AtOnce)] {
+        case.look(|planned| {
+            let (facts, proposal) = (planned.facts, id("gauss/peu01"));
+            let branch = (BranchStep::Create, None);
+            let intent = intent(planned, &proposal, &decided, branch, &Outcome::default(), now()).unwrap();
+            let desired = intent.desired_pull(facts, None, now());
+            let PullText::New(new) = &desired.text else { panic!("none is open") };
+            let opened = new.opened("main", desired.draft);
+            assert_eq!((opened.head_branch.as_str(), opened.draft), ("capstan/upgrade/gauss/peu01", false));
+            assert_eq!(new.numbered, numbered);
+            let sidebar = desired.sidebar.as_ref().unwrap();
+            assert_eq!(sidebar.asked.labels, ["upgrade"]);
+            assert_eq!(sidebar.done, Sidebar::default());
+            let remembered = (new.remembered)(&pull(8, "capstan/upgrade/gauss/peu01", 'a'));
+            let [Effect::SaveProposal(record)] = remembered.as_slice() else { panic!("{remembered:?}") };
+            assert_eq!((record.pull_request, &record.head), (Some(8), &commit('a')));
+            let told = "offers aws/v22.0.0 in #8".to_owned();
+            let told = AuditEntry::own(7, Some(&proposal), "proposal-opened", told);
+            let audited = desired.audited.entries(7, desired.audited.opened, 8);
+            assert_eq!(audited, [Effect::Audit(told)]);
+        });
+    }
+}
+
+/// A row is the title and the body of an open one, what its head offers where the body does not say it, and whether it is
+/// written, with which title.
+#[test]
+fn an_open_pull_request_is_written_where_something_of_it_changed() {
+    let decided =
+        decided_pull(Action::Update { pull: 3, branch: BranchStep::Keep }, Command::None, &["gauss/peu01"]);
+    let nothing = SidebarStanding::default();
+    let first = Case::new().offered("gauss/peu01");
+    let (title, body) = first.look(|planned| {
+        let (proposal, branch) = (id("gauss/peu01"), (BranchStep::Create, None));
+        let intent = intent(planned, &proposal, &decided, branch, &Outcome::default(), now()).unwrap();
+        let title = intent.wanted_title();
+        let written = TitleDigest::of(&title);
+        (title, intent.body((7, Some(3)), Drafted::No, &nothing, &written, &key()))
+    });
+    let proposed = first.proposed(3, "gauss/peu01", 'a');
+    let says = |title: &str, body: &str| {
+        let open = PullRequest { title: title.to_owned(), body: body.to_owned(), ..proposed.open[0].clone() };
+        Case { open: vec![open], ..proposed.clone() }
+    };
+    let longer = format!("A person's words.\n\n{body}");
+    for (case, offered, drafted, expected) in [
+        (says(&title, &body), None, Drafted::No, None),
+        (says(&title, &longer), None, Drafted::No, None),
+        // A person's title stays as long as the same is offered.
+        (says("Mine", &body), None, Drafted::No, None),
+        (says(&title, &body), None, Drafted::ByCapstan, Some(None)),
+        // The block is gone: the head says what was offered.
+        (says("Mine", "Nothing."), Some(source(V22)), Drafted::No, Some(None)),
+        (says("Mine", "Nothing."), Some(source(V21)), Drafted::No, Some(Some(title.clone()))),
+    ] {
+        case.look(|planned| {
+            let (facts, proposal, pull) = (planned.facts, id("gauss/peu01"), &case.open[0]);
+            let branch = (BranchStep::Keep, Some(pull));
+            let intent = intent(planned, &proposal, &decided, branch, &Outcome::default(), now()).unwrap();
+            assert_eq!(intent.head_to_ask(facts), (pull.body == "Nothing.").then_some(&pull.head));
+            let desired = intent.desired_pull(facts, offered, now());
+            let PullText::Open(open) = &desired.text else { panic!("it is open") };
+            let edit = (open.edit)(drafted, &nothing);
+            assert_eq!(edit.map(|edit| edit.title), expected, "{} {}", pull.title, pull.body);
+        });
+    }
+}
+
+#[test]
+fn what_was_decided_is_written_into_a_body_that_does_not_say_it() {
+    let block = block(3, &id("gauss/peu01"), V22);
+    let case = Case::new().offered("gauss/peu01").proposed_with(3, "gauss/peu01", 'a', block.clone());
+    let held = Decisions { hold: Some(hold()), ..Decisions::default() };
+    for (decisions, drafted, written) in [
+        (Decisions::default(), Drafted::No, false),
+        (Decisions::default(), Drafted::ByCapstan, true),
+        (held, Drafted::No, true),
+    ] {
+        case.look(|planned| {
+            let (now, proposal) = (&case.open[0], id("gauss/peu01"));
+            let want = (decisions.clone(), Draft::Draft);
+            let desired = pull_with_decisions(planned, &proposal, (now, block.clone()), want);
+            let PullText::Open(open) = &desired.text else { panic!("it is open") };
+            assert_eq!((open.drafted, desired.draft), (Drafted::No, Some(Draft::Draft)));
+            let edit = (open.edit)(drafted, &SidebarStanding::default());
+            assert_eq!(edit.is_some(), written, "{decisions:?} {drafted:?}");
+            let Some(edit) = edit else { return };
+            let said = planned.facts.block(&proposal, 3, &edit.body).unwrap();
+            assert_eq!((said.decisions, said.drafted, edit.title), (decisions, drafted, None));
+        });
+    }
+}
+
+/// A row is a proposal, those that are carried nowhere now, and of whom the audit trail tells it.
+#[test]
+fn a_pull_request_is_closed_with_why_and_what_it_brought_is_forgotten() {
+    let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
+    let shared = group().shared(5, "group://gauss", 'b', &["gauss/peu01", "gauss/peu02"]);
+    for (case, target, forgotten, told) in [
+        (&case, "gauss/peu01", &["gauss/peu01"][..], &["gauss/peu01"][..]),
+        (&shared, "group://gauss", &["gauss/peu02"], &["gauss/peu01", "gauss/peu02"]),
+    ] {
+        case.look(|planned| {
+            let (facts, proposal, now) = (planned.facts, id(target), &case.open[0]);
+            let members: Vec<ProposalId> = forgotten.iter().map(|one| id(one)).collect();
+            let block = facts.block(&proposal, now.number, &now.body);
+            let closed =
+                closing(facts, &proposal, (now, block), ("It has it.", Closer::Capstan)).forgetting(&members);
+            assert!(closed.body.contains("It has it."), "{}", closed.body);
+            let said = facts.block(&proposal, now.number, &closed.body).unwrap();
+            assert_eq!(said.closed_by, Some(ClosedBy::Capstan));
+            let detail = format!("#{}: It has it.", now.number);
+            let audit = |one: &&str| AuditEntry::own(7, Some(&id(one)), "proposal-closed", detail.clone());
+            let forget = members.into_iter().map(Effect::ForgetProposal);
+            let expected: Vec<Effect> = forget.chain(told.iter().map(audit).map(Effect::Audit)).collect();
+            assert_eq!(closed.then, expected);
+        });
+    }
+}
+
+#[test]
+fn where_the_block_is_gone_the_head_says_what_is_offered() {
+    let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
+    case.look(|planned| {
+        let block = block_of_head(planned.facts, &id("gauss/peu01"), &case.open[0], source(V21));
+        assert_eq!((block.pull_request, block.source), (Some(3), source(V21)));
+        assert!(block.decisions.is_empty() && block.parts.is_empty() && block.closed_by.is_none());
     });
 }
 

@@ -14,7 +14,7 @@ use capstan_plan::verbs::{ClusterFrom, Command, Gone};
 use capstan_report::{AskedFor, ClusterPull, Refusal, creation_pull, retirement_pull};
 
 use super::request::{Request, RequestId};
-use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, branch_step};
+use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, DesiredPull, branch_step};
 use crate::facts::Facts;
 
 /// A cluster that is to come, or to go.
@@ -106,6 +106,7 @@ impl ClusterChange {
         };
         let around =
             (format!("{} in ", self.cluster()), format!(", asked for by {} in #{}", asked.by, asked.number));
+        let audited = Audited { of: None, opened: action, updated: action, around };
         Ok(branch_step(there).map(|step| Desired {
             branch: DesiredBranch {
                 name: self.branch(),
@@ -115,10 +116,7 @@ impl ClusterChange {
                 files: CommitFiles::OfClusters(files),
                 message: pull.commit,
             },
-            title: pull.title,
-            body: pull.body,
-            open: None,
-            audited: Audited { opened: action, updated: action, around },
+            pull: DesiredPull::plain(self.branch(), (pull.title, pull.body), None, audited),
         }))
     }
 

@@ -86,7 +86,7 @@ pub struct Decided {
     notes: Vec<Note>,
     /// What is said to campaigns now.
     orders: Vec<GivenOrder>,
-    /// The commands whose outcome is noted there, and what people can do instead where it cannot be.
+    /// The commands whose decision is noted there, and what people can do instead if that fails.
     in_dashboard: BTreeMap<Place, &'static str>,
 }
 
@@ -291,8 +291,7 @@ impl Decided {
         self.pause.as_ref()
     }
 
-    /// What people can do instead, where what a command decides is noted in the dashboard and that fails; `None` where it is
-    /// not noted there.
+    /// What people can do instead if the dashboard cannot note a command's decision; `None` where it is not noted there.
     pub fn instead_of_dashboard(&self, request: &Request, at: usize) -> Option<&'static str> {
         self.in_dashboard.get(&(request.id(), at)).copied()
     }

@@ -1,4 +1,4 @@
-//! What people ask for: requests, whose count, what each is about; and what people decided, as it is noted.
+//! Requests: which comments, ticks and buttons count, and what each is about; and what people decided so far.
 
 mod clusters;
 mod concerned;

@@ -5,16 +5,19 @@
 //! its name and trailers. A branch that was moved under a pull request whose text is old is found by the folded block in
 //! that text.
 
-use capstan_bot_core::effects::{Desired, DesiredBranch, Published, TextStep};
+use capstan_bot_core::effects::{
+    Closing, Desired, DesiredBranch, DesiredPull, DesiredSidebar, NewText, Numbered, OpenText, Published,
+    PullText, TextEdit,
+};
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{BranchStep, Draft, Drafted};
+use capstan_plan::proposal::{BranchStep, Draft, Drafted, SidebarStanding};
 use capstan_report::sealed_message;
 
 use super::{Performed, Performer, SyncError};
 use capstan_ports::{
-    CodeHostError, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
-    PullRequest, PullRequestEdit, PullRequestState,
+    CodeHostError, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, PullRequest,
+    PullRequestEdit, PullRequestState,
 };
 
 /// What came of a branch.
@@ -31,23 +34,78 @@ pub(crate) enum Branched {
 impl Performer<'_> {
     /// Brings a branch and its pull request to what they should be.
     pub(crate) async fn bring_up(&self, desired: &Desired<'_>) -> Result<Published, SyncError> {
-        let open = desired.open.map(|(pull, _)| pull.number);
+        let open = desired.pull.open().map(|pull| pull.number);
         if let Branched::Ends(published) = self.bring_branch_up(&desired.branch, open).await? {
             return Ok(published);
         }
-        let (published, action, number) = match desired.open {
-            None => match self.open(&desired.opened(&self.repository.default_branch)).await? {
-                Some(pull) => (Published::Opened(pull.number), desired.audited.opened, pull.number),
-                None => return Ok(Published::Overtaken),
-            },
-            Some((pull, TextStep::Keep)) => return Ok(Published::Unchanged(pull.number)),
-            Some((&PullRequest { number, .. }, TextStep::Write)) => {
-                self.write_text(number, None, desired.body.clone()).await?;
-                (Published::Updated(number), desired.audited.updated, number)
+        self.bring_pull_up(&desired.pull).await
+    }
+
+    /// Brings a pull request to what it should be, once its branch is there: the one place that opens pull requests and
+    /// writes their text.
+    pub(crate) async fn bring_pull_up(&self, desired: &DesiredPull<'_>) -> Result<Published, SyncError> {
+        match &desired.text {
+            PullText::New(new) => self.open(desired, new).await,
+            PullText::Open(open) => self.update(desired, open).await,
+        }
+    }
+
+    async fn open(&self, desired: &DesiredPull<'_>, new: &NewText<'_>) -> Result<Published, SyncError> {
+        let opened = new.opened(&self.repository.default_branch, desired.draft);
+        let pull = match self.host.create_pull_request(self.repository, &opened).await? {
+            CreatedPullRequest::Created(pull) => pull,
+            CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => {
+                return Ok(Published::Overtaken);
             }
         };
-        self.audit(None, action, desired.audited.of(number)).await?;
-        Ok(published)
+        let (number, nothing) = (pull.number, SidebarStanding::default());
+        let numbered =
+            |sidebar: &SidebarStanding| TextEdit { title: None, body: (new.body)(Some(number), sidebar) };
+        if new.numbered == Numbered::AtOnce {
+            self.write_text(number, numbered(&nothing)).await?;
+        }
+        self.perform_all((new.remembered)(&pull)).await?;
+        self.perform_all(desired.audited.entries(self.repository.id, desired.audited.opened, number)).await?;
+        let sidebar = self.sidebar_of(desired, &pull).await?;
+        if sidebar != nothing {
+            self.write_text(number, numbered(&sidebar)).await?;
+        }
+        Ok(Published::Opened(number))
+    }
+
+    async fn update(&self, desired: &DesiredPull<'_>, open: &OpenText<'_>) -> Result<Published, SyncError> {
+        let (pull, number) = (open.pull, open.pull.number);
+        let (drafted, then) = match desired.draft {
+            Some(want) => self.note_draft(pull, open.drafted, want).await?,
+            None => (open.drafted, None),
+        };
+        let sidebar = self.sidebar_of(desired, pull).await?;
+        let edit = (open.edit)(drafted, &sidebar);
+        let is_said = edit.is_none();
+        if let Some(edit) = edit {
+            self.write_text(number, edit).await?;
+        }
+        if let Some(to) = then {
+            self.make_draft(pull, to).await?;
+        }
+        if is_said && open.branch == BranchStep::Keep {
+            return Ok(Published::Unchanged(number));
+        }
+        self.perform_all(desired.audited.entries(self.repository.id, desired.audited.updated, number))
+            .await?;
+        Ok(Published::Updated(number))
+    }
+
+    /// Adds the labels, assignees and reviewers that the settings ask for, and says which GitHub took.
+    async fn sidebar_of(
+        &self,
+        desired: &DesiredPull<'_>,
+        pull: &PullRequest,
+    ) -> Result<SidebarStanding, SyncError> {
+        let Some(DesiredSidebar { proposal, asked, done }) = &desired.sidebar else {
+            return Ok(SidebarStanding::default());
+        };
+        self.bring_sidebar(proposal, pull, asked, done).await
     }
 
     /// Remembers whether GitHub took a pull request, or refused it; `None` is one that a person works on.
@@ -111,41 +169,17 @@ impl Performer<'_> {
         })
     }
 
-    /// Opens a pull request; `None` where somebody was quicker.
-    pub(crate) async fn open(&self, new: &NewPullRequest) -> Result<Option<Box<PullRequest>>, SyncError> {
-        Ok(match self.host.create_pull_request(self.repository, new).await? {
-            CreatedPullRequest::Created(pull) => Some(pull),
-            CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => None,
-        })
-    }
-
-    /// Writes the text of a pull request.
-    pub(crate) async fn write_text(
-        &self,
-        number: u64,
-        title: Option<String>,
-        body: String,
-    ) -> Result<(), SyncError> {
-        let edit = PullRequestEdit { title, body: Some(body), close: false };
+    async fn write_text(&self, number: u64, text: TextEdit) -> Result<(), SyncError> {
+        let edit = PullRequestEdit { title: text.title, body: Some(text.body), close: false };
         self.host.edit_pull_request(self.repository, number, &edit).await?;
         Ok(())
     }
 
     /// Closes a pull request with a new body, in one call.
-    pub(crate) async fn close(&self, number: u64, body: String) -> Result<(), SyncError> {
-        let edit = PullRequestEdit { title: None, body: Some(body), close: true };
+    pub(crate) async fn close(&self, number: u64, closing: Closing) -> Result<(), SyncError> {
+        let edit = PullRequestEdit { title: None, body: Some(closing.body), close: true };
         self.host.edit_pull_request(self.repository, number, &edit).await?;
-        Ok(())
-    }
-
-    /// Whether GitHub knows nothing of a pull request any more that was listed before: what cannot be done with it then is
-    /// no failure.
-    pub(crate) async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
-        match self.host.pull_request(self.repository, number).await {
-            Ok(_) => Ok(false),
-            Err(CodeHostError::NotFound { .. }) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+        self.perform_all(closing.then).await
     }
 
     /// A pull request as it is now; `None` where it is not open.
@@ -157,7 +191,7 @@ impl Performer<'_> {
     /// What is noted of a pull request that is to be a draft or ready, and what is to be made of it once that stands in
     /// its body. That Capstan made it a draft is noted before it does, and no longer noted after it was taken back: so
     /// nobody takes it for a person's wish in between, and what GitHub refuses is not tried at every turn.
-    pub(crate) async fn note_draft(
+    async fn note_draft(
         &self,
         pull: &PullRequest,
         was: Drafted,
@@ -175,7 +209,7 @@ impl Performer<'_> {
     }
 
     /// Makes a pull request a draft, or ready.
-    pub(crate) async fn make_draft(&self, pull: &PullRequest, to: Draft) -> Result<Performed, SyncError> {
+    async fn make_draft(&self, pull: &PullRequest, to: Draft) -> Result<Performed, SyncError> {
         match self.host.set_draft(self.repository, pull, to).await {
             // Some plans of GitHub have no drafts.
             Err(error) if error.is_refusal() => {

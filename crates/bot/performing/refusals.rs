@@ -6,7 +6,7 @@ use capstan_plan::proposal::ProposalId;
 use jiff::Timestamp;
 
 use super::{Performed, Performer, SyncError};
-use capstan_ports::{AuditEntry, RefusedWrite};
+use capstan_ports::{AuditEntry, CodeHostError, RefusedWrite};
 
 impl Performer<'_> {
     /// The refusal on whose account a write is not tried now.
@@ -51,6 +51,16 @@ impl Performer<'_> {
                 self.refused(write, &error.to_string()).await.map(|_| Performed::Refused)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Whether GitHub knows nothing of a pull request any more that was listed before: what cannot be done with it then is
+    /// no failure.
+    pub(crate) async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
+        match self.host.pull_request(self.repository, number).await {
+            Ok(_) => Ok(false),
+            Err(CodeHostError::NotFound { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
         }
     }
 

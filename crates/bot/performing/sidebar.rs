@@ -46,7 +46,7 @@ impl Refused {
 impl Performer<'_> {
     /// Brings a pull request what the settings ask for, where they changed since `done` was done for them, and says how
     /// it stands then.
-    pub(crate) async fn bring_sidebar(
+    pub(super) async fn bring_sidebar(
         &self,
         proposal: &ProposalId,
         pull: &PullRequest,

@@ -1,13 +1,12 @@
 //! What people decided, written into the bodies of pull requests that are left as they are otherwise; and what is said of
 //! a proposal that GitHub did not take.
 
-use capstan_bot_core::facts::{Write, part_id, refused_words};
+use capstan_bot_core::facts::{Write, refused_words};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
-    DecidedPull, Outcome, ProposalFailure, ProposalOutcome, Wrote, kept_decisions, still_decided,
+    DecidedPull, Outcome, ProposalFailure, ProposalOutcome, Wrote, kept_decisions, pull_with_decisions,
 };
 use capstan_plan::proposal::{Decisions, Draft, ProposalId, Standing};
-use capstan_report::{Block, BlockPart, decided_body};
 
 use super::{Ending, Run, SyncError};
 use capstan_ports::{CodeHostError, PullRequest};
@@ -55,23 +54,8 @@ impl Run<'_> {
             tracing::warn!(repository = %repository.name, pull_request = pull.number, "neither the body nor the head of a proposal says what it offers: Capstan decides nothing about it");
             return Ok(());
         };
-        let (drafted, then) = self.performer.note_draft(&now, block.drafted, want).await?;
-        let parts = block.parts.iter().map(|part| {
-            let member = part_id(proposal, part);
-            BlockPart { decisions: still_decided(planned, &member), ..part.clone() }
-        });
-        let parts = parts.collect();
-        let wanted = Block { pull_request: Some(pull.number), decisions, drafted, parts, ..block.clone() };
-        if wanted == block {
-            return Ok(());
-        }
-        let body = decided_body(&now.body, (&wanted, &self.facts.key));
-        self.performer.write_text(pull.number, None, body).await?;
-        if let Some(to) = then {
-            self.performer.make_draft(&now, to).await?;
-        }
-        let members = self.facts.members_of(proposal);
-        self.performer.audit_each(&members, "proposal-decided", &format!("#{}", pull.number)).await
+        let desired = pull_with_decisions(planned, proposal, (&now, block), (decisions, want));
+        self.performer.bring_pull_up(&desired).await.map(drop)
     }
 
     /// The number of a proposal's open pull request, where that has gone meanwhile: nothing failed then.

@@ -13,14 +13,13 @@
 use capstan_bot_core::effects::{BranchThere, Effect};
 use capstan_bot_core::facts::ONBOARDING_BRANCH;
 use capstan_bot_core::onboarding::{
-    Asking, KIND, asking, closed_write, desired, holds_settings, limits_write, open_pull, proposal_write,
-    was_answered,
+    Asking, KIND, asking, closed_write, closing, desired, holds_settings, limits_write, open_pull,
+    proposal_write, was_answered,
 };
 use capstan_model::tree::CommitId;
 use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::{Authorship, judge_head};
-use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_report::{closed_body, onboarding_body};
+use capstan_report::onboarding_body;
 
 use super::{Ending, Run, SyncError};
 use crate::performing::Published;
@@ -94,9 +93,7 @@ impl Run<'_> {
             return Ok(());
         }
         let Some(now) = self.performer.still_open(pull.number).await? else { return Ok(()) };
-        let why = format!("`{REPOSITORY_FILE}` is on the default branch now, and applies.");
-        self.performer.close(pull.number, closed_body(&now.body, &why, None)).await?;
-        self.performer.audit(None, "onboarding-closed", format!("#{}: there are settings", pull.number)).await
+        self.performer.close(now.number, closing(self.facts, &now)).await
     }
 
     async fn was_looked_at(&self) -> Result<bool, SyncError> {

@@ -1,18 +1,13 @@
 //! Publishing a proposal: its branch, then its pull request with what stands beside it; and its end.
 
-use capstan_bot_core::effects::Effect;
-use capstan_bot_core::proposals::{Intent, closed_block};
-use capstan_plan::proposal::{
-    BranchStep, Closer, Decisions, Draft, Drafted, PlanDigest, ProposalId, Sidebar, SidebarStanding,
-    TitleDigest, TitleStep,
-};
-use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, closed_body};
+use capstan_bot_core::proposals::{Intent, block_of_head, closing};
+use capstan_plan::proposal::{Closer, ProposalId};
+use capstan_report::Block;
 use tracing::Instrument as _;
 
 use super::{Run, SyncError};
 use crate::performing::{Branched, Published};
-use capstan_ports::{NewPullRequest, PullRequest};
+use capstan_ports::PullRequest;
 
 impl Run<'_> {
     /// The first half of an intention, which the second one builds upon: its commit and its branch. Looks at what exists
@@ -24,10 +19,7 @@ impl Run<'_> {
     /// The second half: the pull request.
     pub(super) async fn publish(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
         let span = self.span_of(intent);
-        let published = match intent.pull {
-            Some(pull) => self.update_text(intent, pull).instrument(span.clone()).await,
-            None => self.open(intent, intent.proposal.branch()).instrument(span.clone()).await,
-        };
+        let published = self.bring_pull_up(intent).instrument(span.clone()).await;
         if let Ok(Published::Opened(number)) = &published {
             span.record("pull_request", number);
         }
@@ -55,83 +47,16 @@ impl Run<'_> {
         Ok(branched)
     }
 
-    async fn open(&self, intent: &Intent<'_>, branch: String) -> Result<Published, SyncError> {
-        let nothing = SidebarStanding::default();
-        let drafted = Drafted::made(intent.offer.draft);
-        let title = intent.wanted_title();
-        let written = TitleDigest::of(&title);
-        let body = |number: Option<u64>, sidebar: &SidebarStanding| {
-            intent.body((self.repository.id, number), drafted, sidebar, &written, &self.facts.key)
+    async fn bring_pull_up(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
+        let offered = match intent.head_to_ask(self.facts) {
+            Some(head) => self.source_of_commit(head).await?,
+            None => None,
         };
-        let new = NewPullRequest {
-            title,
-            body: body(None, &nothing),
-            head_branch: branch,
-            base_branch: self.repository.default_branch.clone(),
-            draft: intent.offer.draft == Draft::Draft,
-        };
-        let Some(pull) = self.performer.open(&new).await? else { return Ok(Published::Overtaken) };
-        let number = pull.number;
-        if intent.holds_decisions() {
-            // A decision counts only in a block that names its pull request.
-            self.performer.write_text(number, None, body(Some(number), &nothing)).await?;
-        }
-        let place = (Some(number), &pull.head);
-        let noted = intent.noted_in_records(self.facts, place, self.ports.clock.now());
-        self.performer.perform_all(noted).await?;
-        let detail = format!("offers {} in #{number}", intent.offer.source.source());
-        self.performer.audit_each(&intent.members(), "proposal-opened", &detail).await?;
-        let asked = Sidebar::asked(&intent.settings.upgrade.proposals);
-        let sidebar = self.performer.bring_sidebar(intent.proposal, &pull, &asked, &nothing.done).await?;
-        if sidebar != nothing {
-            self.performer.write_text(number, None, body(Some(number), &sidebar)).await?;
-        }
-        Ok(Published::Opened(number))
+        let desired = intent.desired_pull(self.facts, offered, self.ports.clock.now());
+        self.performer.bring_pull_up(&desired).await
     }
 
-    /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
-    async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
-        let (drafted, then) = self.performer.note_draft(pull, intent.drafted, intent.offer.draft).await?;
-        let block = self.facts.block(intent.proposal, pull.number, &pull.body);
-        let asked = Sidebar::asked(&intent.settings.upgrade.proposals);
-        // Where a person took the block out, nobody knows what was done: nothing is done again then.
-        let done = block.as_ref().map_or(&asked, |block| &block.sidebar);
-        let sidebar = self.performer.bring_sidebar(intent.proposal, pull, &asked, done).await?;
-        let title = self.title_step(intent, pull, block.as_ref()).await?;
-        let current = block.as_ref().is_some_and(|block| intent.is_said(block, drafted, &sidebar, &title));
-        let moved = intent.branch != BranchStep::Keep;
-        if !current {
-            let of = (self.repository.id, Some(pull.number));
-            let body = intent.body(of, drafted, &sidebar, &title.written, &self.facts.key);
-            self.performer.write_text(pull.number, title.write, body).await?;
-        }
-        if let Some(to) = then {
-            self.performer.make_draft(pull, to).await?;
-        }
-        if moved || !current {
-            let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
-            self.performer.audit_each(&intent.members(), "proposal-updated", &detail).await?;
-            return Ok(Published::Updated(pull.number));
-        }
-        Ok(Published::Unchanged(pull.number))
-    }
-
-    /// What becomes of the title of an open pull request.
-    async fn title_step(
-        &self,
-        intent: &Intent<'_>,
-        pull: &PullRequest,
-        block: Option<&Block>,
-    ) -> Result<TitleStep, SyncError> {
-        let offered = match block {
-            Some(block) => Some(block.source.clone()),
-            None => self.source_of_commit(&pull.head).await?,
-        };
-        Ok(intent.title_step(&pull.title, block, offered.as_ref()))
-    }
-
-    /// Closes a proposal in one call that also says who did and why: a person's close looks different. Of those whose
-    /// changes it brought, these are carried nowhere now.
+    /// Closes a proposal; `members` are the proposals that no pull request carries then.
     pub(super) async fn close(
         &self,
         (proposal, members): (&ProposalId, &[ProposalId]),
@@ -140,22 +65,9 @@ impl Run<'_> {
         by: Closer,
     ) -> Result<(), SyncError> {
         let Some(now) = self.performer.still_open(pull.number).await? else { return Ok(()) };
-        let body = match self.block_of(proposal, &now).await? {
-            Some(block) => {
-                let block = closed_block(block, by);
-                closed_body(&now.body, why, Some((&block, &self.facts.key)))
-            }
-            None => closed_body(&now.body, why, None),
-        };
-        self.performer.close(pull.number, body).await?;
-        self.performer.perform_all(members.iter().cloned().map(Effect::ForgetProposal)).await?;
-        let told = if proposal.target.group().is_none() {
-            vec![proposal.clone()]
-        } else {
-            self.facts.members_of(proposal)
-        };
-        let detail = format!("#{}: {why}", pull.number);
-        self.performer.audit_each(&told, "proposal-closed", &detail).await
+        let block = self.block_of(proposal, &now).await?;
+        let closing = closing(self.facts, proposal, (&now, block), (why, by));
+        self.performer.close(now.number, closing.forgetting(members)).await
     }
 
     /// The block of a proposal's body; where a person took it out, one of what the head says, if Capstan wrote that.
@@ -164,28 +76,10 @@ impl Run<'_> {
         proposal: &ProposalId,
         pull: &PullRequest,
     ) -> Result<Option<Block>, SyncError> {
-        let repository = self.repository.id;
-        let pull_request = Some(pull.number);
         if let Some(block) = self.facts.block(proposal, pull.number, &pull.body) {
-            return Ok(Some(Block { pull_request, ..block }));
+            return Ok(Some(Block { pull_request: Some(pull.number), ..block }));
         }
         let source = self.source_of_commit(&pull.head).await?;
-        Ok(source.map(|source| Block {
-            repository,
-            pull_request,
-            target: proposal.target.clone(),
-            source,
-            plan: PlanDigest::of(&[]),
-            retarget: Retarget::default(),
-            text: String::new(),
-            decisions: Decisions::default(),
-            drafted: Drafted::No,
-            title: None,
-            sidebar: Sidebar::default(),
-            closed_by: None,
-            parts: Vec::new(),
-            after: None,
-            previous: Vec::new(),
-        }))
+        Ok(source.map(|source| block_of_head(self.facts, proposal, pull, source)))
     }
 }

@@ -1,7 +1,7 @@
 //! The verbs of slash-commands: one declaration of what there is, what follows each, and who may by default.
 //!
-//! Help, settings, rights and buttons read this table: a verb whose row lacks something does not compile. What depends on
-//! what follows a verb comes from the type of its argument.
+//! Help, settings, rights and buttons read this table: a row that lacks something does not compile. The type of the argument
+//! knows the grammar, and which cluster or commit is named.
 //! Deliberately absent: how comments are read and whose count ([`command`](crate::command)), and what a verb does.
 
 mod argument;
@@ -46,11 +46,11 @@ pub enum Effect {
 /// What a verb is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Concerns {
-    /// Clusters, each by itself: one that is named, or those whose changes the pull request brings.
+    /// Clusters, each by itself: the named one, or those of the pull request.
     Clusters,
     /// A pull request as a whole, whichever clusters share it.
     PullRequest,
-    /// The repository, or nothing of it.
+    /// The repository, or neither.
     Repository,
 }
 
