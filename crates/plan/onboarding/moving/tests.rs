@@ -348,8 +348,8 @@ fn kustomizations_that_change_and_those_of_a_cluster_are_refused() {
     assert_eq!(
         told.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
-            "fleet/kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: infrastructure.cluster.x-k8s.io/AWSMachineTemplate b-small would be added",
-            "kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: cluster.x-k8s.io/Cluster b would be added",
+            "kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: Cluster b would be added",
+            "fleet/kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: AWSMachineTemplate b-small would be added",
         ]
     );
 }
