@@ -81,7 +81,7 @@ fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPa
                 {
                     let place = Place::at(path.clone(), file.position(node.span.start));
                     let message = format!(
-                        "this kustomization also reads {target}, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+                        "this kustomization also reads {target}, which would move: give it a copy of its own that is not a manifest of a cluster, or move the clusters by hand"
                     );
                     moving.refuse(place, message);
                 }

@@ -364,7 +364,7 @@ fn what_reads_a_file_that_moves_is_refused() {
             ("shown/kustomization.yaml", kustomization(generator)),
         ]),
         [
-            "shown/kustomization.yaml:5:11: this kustomization also reads fleet/a.yaml, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+            "shown/kustomization.yaml:5:11: this kustomization also reads fleet/a.yaml, which would move: give it a copy of its own that is not a manifest of a cluster, or move the clusters by hand"
         ]
     );
     let both = [
