@@ -159,7 +159,7 @@ fn rewrite(
 /// changes.
 fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
     let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
-    for (from, targets) in moving.moves.iter().filter(|(from, _)| named.targets.contains(from)) {
+    for (from, targets) in moving.moves.iter().filter(|(from, _)| named.targets.contains(*from)) {
         let moved =
             moving.changes.iter().filter(|change| change.path != *from && targets.contains(&change.path));
         for text in moved.filter_map(|change| change.after.as_deref()) {
