@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
 
+use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::sandbox::Said;
@@ -50,7 +50,7 @@ fn commands(text: &str) -> Vec<String> {
 
 /// Runs a command as a shell reads it.
 fn typed(sandbox: &Sandbox, command: &str) -> Said {
-    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().unwrap();
+    let words = tally::command("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().unwrap();
     let words = String::from_utf8(words.stdout).unwrap();
     sandbox.capstan(&words.lines().collect::<Vec<_>>())
 }
@@ -324,10 +324,10 @@ fn the_commands_in_its_sentences_work_too() {
         for program in ["helm", "clusterctl"] {
             let path = programs.path().join(program);
             fs::write(&path, format!("#!/bin/sh\ncat <<'END'\n{}END\n", cluster("one"))).unwrap();
-            Command::new("chmod").arg("+x").arg(&path).status().unwrap();
+            tally::command("chmod").arg("+x").arg(&path).status().unwrap();
         }
         let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
-        let ran = Command::new("sh")
+        let ran = tally::command("sh")
             .args(["-c", &command])
             .env("PATH", path)
             .current_dir(sandbox.at("."))

@@ -81,7 +81,7 @@ fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPa
                 {
                     let place = Place::at(path.clone(), file.position(node.span.start));
                     let message = format!(
-                        "this kustomization also reads {target}, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+                        "this kustomization also reads {target}, which would move: give it a copy of its own that is not a manifest of a cluster, or move the clusters by hand"
                     );
                     moving.refuse(place, message);
                 }
@@ -159,14 +159,19 @@ fn rewrite(
 /// changes.
 fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
     let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
-    for path in named.targets.iter().filter(|target| moving.moves.contains_key(*target)) {
-        let bytes = tree.entry(path).and_then(|entry| tree.read(entry).ok()).unwrap_or_default();
-        let Ok(file) = YamlFile::read_bytes(&bytes) else { continue };
-        for (_, node) in file.documents().iter().flat_map(|document| objects(&document.root)) {
-            let Some(id) = identity(node) else { continue };
-            let is_same = rendered.iter().any(|object| object.id == id && object.value == node.value());
-            if !is_same {
-                return Err(format!("{} {} of {path} would not be as it is written there", id.kind, id.name));
+    for (from, targets) in moving.moves.iter().filter(|(from, _)| named.targets.contains(*from)) {
+        let moved =
+            moving.changes.iter().filter(|change| change.path != *from && targets.contains(&change.path));
+        for text in moved.filter_map(|change| change.after.as_deref()) {
+            let Ok(file) = YamlFile::read(text) else { continue };
+            for (_, node) in file.documents().iter().flat_map(|document| objects(&document.root)) {
+                let Some(id) = identity(node) else { continue };
+                if !rendered.iter().any(|object| object.id == id && object.value == node.value()) {
+                    return Err(format!(
+                        "{} {} of {from} would not be as it is written there",
+                        id.kind, id.name
+                    ));
+                }
             }
         }
     }

@@ -348,8 +348,8 @@ fn kustomizations_that_change_and_those_of_a_cluster_are_refused() {
     assert_eq!(
         told.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
-            "fleet/kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: infrastructure.cluster.x-k8s.io/AWSMachineTemplate b-small would be added",
-            "kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: cluster.x-k8s.io/Cluster b would be added",
+            "kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: Cluster b would be added",
+            "fleet/kustomization.yaml: after the move, what is applied from here would differ, so nothing is moved: AWSMachineTemplate b-small would be added",
         ]
     );
 }
@@ -364,7 +364,7 @@ fn what_reads_a_file_that_moves_is_refused() {
             ("shown/kustomization.yaml", kustomization(generator)),
         ]),
         [
-            "shown/kustomization.yaml:5:11: this kustomization also reads fleet/a.yaml, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+            "shown/kustomization.yaml:5:11: this kustomization also reads fleet/a.yaml, which would move: give it a copy of its own that is not a manifest of a cluster, or move the clusters by hand"
         ]
     );
     let both = [
