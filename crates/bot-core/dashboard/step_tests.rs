@@ -187,7 +187,7 @@ fn an_open_issue_says_that_nothing_can_be_planned_unless_somebody_ticked() {
         ("No record of Capstan's.".to_owned(), false),
     ] {
         let desired = in_trouble(&facts, issue(IssueState::Open, &body), "capstan.yaml: unknown field `mod`");
-        assert_eq!(desired.is_some_and(|desired| desired.body.contains("unknown field `mod`")), expected);
+        assert_eq!(desired.is_some_and(|desired| desired.body.contains("unknown field")), expected);
     }
 }
 

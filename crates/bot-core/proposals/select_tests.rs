@@ -315,7 +315,7 @@ fn nothing_new_is_opened_where_it_is_unknown_what_was_opened_lately() {
     };
     let (_, now, outcome) = drive(&two(), TWO, &told);
     assert_eq!(now, "gauss/peu01");
-    assert_eq!(said(&outcome, "gauss/peu02"), "waiting: GitHub does not answer.");
+    assert_eq!(said(&outcome, "gauss/peu02"), "waiting: GitHub does not answer");
     assert_eq!(names(&outcome.undecided), "gauss/peu02");
 }
 

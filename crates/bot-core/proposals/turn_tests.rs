@@ -212,9 +212,9 @@ fn a_failure_is_the_proposals_own() {
     let budget = || ProposalFailure::BudgetSpent("the budget is spent".to_owned());
     let gone = "waiting: #3 is gone: Capstan checks the cluster again.";
     for (command, failure, state, spent, undecided) in [
-        (Command::None, budget(), "waiting: The budget is spent.", Some("The budget is spent."), true),
+        (Command::None, budget(), "waiting: The budget is spent", Some("The budget is spent"), true),
         // A person's request has a budget of its own.
-        (Command::Replan, budget(), "waiting: The budget is spent.", None, true),
+        (Command::Replan, budget(), "waiting: The budget is spent", None, true),
         (Command::None, failed(NextRun::MayGetFurther), "failed: Git does not answer", None, true),
         (Command::None, failed(NextRun::FailsAgain), "failed: Git does not answer", None, false),
         (Command::None, ProposalFailure::Outside("a/b".to_owned()), "failed: a/b", None, false),
