@@ -10,10 +10,10 @@ use jiff::Timestamp;
 
 use super::board::{Board, Standing, reading_of, record_of};
 use super::keep::{MOST_NOTICES, earlier_texts, entries, is_answered_now, is_declined, is_same, record};
-use crate::requests::Kept;
 use crate::facts::Facts;
 use crate::planned::Planned;
 use crate::proposals::{Outcome, Step};
+use crate::requests::Kept;
 use crate::requests::Request;
 
 /// What decides about the dashboard.

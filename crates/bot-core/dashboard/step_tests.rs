@@ -6,8 +6,8 @@ use capstan_report::{Answer, ClosedDashboard, DashboardReading, DashboardRecord,
 use super::step::*;
 use super::tests::{board, issue};
 use super::*;
-use crate::requests::Kept;
 use crate::proposals::{Outcome, ProposalOutcome, Step};
+use crate::requests::Kept;
 use crate::requests::Request;
 use crate::testing::{Case, comment, id, key, now, tick};
 

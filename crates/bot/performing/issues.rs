@@ -1,9 +1,9 @@
 //! The dashboard issue, written: opened, edited, closed. What GitHub refuses of it is remembered, and is no error of the
 //! run's.
 
-use capstan_bot_core::answers::Kept;
 use capstan_bot_core::dashboard::{DesiredIssue, refused};
 use capstan_bot_core::facts::Write;
+use capstan_bot_core::requests::Kept;
 
 use super::{Performer, SyncError};
 use capstan_ports::{CodeHostError, Issue, IssueEdit, IssueState, KnownDashboard, NewIssue};

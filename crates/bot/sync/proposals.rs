@@ -8,7 +8,6 @@ use capstan_bot_core::proposals::{
     SelectionNeed, Step, remark, select, wanted_of,
 };
 use capstan_plan::campaign::ProposalLoad;
-use capstan_plan::proposal::ProposalId;
 
 use super::{Ending, Run, SyncError};
 

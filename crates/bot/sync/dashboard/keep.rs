@@ -6,6 +6,7 @@ use capstan_bot_core::dashboard::{
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{Outcome, Step};
+use capstan_bot_core::requests::{Kept, Request};
 
 use super::super::{Run, SyncError};
 use capstan_ports::{Issue, IssueState, KnownDashboard};

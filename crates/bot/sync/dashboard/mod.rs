@@ -17,7 +17,7 @@ mod ticks;
 
 use capstan_bot_core::dashboard::{Board, Standing, choose, newer_record, record_of};
 use capstan_bot_core::facts::Write;
-use capstan_bot_core::requests::{Kept, Request};
+use capstan_bot_core::requests::Request;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::DashboardRecord;
 
