@@ -9,7 +9,7 @@
 
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
-use crate::merge::{ClusterFacts, ReleaseFit, Source};
+use crate::merge::{ClusterFacts, ReleaseFit, ReleaseSource};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ContentId, ReleaseId};
@@ -24,7 +24,7 @@ pub struct Inference {
     /// All of them, best first.
     pub candidates: Vec<Candidate>,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: InferenceVerdict,
 }
 
 /// One release and how well it fits.
@@ -40,7 +40,7 @@ pub struct Candidate {
 
 /// What follows from the fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum InferenceVerdict {
     /// The first candidate is the one.
     Fits,
     /// So many of the first candidates fit equally well.
@@ -57,19 +57,19 @@ pub enum Verdict {
 /// A file of the base that cannot be read as YAML, with its place.
 pub fn infer(
     cluster: &ClusterFacts,
-    candidates: &[&Source],
+    candidates: &[&ReleaseSource],
     schemas: &Schemas,
 ) -> Result<Inference, FileError> {
     let base = Base::read(cluster)?;
     let ranked = rank(candidates, &base, &cluster.variables, &cluster.flux, schemas);
     let equals = ranked.iter().take_while(|(fit, _)| fit.rank() == ranked[0].0.rank()).count();
     let verdict = match ranked.first() {
-        None => Verdict::NoCandidate,
-        Some((fit, _)) if fit.equal == 0 || fit.percent() < SENSIBLE_PERCENT => Verdict::Poor,
-        Some(_) if equals > 1 => Verdict::Equals(equals),
-        Some(_) => Verdict::Fits,
+        None => InferenceVerdict::NoCandidate,
+        Some((fit, _)) if fit.equal == 0 || fit.percent() < SENSIBLE_PERCENT => InferenceVerdict::Poor,
+        Some(_) if equals > 1 => InferenceVerdict::Equals(equals),
+        Some(_) => InferenceVerdict::Fits,
     };
-    let candidate = |(fit, source): (ReleaseFit, &Source)| {
+    let candidate = |(fit, source): (ReleaseFit, &ReleaseSource)| {
         Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
     Ok(Inference { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })
