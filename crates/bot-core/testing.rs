@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
 use crate::commands::{AskedClusters, Decided, Ground, Origin, Request, RollBacks};
-use crate::facts::{BranchNames, Facts, GatheredFacts, Plans, Reporters, Scopes};
+use crate::facts::{BranchNames, Facts, Gathered, Plans, Reporters, Scopes};
 use crate::planned::Planned;
 
 pub(crate) const TODAY: Date = date(2026, 3, 2);
@@ -283,7 +283,7 @@ impl Case {
     }
 
     pub(crate) fn facts(&self) -> Facts {
-        Facts::from(GatheredFacts {
+        Facts::from(Gathered {
             repository: Repository { fork: self.fork, ..repository() },
             key: key(),
             today: TODAY,

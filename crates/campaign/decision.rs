@@ -11,7 +11,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording;
 use jiff::Timestamp;
 
-use super::facts::{CampaignMemory, Load, Member, Standing, Stop, WaveMemory};
+use super::facts::{Load, Member, Memory, Standing, Stop, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::tally::{Tally, WaveTally};
 use super::time::{WindowOpening, opening};
@@ -22,7 +22,7 @@ pub struct CampaignFacts<'a> {
     /// The clusters, in the order in which they come within their wave. Those of no wave are not among them.
     pub members: &'a [Member],
     /// What people and webhooks said.
-    pub memory: &'a CampaignMemory,
+    pub memory: &'a Memory,
     /// What may be rolling of each wave's clusters for the sake of other releases, by the wave's place: it takes room.
     pub besides: &'a [Load],
     /// Why the webhook that is to be asked has said nothing yet, as a part of a sentence.
@@ -53,8 +53,8 @@ pub struct CampaignDecision {
 impl CampaignDecision {
     /// What is noted after it: `memory` with what was found out.
     #[must_use]
-    pub fn remembered(&self, settings: &CampaignSettings, memory: &CampaignMemory) -> CampaignMemory {
-        let mut after = CampaignMemory { stopped: self.stopped.clone(), ..memory.clone() };
+    pub fn remembered(&self, settings: &CampaignSettings, memory: &Memory) -> Memory {
+        let mut after = Memory { stopped: self.stopped.clone(), ..memory.clone() };
         let noted =
             settings.waves.iter().zip(&self.noted).filter(|(_, noted)| **noted != WaveMemory::default());
         after.waves = noted.map(|(wave, noted)| (wave.name.clone(), noted.clone())).collect();

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::decision::{CampaignDecision, CampaignFacts, decide};
 use crate::decision_tests::{at, campaign, id, wave};
-use crate::facts::{CampaignMemory, Failure, Member, Standing, Stop, WaveVerdict, WebhookWord};
+use crate::facts::{Failure, Member, Memory, Standing, Stop, WaveVerdict, WebhookWord};
 use crate::settings::{CampaignSettings, MaxRolling, StopOn, Timeout, Webhook, WebhookUrl};
 use crate::time::{Cron, Freeze, Moment, Period, Window};
 
@@ -27,7 +27,7 @@ struct World {
     random: Random,
     settings: CampaignSettings,
     members: Vec<Member>,
-    memory: CampaignMemory,
+    memory: Memory,
     urgent: bool,
     now: Timestamp,
     /// Since when all of a wave is verified without a break, as it was seen; and whether it ended then.
@@ -74,7 +74,7 @@ impl World {
             random,
             settings,
             members,
-            memory: CampaignMemory::default(),
+            memory: Memory::default(),
             now: at(BEGINS),
             well: vec![None; waves],
             ended: vec![false; waves],

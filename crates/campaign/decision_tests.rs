@@ -8,9 +8,7 @@ use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 
 use crate::decision::{CampaignDecision, CampaignFacts, WaveState, decide};
-use crate::facts::{
-    CampaignMemory, Failure, Load, Member, Standing, Stop, WaveMemory, WaveVerdict, WebhookWord,
-};
+use crate::facts::{Failure, Load, Member, Memory, Standing, Stop, WaveMemory, WaveVerdict, WebhookWord};
 use crate::settings::{
     CampaignSettings, MaxRolling, Membership, StopOn, Timeout, Verify, WaveSettings, Webhook, WebhookUrl,
 };
@@ -67,7 +65,7 @@ fn two() -> CampaignSettings {
     campaign(vec![wave("canary", "canary/*"), wave("rest", "**")])
 }
 
-fn judge(settings: &CampaignSettings, members: &[Member], memory: &CampaignMemory) -> CampaignDecision {
+fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> CampaignDecision {
     let facts = CampaignFacts { members, memory, besides: &[], silence: None, urgent: false, now: at(NOON) };
     decide(settings, &facts)
 }
@@ -92,7 +90,7 @@ fn a_wave_waits_for_the_one_before_and_says_for_what() {
     ];
     for (standing, what) in rows {
         let members = [member("canary/1", 0, standing.clone()), second.clone()];
-        let decision = judge(&settings, &members, &CampaignMemory::default());
+        let decision = judge(&settings, &members, &Memory::default());
         let opened: &[&str] = if standing == Standing::Behind { &["canary/1"] } else { &[] };
         assert_eq!(opens(&decision), opened, "{standing:?}");
         assert_eq!(
@@ -101,13 +99,13 @@ fn a_wave_waits_for_the_one_before_and_says_for_what() {
         );
     }
     let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), second];
-    assert_eq!(opens(&judge(&settings, &members, &CampaignMemory::default())), ["a/1"]);
+    assert_eq!(opens(&judge(&settings, &members, &Memory::default())), ["a/1"]);
 }
 
 #[test]
 fn a_wave_without_clusters_stands_in_nobodys_way() {
     let members = [member("a/1", 1, Standing::Behind)];
-    let decision = judge(&two(), &members, &CampaignMemory::default());
+    let decision = judge(&two(), &members, &Memory::default());
     assert_eq!(opens(&decision), ["a/1"]);
     assert_eq!(decision.waves[0], WaveState::Ended { at: Timestamp::MIN });
 }
@@ -119,8 +117,7 @@ fn it_soaks_from_the_moment_that_the_last_proof_came() {
     settings.waves[0].verify.checks = BTreeSet::from(["e2e".to_owned()]);
     let mut first = member("canary/1", 0, done("2026-11-23T10:00:00Z"));
     let second = member("a/1", 1, Standing::Behind);
-    let judged =
-        |first: &Member| judge(&settings, &[first.clone(), second.clone()], &CampaignMemory::default());
+    let judged = |first: &Member| judge(&settings, &[first.clone(), second.clone()], &Memory::default());
     assert_eq!(
         waits(&settings, &judged(&first), &second),
         "Wave `rest` of campaign `fleet` waits for wave `canary`: check `e2e` of the merge of `canary/1` has not passed."
@@ -146,7 +143,7 @@ fn an_urgent_release_passes_soak_and_freeze_where_the_settings_let_it_and_never_
     settings.freezes =
         vec![Freeze { from: day("2026-11-20"), until: day("2026-11-30"), reason: "Black Friday".into() }];
     let members = [member("canary/1", 0, done("2026-11-24T11:00:00Z")), member("a/1", 1, Standing::Behind)];
-    let memory = CampaignMemory::default();
+    let memory = Memory::default();
     let facts = CampaignFacts {
         members: &members,
         memory: &memory,
@@ -187,17 +184,17 @@ fn limits_count_what_may_roll_from_the_day_it_is_open() {
         behind("a/6", 0),
     ];
     settings.waves[0].max_rolling.machines = Some(10);
-    let decision = judge(&settings, &members, &CampaignMemory::default());
+    let decision = judge(&settings, &members, &Memory::default());
     assert_eq!(opens(&decision), ["a/4", "a/5", "a/6"], "7 of 10 are taken: whoever fits goes");
     assert_eq!(
         waits(&settings, &decision, &members[3]),
         "In wave `all` of campaign `fleet`, 7 of at most 10 machines may be rolling (`maxRolling.machines`)."
     );
     settings.waves[0].max_rolling = MaxRolling { clusters: Some(3), machines: None };
-    assert_eq!(opens(&judge(&settings, &members, &CampaignMemory::default())), ["a/3"]);
+    assert_eq!(opens(&judge(&settings, &members, &Memory::default())), ["a/3"]);
     settings.waves[0].max_rolling = MaxRolling::default();
     settings.waves[0].max_open = Some(2);
-    let decision = judge(&settings, &members, &CampaignMemory::default());
+    let decision = judge(&settings, &members, &Memory::default());
     assert_eq!(opens(&decision), ["a/3"], "one is open already");
     assert_eq!(
         waits(&settings, &decision, &members[4]),
@@ -205,7 +202,7 @@ fn limits_count_what_may_roll_from_the_day_it_is_open() {
     );
     settings.waves[0].max_open = None;
     settings.waves[0].max_rolling.machines = Some(3);
-    let decision = judge(&settings, &[members[3].clone()], &CampaignMemory::default());
+    let decision = judge(&settings, &[members[3].clone()], &Memory::default());
     assert_eq!(
         waits(&settings, &decision, &members[3]),
         "In wave `all` of campaign `fleet`, `a/3` alone rolls 4 machines, more than `maxRolling.machines` (3) allows."
@@ -219,7 +216,7 @@ fn what_rolls_for_other_releases_takes_room_and_who_cannot_be_counted_goes_alone
         Member { machines: None, ..member("a/1", 0, Standing::Behind) },
         Member { machines: Some(2), ..member("a/2", 0, Standing::Behind) },
     ];
-    let memory = CampaignMemory::default();
+    let memory = Memory::default();
     let judged = |settings: &CampaignSettings, members: &[Member], besides: Load| {
         let facts = CampaignFacts {
             members,
@@ -257,7 +254,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
         member("a/1", 1, stuck("2026-11-24T10:00:00Z")),
         member("a/2", 1, Standing::Behind),
     ];
-    let stopped = judge(&settings, &members, &CampaignMemory::default());
+    let stopped = judge(&settings, &members, &Memory::default());
     let stop = Stop { at: at(NOON), why: "of `a/1` its rollout is stuck.".to_owned(), by_person: false };
     assert_eq!((opens(&stopped), stopped.stopped.as_ref()), (vec![], Some(&stop)));
     assert_eq!(
@@ -266,11 +263,11 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     );
     // It recovers by itself, but a stopped campaign stays stopped until a person resumes it.
     let well = [members[0].clone(), member("a/1", 1, done("2026-11-24T11:00:00Z")), members[2].clone()];
-    let memory = CampaignMemory { stopped: Some(stop), ..CampaignMemory::default() };
+    let memory = Memory { stopped: Some(stop), ..Memory::default() };
     assert_eq!(opens(&judge(&settings, &well, &memory)), [""; 0]);
-    let memory = CampaignMemory { resumed_at: Some(at("2026-11-24T11:00:00Z")), ..CampaignMemory::default() };
+    let memory = Memory { resumed_at: Some(at("2026-11-24T11:00:00Z")), ..Memory::default() };
     assert_eq!(opens(&judge(&settings, &members, &memory)), ["a/2"], "that failure is forgiven");
-    let memory = CampaignMemory { skipped: [id("a/1")].into(), ..CampaignMemory::default() };
+    let memory = Memory { skipped: [id("a/1")].into(), ..Memory::default() };
     assert_eq!(opens(&judge(&settings, &members, &memory)), ["a/2"], "it goes on without it");
 
     // Two of the last three.
@@ -278,7 +275,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     let ended = |standings: [Standing; 4]| {
         let members: Vec<Member> =
             (0..4).zip(standings).map(|(at, standing)| member(&format!("a/{at}"), 1, standing)).collect();
-        judge(&settings, &members, &CampaignMemory::default()).stopped.map(|stop| stop.why)
+        judge(&settings, &members, &Memory::default()).stopped.map(|stop| stop.why)
     };
     let times =
         ["2026-11-24T08:00:00Z", "2026-11-24T09:00:00Z", "2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z"];
@@ -288,7 +285,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
         Some("of `a/3` its rollout is stuck, and 1 other failed before it.")
     );
     settings.stop_on = StopOn { failures: [Failure::RolledBack].into(), ..StopOn::default() };
-    assert_eq!(judge(&settings, &members, &CampaignMemory::default()).stopped, None);
+    assert_eq!(judge(&settings, &members, &Memory::default()).stopped, None);
 }
 
 #[test]
@@ -300,11 +297,11 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
     });
     let second = member("a/1", 1, Standing::Behind);
     let word = |passed, why: &str| WebhookWord { at: at(NOON), passed, why: why.to_owned() };
-    let said = |webhook: Option<WebhookWord>| CampaignMemory {
+    let said = |webhook: Option<WebhookWord>| Memory {
         waves: BTreeMap::from([("canary".to_owned(), WaveMemory { webhook, ..WaveMemory::default() })]),
-        ..CampaignMemory::default()
+        ..Memory::default()
     };
-    let judged = |standing: Standing, memory: &CampaignMemory, silence| {
+    let judged = |standing: Standing, memory: &Memory, silence| {
         let members = [member("canary/1", 0, standing), second.clone()];
         let facts =
             CampaignFacts { members: &members, memory, besides: &[], silence, urgent: true, now: at(NOON) };
@@ -327,7 +324,7 @@ fn a_webhook_is_asked_once_everything_else_was_seen() {
     assert_eq!(refused.stopped, Some(Stop { at: at(NOON), why: why.to_owned(), by_person: false }));
     assert_eq!(after.waves["canary"].webhook, Some(word(false, "p99 doubled")));
     // A stopped campaign asks no webhook.
-    let stopped = CampaignMemory { stopped: refused.stopped, ..CampaignMemory::default() };
+    let stopped = Memory { stopped: refused.stopped, ..Memory::default() };
     assert_eq!(judged(eleven.clone(), &stopped, None).0.ask_webhook, None);
     let (passed, after) = judged(eleven, &said(Some(word(true, ""))), None);
     assert_eq!(opens(&passed), ["a/1"]);
@@ -343,7 +340,7 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     settings.waves[0].soak = Period::minutes(60);
     let unknown = Standing::Done { at: Timestamp::MIN };
     let mut members = [member("canary/1", 0, unknown), member("a/1", 1, Standing::Behind)];
-    let judged = |members: &[Member], memory: &CampaignMemory, now: &str| {
+    let judged = |members: &[Member], memory: &Memory, now: &str| {
         let facts =
             CampaignFacts { members, memory, besides: &[], silence: None, urgent: false, now: at(now) };
         let decision = decide(&settings, &facts);
@@ -351,7 +348,7 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
         (open.join(" "), decision.look_again, decision.remembered(&settings, memory))
     };
     // Nobody tells since when it is done: since now, and that is noted.
-    let (open, again, memory) = judged(&members, &CampaignMemory::default(), NOON);
+    let (open, again, memory) = judged(&members, &Memory::default(), NOON);
     assert_eq!((open.as_str(), again), ("", Some(at("2026-11-24T13:00:00Z"))));
     assert_eq!(memory.waves["canary"].proven, Some(at(NOON)));
     let (open, again, memory) = judged(&members, &memory, "2026-11-24T12:59:00Z");
@@ -363,7 +360,7 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
     members[0].standing = Standing::Merged;
     assert_eq!(judged(&members, &memory, "2026-11-24T13:10:00Z").0, "a/1");
     // Without the note they would wait; and so would they behind somebody who is behind again.
-    assert_eq!(judged(&members, &CampaignMemory::default(), "2026-11-24T13:10:00Z").0, "");
+    assert_eq!(judged(&members, &Memory::default(), "2026-11-24T13:10:00Z").0, "");
     members[0].standing = Standing::Behind;
     let (open, _, memory) = judged(&members, &memory, "2026-11-24T13:10:00Z");
     assert_eq!(open, "canary/1");
@@ -373,7 +370,7 @@ fn a_soak_counts_from_what_was_noted_and_an_ended_wave_stays_ended() {
 #[test]
 fn a_proof_that_breaks_while_an_earlier_wave_is_waited_for_is_forgotten() {
     let proven = at("2026-11-24T08:00:00Z");
-    let mut memory = CampaignMemory::default();
+    let mut memory = Memory::default();
     memory.waves.insert("rest".into(), WaveMemory { proven: Some(proven), ..WaveMemory::default() });
     let first = member("canary/1", 0, Standing::Open);
     let noted = |standing: Standing| {
@@ -391,12 +388,12 @@ fn what_is_noted_of_failures_stays_small_and_tells_new_ones_from_those_that_are_
     let (first, later, now) =
         (at("2026-11-23T08:00:00Z"), at("2026-11-23T09:00:00Z"), at("2026-11-23T10:00:00Z"));
     let many: Vec<ClusterId> = (0..10_000).map(|nth| id(&format!("customer{nth}/production"))).collect();
-    let mut memory = CampaignMemory::default();
+    let mut memory = Memory::default();
     assert_eq!(memory.failed_since(&many[..2], now), [now, now], "all of them are new");
     memory.note_failed(many.iter().cloned().map(|cluster| (cluster, first)));
     let noted = serde_json::to_string(&memory).unwrap();
     assert!(noted.len() < 10_000, "{}", noted.len());
-    let read: CampaignMemory = serde_json::from_str(&noted).unwrap();
+    let read: Memory = serde_json::from_str(&noted).unwrap();
     assert_eq!(read, memory);
     assert_eq!(memory.failed_since(&many, now), vec![first; 10_000]);
     // Some healed: none of the others is new.
@@ -407,7 +404,7 @@ fn what_is_noted_of_failures_stays_small_and_tells_new_ones_from_those_that_are_
     more.push(id("z/new"));
     let since = memory.failed_since(&more, later);
     assert!(since[..100].contains(&first) && since[10_000] == later, "{:?}", &since[9_990..]);
-    let mut memory = CampaignMemory::default();
+    let mut memory = Memory::default();
     memory.note_failed(more.iter().cloned().zip(since));
     assert_eq!(memory.failed_since(&more[10_000..], now), [later]);
     assert_eq!(memory.failed.len(), 100);

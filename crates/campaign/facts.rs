@@ -143,7 +143,7 @@ pub enum WaveVerdict {
 /// the size of the fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct CampaignMemory {
+pub struct Memory {
     /// Why it is stopped; `None` if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
@@ -177,7 +177,7 @@ pub struct FailedBefore {
 /// So many failures are named.
 const NAMED_FAILURES: usize = 100;
 
-impl CampaignMemory {
+impl Memory {
     /// Records failures without a known time: the newest by name, and how many others there are.
     pub fn note_failed(&mut self, failed: impl IntoIterator<Item = (ClusterId, Timestamp)>) {
         let mut failed: Vec<(ClusterId, Timestamp)> = failed.into_iter().collect();
@@ -249,5 +249,5 @@ pub struct Note {
     pub commit: String,
     /// The rest.
     #[serde(flatten)]
-    pub memory: CampaignMemory,
+    pub memory: Memory,
 }

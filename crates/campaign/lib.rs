@@ -3,7 +3,7 @@
 //! Pure, like all of the heart: [`decide`](decision::decide) takes the settings, what is known of each
 //! cluster, people's orders, and the time. It returns which clusters may get a pull request now, and for each
 //! of the others what it waits for and until when. Only people's orders, that the campaign was stopped, and
-//! since when waves are healthy are stored ([`Memory`](facts::CampaignMemory)): everything else is read again from
+//! since when waves are healthy are stored ([`Memory`](facts::Memory)): everything else is read again from
 //! Git, GitHub and the reconcilers' reports.
 //!
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.

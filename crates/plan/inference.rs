@@ -24,7 +24,7 @@ pub struct Inference {
     /// All of them, best first.
     pub candidates: Vec<Candidate>,
     /// What follows.
-    pub verdict: InferenceVerdict,
+    pub verdict: Verdict,
 }
 
 /// One release and how well it fits.
@@ -40,7 +40,7 @@ pub struct Candidate {
 
 /// What follows from the fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InferenceVerdict {
+pub enum Verdict {
     /// The first candidate is the one.
     Fits,
     /// So many of the first candidates fit equally well.
@@ -64,10 +64,10 @@ pub fn infer(
     let ranked = rank(candidates, &base, &cluster.variables, &cluster.flux, schemas);
     let equals = ranked.iter().take_while(|(fit, _)| fit.rank() == ranked[0].0.rank()).count();
     let verdict = match ranked.first() {
-        None => InferenceVerdict::NoCandidate,
-        Some((fit, _)) if fit.equal == 0 || fit.percent() < SENSIBLE_PERCENT => InferenceVerdict::Poor,
-        Some(_) if equals > 1 => InferenceVerdict::Equals(equals),
-        Some(_) => InferenceVerdict::Fits,
+        None => Verdict::NoCandidate,
+        Some((fit, _)) if fit.equal == 0 || fit.percent() < SENSIBLE_PERCENT => Verdict::Poor,
+        Some(_) if equals > 1 => Verdict::Equals(equals),
+        Some(_) => Verdict::Fits,
     };
     let candidate = |(fit, source): (ReleaseFit, &ReleaseSource)| {
         Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })

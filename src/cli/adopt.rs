@@ -3,7 +3,7 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
-use capstan_plan::inference::{Candidate, Inference, InferenceVerdict, SENSIBLE_PERCENT};
+use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
 use capstan_plan::merge::ReleaseFit;
 use serde_json::{Value, json};
 
@@ -95,8 +95,8 @@ const fn word(adopted: &Inferred) -> &'static str {
     match adopted {
         Inferred::Recorded(_) => "recorded",
         Inferred::Fits { .. } => "fits",
-        Inferred::Undecided(Inference { verdict: InferenceVerdict::Equals(_), .. }) => "equals",
-        Inferred::Undecided(Inference { verdict: InferenceVerdict::NoCandidate, .. }) => "no-candidate",
+        Inferred::Undecided(Inference { verdict: Verdict::Equals(_), .. }) => "equals",
+        Inferred::Undecided(Inference { verdict: Verdict::NoCandidate, .. }) => "no-candidate",
         Inferred::Undecided(_) => "poor",
     }
 }
@@ -107,7 +107,7 @@ fn reason(adopted: &Inferred) -> Option<String> {
         Inferred::Fits { .. } => None,
         Inferred::Recorded(release) => Some(format!("Its release is recorded already: {release}.")),
         Inferred::Undecided(inference) => Some(match (inference.verdict, inference.candidates.first()) {
-            (InferenceVerdict::Equals(count), Some(first)) => {
+            (Verdict::Equals(count), Some(first)) => {
                 let equals = inference.candidates.iter().take(count);
                 let names: Vec<&str> = equals.map(|candidate| candidate.release.as_str()).collect();
                 format!(

@@ -5,7 +5,7 @@ use capstan_plan::command::{self, Hearing};
 use capstan_plan::policy;
 use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wanted};
 use capstan_plan::settings::CommandPrefix;
-use capstan_plan::verbs::{Command, OfCluster, RuleArgument, Verb};
+use capstan_plan::verbs::{Command, OfCluster, Rule, Verb};
 use capstan_report::{
     Answer, Proposal, ProposalState, Refusal, Status, about, approvals_gate, approvals_in_words, denied,
     edited_refusal, moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rule_answer,
@@ -127,7 +127,7 @@ pub fn part(told: Told<'_>, request: &Request, at: usize, concerned: Option<&Con
             let each = Each { none: ", so there is no overlay to edit", most: MAX_PLANS, more: "" };
             of_each(each, &|proposal, _| one_retarget(proposal, planned, outcome))
         }
-        Command::Explain(RuleArgument(rule)) => Ok(match policy::rule(rule.id()) {
+        Command::Explain(Rule(rule)) => Ok(match policy::rule(rule.id()) {
             Some(rule) => rule_answer(rule.about(), &planned.settings.severities()),
             None => Answer::default(),
         }),

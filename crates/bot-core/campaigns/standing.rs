@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_campaign::facts::{CampaignMemory, Failure, Load, Member, Standing};
+use capstan_campaign::facts::{Failure, Load, Member, Memory, Standing};
 use capstan_campaign::membership::wave_of;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_live::agent::RolloutState;
@@ -143,7 +143,7 @@ pub fn members(
     planned: Planned<'_>,
     settings: &CampaignSettings,
     release: &ReleaseId,
-    memory: &CampaignMemory,
+    memory: &Memory,
     places: &BTreeMap<ProposalId, Place>,
     now: Timestamp,
 ) -> Members {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_campaign::decision::{CampaignDecision, WaveState};
-use capstan_campaign::facts::{CampaignMemory, Failure, Load, Member, Note, Standing as Far, Stop};
+use capstan_campaign::facts::{Failure, Load, Member, Memory, Note, Standing as Far, Stop};
 use capstan_facts::ClusterStanding;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::rest::Rest;
@@ -203,8 +203,7 @@ fn standing_in(case: &Case, place: Place, release: &str) -> Option<Far> {
     case.look(|planned| {
         let places = [(id("gauss/peu01"), place)].into_iter().collect();
         let settings = &campaigns()[0];
-        let members =
-            members(planned, settings, &released(release), &CampaignMemory::default(), &places, now());
+        let members = members(planned, settings, &released(release), &Memory::default(), &places, now());
         let stale = BTreeSet::new();
         members.settle(planned, &stale).into_iter().next().map(|(_, member)| member.standing)
     })
@@ -270,8 +269,7 @@ fn a_report_on_another_commit_counts_where_the_cluster_is_what_it_was() {
         let case = with_reports(fleet(), &[("gauss/peu01", state, applied, 3)]);
         case.look(|planned| {
             let places = [(id("gauss/peu01"), place(Some(V22), None, Stand::Nothing))].into_iter().collect();
-            let members =
-                members(planned, settings, &released(V22), &CampaignMemory::default(), &places, now());
+            let members = members(planned, settings, &released(V22), &Memory::default(), &places, now());
             assert_eq!(members.reported(planned).len(), asked, "{applied} {state}");
             let stale: BTreeSet<ClusterId> = [cluster("gauss/peu01")].into_iter().collect();
             let settled = members.settle(planned, &stale);
@@ -306,7 +304,7 @@ fn notes(notes: Vec<Note>) -> DashboardRecord {
 }
 
 fn note(campaign: &str, release: &str, stopped: Option<Stop>) -> Note {
-    let memory = CampaignMemory { stopped, ..CampaignMemory::default() };
+    let memory = Memory { stopped, ..Memory::default() };
     Note { campaign: campaign.to_owned(), release: release.to_owned(), memory, ..Note::default() }
 }
 
@@ -442,8 +440,7 @@ fn who_does_not_begin_waits_and_is_told_what_for() {
         (V23, decision(&[], None), None),
     ] {
         let found = case.look(|planned| {
-            let members =
-                members(planned, settings, &released(V22), &CampaignMemory::default(), &places, now());
+            let members = members(planned, settings, &released(V22), &Memory::default(), &places, now());
             let members = members.settle(planned, &BTreeSet::new());
             let those: Vec<_> = members.iter().map(|(id, member)| (id, member)).collect();
             waiting(planned, (settings, &released(release)), &decision, &those, &places)
@@ -459,7 +456,7 @@ fn what_begins_takes_room_of_its_wave() {
     let places: BTreeMap<ProposalId, Place> =
         [(id("gauss/peu02"), place(Some(V21), Some(V22), Stand::Behind))].into_iter().collect();
     case.look(|planned: Planned<'_>| {
-        let members = members(planned, settings, &released(V22), &CampaignMemory::default(), &places, now());
+        let members = members(planned, settings, &released(V22), &Memory::default(), &places, now());
         let members: Vec<_> =
             members.settle(planned, &BTreeSet::new()).into_iter().map(|(_, member)| member).collect();
         let mut begun = Vec::new();
@@ -495,7 +492,7 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
     .into_iter()
     .collect();
     case.look(|planned| {
-        let members = members(planned, &all[0], &released(V22), &CampaignMemory::default(), &places, now());
+        let members = members(planned, &all[0], &released(V22), &Memory::default(), &places, now());
         let members: Vec<_> =
             members.settle(planned, &BTreeSet::new()).into_iter().map(|(_, member)| member).collect();
         let moving = Moving { settings: &all[0], release: released(V22), note: note("prod", V22, None) };

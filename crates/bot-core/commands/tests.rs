@@ -1,6 +1,6 @@
 //! What people ask for, and what that decides: a row is a comment with what it comes to.
 
-use capstan_campaign::facts::{CampaignMemory, Note, Stop};
+use capstan_campaign::facts::{Memory, Note, Stop};
 use capstan_facts::{Permission, PlacedComment, Press, PullRequest, PullRequestState};
 use capstan_model::ids::ReleaseName;
 use capstan_plan::command::{Hearing, Push, Readers, Right, Unseen};
@@ -655,7 +655,7 @@ fn an_order_is_to_campaigns_of_the_settings_and_is_noted_in_the_dashboard() {
         assert_eq!(said(planned.decided, &request), "!The settings of this repository have no `campaigns`.");
     });
     let stop = Stop { at: now(), why: "`eve` stopped it.".to_owned(), by_person: true };
-    let memory = CampaignMemory { stopped: Some(stop), ..CampaignMemory::default() };
+    let memory = Memory { stopped: Some(stop), ..Memory::default() };
     let note = Note { campaign: "prod".to_owned(), memory, ..Note::default() };
     let record = DashboardRecord { campaigns: vec![note], ..DashboardRecord::default() };
     let stopped = Case { record, ..case };

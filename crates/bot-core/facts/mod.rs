@@ -34,7 +34,7 @@ pub const fn draft_of(pull: &PullRequest) -> Draft {
 
 /// What was read of a repository, before conclusions.
 #[derive(Clone)]
-pub struct GatheredFacts {
+pub struct Gathered {
     /// The repository.
     pub repository: Repository,
     /// Capstan's own key for the folded blocks.
@@ -96,10 +96,10 @@ pub struct Facts {
     pub refusals: Refusals,
 }
 
-impl From<GatheredFacts> for Facts {
-    fn from(gathered: GatheredFacts) -> Self {
-        let GatheredFacts { repository, key, today, base, beyond_limits, names, .. } = gathered;
-        let GatheredFacts { branches, merge_groups, open, records, refusals, .. } = gathered;
+impl From<Gathered> for Facts {
+    fn from(gathered: Gathered) -> Self {
+        let Gathered { repository, key, today, base, beyond_limits, names, .. } = gathered;
+        let Gathered { branches, merge_groups, open, records, refusals, .. } = gathered;
         let carried = |pull: &PullRequest| names.proposal_in(&repository, pull).map(|id| (id, pull.clone()));
         // There is one for a branch and its base. If GitHub listed two while one replaced the other, the
         // newest counts.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capstan_bot_core::checks::QUEUE_PREFIX;
-use capstan_bot_core::facts::{BranchNames, Facts, GatheredFacts};
+use capstan_bot_core::facts::{BranchNames, Facts, Gathered};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::{BRANCH_PREFIX, LongTargets};
 use capstan_plan::settings::REPOSITORY_FILE;
@@ -44,7 +44,7 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     let names = branch_names(ports, repository, &token, (&base, &branches, &open)).await;
     let records = ports.records.proposals(repository.id).await?;
     let refused = ports.records.refused_writes(repository.id).await?;
-    let facts = Facts::from(GatheredFacts {
+    let facts = Facts::from(Gathered {
         repository: repository.clone(),
         key: ports.key.clone(),
         today: ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date(),

@@ -12,7 +12,7 @@ use capstan_plan::command::{
     Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
 };
 use capstan_plan::settings::CommandSettings;
-use capstan_plan::verbs::{Verb, VerbRight};
+use capstan_plan::verbs::{Needs, Verb};
 use capstan_report::Answer;
 
 use super::{Run, SyncError};
@@ -151,7 +151,7 @@ impl Run<'_> {
         scopes: &Scopes,
     ) -> Result<Vec<String>, SyncError> {
         let needs_owner =
-            request.commands.iter().flatten().any(|command| command.verb().needs() == VerbRight::Owner);
+            request.commands.iter().flatten().any(|command| command.verb().needs() == Needs::Owner);
         if !needs_owner && rights.settings.permissions.is_empty() {
             return Ok(Vec::new());
         }

@@ -19,7 +19,7 @@ use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::decision::{CampaignDecision, CampaignFacts, WaveState, decide_by};
-use super::facts::{CampaignMemory, Failure, Load, Member, Standing, WaveVerdict, WebhookWord};
+use super::facts::{Failure, Load, Member, Memory, Standing, WaveVerdict, WebhookWord};
 use super::settings::CampaignSettings;
 use super::tally::Tally;
 use super::time::Period;
@@ -128,7 +128,7 @@ struct Simulation<'a> {
     tally: Tally,
     places: BTreeMap<ClusterId, usize>,
     asked: BTreeSet<usize>,
-    memory: CampaignMemory,
+    memory: Memory,
     coming: BinaryHeap<Reverse<(Timestamp, Coming)>>,
     chance: u64,
     history: History,
@@ -156,7 +156,7 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace, 
         members,
         places,
         asked: BTreeSet::new(),
-        memory: CampaignMemory::default(),
+        memory: Memory::default(),
         coming: BinaryHeap::new(),
         chance: pace.seed,
         history: History { events: Vec::new(), samples: Vec::new(), ended: None, standstill: Vec::new() },

@@ -5,7 +5,7 @@ use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::inference::{self, Candidate, Inference, InferenceVerdict};
+use capstan_plan::inference::{self, Candidate, Inference, Verdict};
 use capstan_plan::path::ProviderUnknown;
 use capstan_plan::settings::{RecordedRelease, record_release};
 
@@ -71,7 +71,7 @@ impl Fleet {
         let facts = cluster_facts(self.tree.as_ref(), &cluster, &effective, None, flux, classes)?;
         let inference = inference::infer(&facts, &candidates, self.schemas())?;
         Ok(match (inference.verdict, inference.candidates.first()) {
-            (InferenceVerdict::Fits, Some(best)) => {
+            (Verdict::Fits, Some(best)) => {
                 let change = self.record(&cluster, best)?;
                 Inferred::Fits { inference, change }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::inference::{Candidate, Inference, InferenceVerdict};
+use capstan_plan::inference::{Candidate, Inference, Verdict};
 use capstan_plan::onboarding::{
     FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
 };
@@ -71,10 +71,10 @@ impl Fleet {
 fn of_inference(inference: &Inference) -> ReleaseGuess {
     let Some(best) = inference.candidates.first().map(fitting) else { return ReleaseGuess::NoCandidate };
     match inference.verdict {
-        InferenceVerdict::Fits => ReleaseGuess::Fits(best),
-        InferenceVerdict::Equals(count) => ReleaseGuess::Equals(count, best),
-        InferenceVerdict::Poor => ReleaseGuess::Poor(best),
-        InferenceVerdict::NoCandidate => ReleaseGuess::NoCandidate,
+        Verdict::Fits => ReleaseGuess::Fits(best),
+        Verdict::Equals(count) => ReleaseGuess::Equals(count, best),
+        Verdict::Poor => ReleaseGuess::Poor(best),
+        Verdict::NoCandidate => ReleaseGuess::NoCandidate,
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::hearing::Right;
 use super::owners::CodeOwners;
 use crate::settings::{CommandSettings, FOLDER_FILE, Principal};
-use crate::verbs::{Effect, Verb, VerbRight};
+use crate::verbs::{Effect, Needs, Verb};
 
 /// A team of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,7 +88,7 @@ pub fn judge(
         judge_one(asker, said.unwrap_or(&by_default), owned.as_deref(), cluster)
     };
     // What concerns the whole repository is nothing that somebody may do on account of one cluster.
-    if place.clusters.is_empty() || verb.needs() == VerbRight::Admin {
+    if place.clusters.is_empty() || verb.needs() == Needs::Admin {
         return one(None);
     }
     let mut asked = None;
@@ -183,11 +183,11 @@ fn belongs(asker: Asker<'_>, principal: &Principal) -> Belongs {
     }
 }
 
-const fn default_principal(needs: VerbRight) -> Principal {
+const fn default_principal(needs: Needs) -> Principal {
     match needs {
-        VerbRight::Write => Principal::Write,
-        VerbRight::Owner => Principal::Owners,
-        VerbRight::Admin => Principal::Admin,
+        Needs::Write => Principal::Write,
+        Needs::Owner => Principal::Owners,
+        Needs::Admin => Principal::Admin,
     }
 }
 
@@ -203,13 +203,13 @@ fn in_words(principal: &Principal) -> String {
 }
 
 /// For the help.
-pub(super) const fn by_default(needs: VerbRight) -> &'static str {
+pub(super) const fn by_default(needs: Needs) -> &'static str {
     match needs {
-        VerbRight::Write => "who may write",
-        VerbRight::Owner => {
+        Needs::Write => "who may write",
+        Needs::Owner => {
             "owners of the cluster's folder (`CODEOWNERS`); if it has none, people with write permission"
         }
-        VerbRight::Admin => "administrators",
+        Needs::Admin => "administrators",
     }
 }
 

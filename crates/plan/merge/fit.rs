@@ -13,7 +13,7 @@ use super::knowledge::known_object;
 use super::matched::{Matched, Target};
 use super::matching::match_and_learn;
 use super::nodes::remove;
-use super::piece::{PieceShape, ReleasePiece};
+use super::piece::{ReleasePiece, Shape};
 use super::prepared::substitution;
 use super::source::ReleaseSource;
 use super::three_way::OldState;
@@ -160,10 +160,8 @@ fn without_identity(
         None => piece.root.clone(),
     };
     let keys: &[&[&str]] = match piece.shape {
-        PieceShape::Whole => &[&["kind"], &["metadata", "name"], &["metadata", "namespace"]],
-        PieceShape::Partial => {
-            &[&["kind"], &["apiVersion"], &["metadata", "name"], &["metadata", "namespace"]]
-        }
+        Shape::Whole => &[&["kind"], &["metadata", "name"], &["metadata", "namespace"]],
+        Shape::Partial => &[&["kind"], &["apiVersion"], &["metadata", "name"], &["metadata", "namespace"]],
     };
     for key in keys {
         let steps: Vec<Step> = key.iter().map(|key| Step::Key((*key).to_owned())).collect();

@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::cluster_objects::Base;
 use super::learning::{self, Lesson};
 use super::matched::{Matched, Target};
-use super::piece::{Form, PieceShape, ReleasePiece};
+use super::piece::{Form, ReleasePiece, Shape};
 use super::source::ReleaseSource;
 use super::twins::part_by_namespace;
 use crate::substitution::{
@@ -108,7 +108,7 @@ fn by_object<'a>(pieces: &[&'a ReleasePiece], targets: &[Target]) -> HashMap<usi
         found.into_iter().for_each(|object| of_object.entry(*object).or_default().push(piece));
     }
     for pieces in of_object.values_mut() {
-        pieces.sort_by_key(|piece| piece.shape == PieceShape::Partial);
+        pieces.sort_by_key(|piece| piece.shape == Shape::Partial);
     }
     of_object
 }
@@ -164,7 +164,7 @@ fn in_effect<'a>(
                 && fragment.group.as_deref().is_none_or(|group| group == object.id.group)
         })
     };
-    if inner.shape == PieceShape::Partial {
+    if inner.shape == Shape::Partial {
         return if !has(piece) && has_such(inner) { inner } else { piece };
     }
     if !has(piece) && has(inner) { inner } else { piece }
@@ -441,10 +441,7 @@ impl Matcher<'_> {
         };
         let (own, rest) = (self.pieces[at], self.pieces.iter().enumerate());
         let rivals = rest.filter(|(other, piece)| {
-            *other != at
-                && piece.kind == own.kind
-                && piece.group == own.group
-                && piece.shape == PieceShape::Whole
+            *other != at && piece.kind == own.kind && piece.group == own.group && piece.shape == Shape::Whole
         });
         !names_it(own) && rivals.map(|(_, piece)| piece).any(|piece| names_it(piece))
     }
@@ -468,7 +465,7 @@ impl Matcher<'_> {
         };
         match candidates.as_slice() {
             [object] if own_kind && rivals == 1 && !taken(object) => Target::Objects(candidates),
-            _ if piece.shape == PieceShape::Partial && candidates.len() > 1 => Target::Ambiguous(candidates),
+            _ if piece.shape == Shape::Partial && candidates.len() > 1 => Target::Ambiguous(candidates),
             _ => Target::Absent,
         }
     }

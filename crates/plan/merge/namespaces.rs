@@ -10,7 +10,7 @@
 
 use super::cluster_merge::{NamespaceChange, NamespaceMeaning};
 use super::matched::Matched;
-use super::piece::{PieceShape, ReleasePiece};
+use super::piece::{ReleasePiece, Shape};
 use super::views::Work;
 use crate::substitution::Substitution;
 
@@ -21,9 +21,8 @@ impl<'a> Work<'_, 'a> {
         old: &[&'a ReleasePiece],
         new: &[&'a ReleasePiece],
     ) -> Option<NamespaceChange> {
-        let whole = |pieces: &[&'a ReleasePiece]| {
-            pieces.iter().copied().find(|piece| piece.shape == PieceShape::Whole)
-        };
+        let whole =
+            |pieces: &[&'a ReleasePiece]| pieces.iter().copied().find(|piece| piece.shape == Shape::Whole);
         let (old, new) = ((self.old?, whole(old)?), (self.new, whole(new)?));
         let bound = |(matched, piece): (&Matched<'_>, &ReleasePiece)| {
             let scope = matched.scope(self.bindings, Substitution::FULL);

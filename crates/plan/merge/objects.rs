@@ -38,7 +38,7 @@ use super::kinds::kind_changes;
 use super::kustomization_merge;
 use super::matched::{Matched, Target};
 use super::nodes::{add_namespace, remove};
-use super::piece::{PieceShape, ReleasePiece, describe};
+use super::piece::{ReleasePiece, Shape, describe};
 use super::places::{Places, PlacesIn};
 use super::prepared::substitution;
 use super::three_way::OldState;
@@ -116,7 +116,7 @@ impl<'a> Work<'_, 'a> {
                     continue;
                 }
             }
-            match (old.iter().any(|piece| piece.shape == PieceShape::Whole), new.is_empty()) {
+            match (old.iter().any(|piece| piece.shape == Shape::Whole), new.is_empty()) {
                 _ if old.is_empty() && new.is_empty() => {}
                 (true, true) if !is_doubtful => self.dropped(object, &old, &mut out),
                 (_, true) if is_doubtful => {}
@@ -132,7 +132,7 @@ impl<'a> Work<'_, 'a> {
             if *target != Target::Absent {
                 continue;
             }
-            if piece.shape == PieceShape::Partial {
+            if piece.shape == Shape::Partial {
                 out.unmatched.push((piece.place.clone(), describe(piece)));
                 continue;
             }
@@ -165,7 +165,7 @@ impl<'a> Work<'_, 'a> {
         new: &[&'a ReleasePiece],
     ) -> (Twins, Vec<&'a ReleasePiece>) {
         let documents = |pieces: &[&'a ReleasePiece]| -> Vec<&'a ReleasePiece> {
-            let is_own = |piece: &&&ReleasePiece| piece.shape == PieceShape::Whole && !piece.patch;
+            let is_own = |piece: &&&ReleasePiece| piece.shape == Shape::Whole && !piece.patch;
             pieces.iter().filter(is_own).copied().collect()
         };
         let (old, new) = (documents(old), documents(new));
@@ -242,7 +242,7 @@ impl<'a> Work<'_, 'a> {
         substitution: Substitution,
     ) -> Option<String> {
         let name = |matched: &Matched<'a>, pieces: &[&'a ReleasePiece]| {
-            let piece = pieces.iter().find(|piece| piece.shape == PieceShape::Whole)?;
+            let piece = pieces.iter().find(|piece| piece.shape == Shape::Whole)?;
             let text = matched.scope(self.bindings, substitution).text(piece.name.as_ref()?);
             Some(matched.renamed_text(&text).unwrap_or(text))
         };
@@ -330,7 +330,7 @@ impl<'a> Work<'_, 'a> {
 }
 
 fn has_fragments(pieces: &[&ReleasePiece]) -> bool {
-    pieces.iter().any(|piece| piece.shape == PieceShape::Partial)
+    pieces.iter().any(|piece| piece.shape == Shape::Partial)
 }
 
 /// Documents of a release that are one object and differ, said at the first of them.

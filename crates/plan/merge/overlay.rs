@@ -3,7 +3,7 @@
 use super::knowledge::Knowledge;
 use super::lists::{ListKind, kind_of};
 use super::nodes::text;
-use super::piece::{PieceShape, ReleasePiece};
+use super::piece::{ReleasePiece, Shape};
 use crate::substitution::is_templated;
 use capstan_kustomize::schema::Schemas;
 use capstan_yaml::{Entry, Node, NodeKind, same_meaning};
@@ -39,8 +39,8 @@ pub(crate) fn overlay_piece(pieces: &mut Vec<ReleasePiece>, over: ReleasePiece, 
                     }
                     _ => {}
                 }
-                if piece.shape == PieceShape::Partial && over.shape == PieceShape::Whole {
-                    piece.shape = PieceShape::Whole;
+                if piece.shape == Shape::Partial && over.shape == Shape::Whole {
+                    piece.shape = Shape::Whole;
                 }
             }
         }

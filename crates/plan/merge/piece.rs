@@ -22,7 +22,7 @@ pub(crate) struct ReleasePiece {
     pub(crate) file: String,
     /// The repository's path of that file, and the document's line in it.
     pub(crate) place: Place,
-    pub(crate) shape: PieceShape,
+    pub(crate) shape: Shape,
     pub(crate) group: Option<String>,
     pub(crate) kind: Option<String>,
     pub(crate) name: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct ReleasePiece {
 
 /// Whether a piece is an object or some fields of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PieceShape {
+pub(crate) enum Shape {
     /// `apiVersion`, `kind` and `metadata.name`.
     Whole,
     /// Anything else.
@@ -61,11 +61,8 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> ReleasePiece {
     let namespace = owned(metadata.and_then(|metadata| metadata.get("namespace")));
     let kind = owned(root.get("kind"));
     let api_version = owned(root.get("apiVersion"));
-    let shape = if kind.is_some() && api_version.is_some() && name.is_some() {
-        PieceShape::Whole
-    } else {
-        PieceShape::Partial
-    };
+    let shape =
+        if kind.is_some() && api_version.is_some() && name.is_some() { Shape::Whole } else { Shape::Partial };
     ReleasePiece {
         file: file.to_owned(),
         place,

@@ -3,7 +3,7 @@
 
 use super::cluster_objects::Base;
 use super::matched::Target;
-use super::piece::{PieceShape, ReleasePiece};
+use super::piece::{ReleasePiece, Shape};
 use crate::substitution::Scope;
 use capstan_yaml::{Node, same_meaning};
 
@@ -18,7 +18,7 @@ pub(super) fn part_by_namespace(
 ) {
     let mut wholes: Vec<Vec<usize>> = vec![Vec::new(); base.objects.len()];
     for (at, target) in targets.iter().enumerate() {
-        if let (Target::Objects(found), PieceShape::Whole) = (target, pieces[at].shape)
+        if let (Target::Objects(found), Shape::Whole) = (target, pieces[at].shape)
             && let [object] = found.as_slice()
         {
             wholes[*object].push(at);

@@ -13,7 +13,7 @@ use super::matched::{Matched, Target};
 use super::matching::{bind, match_and_learn, match_source};
 use super::nodes::{add_namespace, remove, set_text, text};
 use super::overlay::overlaid;
-use super::piece::{PieceShape, ReleasePiece};
+use super::piece::{ReleasePiece, Shape};
 use super::prepared::substitution;
 use super::source::ReleaseSource;
 use super::values::same_value;
@@ -83,7 +83,7 @@ impl<'a> Work<'_, 'a> {
         let mut absent: BTreeMap<ObjectId, Vec<AbsentObject<'a>>> = BTreeMap::new();
         if let Some(matched) = self.old {
             for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
-                if piece.shape == PieceShape::Whole && *target == Target::Absent {
+                if piece.shape == Shape::Whole && *target == Target::Absent {
                     let node = self.instantiated(matched, piece);
                     if let Some(id) = identity(&node) {
                         absent.entry(id).or_default().push(AbsentObject { piece, node });
@@ -122,7 +122,7 @@ impl<'a> Work<'_, 'a> {
         let id = &self.input.base.objects[object].id;
         let both: Vec<&ReleasePiece> = old.iter().chain(new).copied().collect();
         let substitution = substitution(&both, self.input.base.node(object));
-        let partial = !new.iter().any(|piece| piece.shape == PieceShape::Whole);
+        let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
         let side =
             |matched: &Matched<'a>, pieces: &[&'a ReleasePiece]| self.side(matched, pieces, id, substitution);
         let old = self.old.and_then(|matched| side(matched, old));
@@ -178,7 +178,7 @@ impl<'a> Work<'_, 'a> {
         let mut sum: Option<Cow<'a, Node>> = None;
         for piece in pieces {
             let mut node = matched.prepared(piece, scope, id);
-            if piece.shape == PieceShape::Partial {
+            if piece.shape == Shape::Partial {
                 for path in [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]] {
                     let steps: Vec<Step> = path.iter().map(|key| Step::Key((*key).to_owned())).collect();
                     if node.at(&steps.iter().cloned().collect()).is_some() {

@@ -21,9 +21,9 @@ pub(super) trait Argument: Sized {
 
 /// A rule of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RuleArgument(pub &'static RuleEntry);
+pub struct Rule(pub &'static RuleEntry);
 
-impl Argument for RuleArgument {
+impl Argument for Rule {
     const SYNTAX: &'static str = "RULE";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -45,7 +45,7 @@ pub struct Overruled {
     /// The cluster; that of the proposal where none is named.
     pub cluster: Option<ClusterId>,
     /// The rule.
-    pub rule: RuleArgument,
+    pub rule: Rule,
     /// In a person's words, on one line.
     pub reason: String,
 }
@@ -56,7 +56,7 @@ impl Argument for Overruled {
     fn read(given: &str) -> Result<Self, String> {
         let (cluster, given) = for_cluster(given)?;
         let (rule, reason) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
-        let rule = RuleArgument::read(rule)?;
+        let rule = Rule::read(rule)?;
         if rule.0.change() == Change::Never {
             return Err(
                 "cannot override this rule: it is always an error, because what it finds breaks clusters"
@@ -304,7 +304,7 @@ mod tests {
                 format!("{of} {}: {reason}", rule.0.id())
             }
             Ok(Command::Skip(OfCluster(Some(cluster)))) => format!("skip {cluster}"),
-            Ok(Command::Explain(RuleArgument(rule))) => rule.id().to_owned(),
+            Ok(Command::Explain(Rule(rule))) => rule.id().to_owned(),
             Ok(Command::Merge(OfCommit(commit))) => commit.unwrap_or_else(|| "head".to_owned()),
             Ok(other) => other.verb().word().to_owned(),
             Err(error) => format!("! {error}"),

@@ -7,7 +7,7 @@ use super::argument::{Argument, in_a_line};
 
 /// What is said to a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CampaignOrder {
+pub struct Order {
     /// What it is to do.
     pub what: OrderWhat,
     /// Which campaign; all of the repository where none is named.
@@ -25,7 +25,7 @@ pub enum OrderWhat {
     Skip(ClusterId),
 }
 
-impl Argument for CampaignOrder {
+impl Argument for Order {
     const SYNTAX: &'static str = "stop [REASON] | resume | skip CLUSTER [of CAMPAIGN]";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn what_is_said_to_campaigns_is_read_as_it_is_declared() {
         let said = |given: &str| {
-            CampaignOrder::read(given).map(|CampaignOrder { what, of }| {
+            Order::read(given).map(|Order { what, of }| {
                 let what = match what {
                     OrderWhat::Stop(reason) => format!("stop: {}", reason.as_deref().unwrap_or("-")),
                     OrderWhat::Resume => "resume".to_owned(),

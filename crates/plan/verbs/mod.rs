@@ -7,8 +7,8 @@ mod argument;
 mod campaign;
 mod clusters;
 
-pub use argument::{Held, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, Reason, RuleArgument, To};
-pub use campaign::{CampaignOrder, OrderWhat};
+pub use argument::{Held, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, Reason, Rule, To};
+pub use campaign::{Order, OrderWhat};
 pub use clusters::{Back, ClusterFrom, Gone};
 
 use argument::Argument;
@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 
 /// Who may use a verb where the settings say nothing else. Whoever administers the repository may use all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VerbRight {
+pub enum Needs {
     /// Write permission in the repository.
     Write,
     /// To be an owner of the cluster's folder (`CODEOWNERS`); where nobody owns it, write permission.
@@ -85,9 +85,9 @@ macro_rules! verbs {
             }
 
             /// Who may use it by default.
-            pub const fn needs(self) -> VerbRight {
+            pub const fn needs(self) -> Needs {
                 match self {
-                    $(Self::$variant => VerbRight::$needs,)*
+                    $(Self::$variant => Needs::$needs,)*
                 }
             }
 
@@ -138,7 +138,7 @@ verbs! {
     /// Tells how the clusters of the pull request stand.
     Status(OfCluster) = "status", Write, Notes: "shows the state of this pull request's clusters: release, offer, decisions by command, what they wait for";
     /// Explains a rule.
-    Explain(RuleArgument) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
+    Explain(Rule) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
     /// Rebuilds the proposal, over edits by people; offers a closed one again.
     Replan = "replan", Write, Overwrites: "rebuilds this proposal from the current base and release: it overwrites people's commits on the branch, and offers a closed proposal again";
     /// Offers a cluster that release, whatever would be offered otherwise.
@@ -178,7 +178,7 @@ verbs! {
     /// Takes a pause back.
     Resume = "resume", Admin, Rewrites: "undoes `pause`";
     /// Stops campaigns, has them go on, or has one go on without a cluster.
-    Campaign(CampaignOrder) = "campaign", Admin, Rewrites: "`stop`: campaigns open no pull request until `resume`; running rollouts continue. `resume`: they continue, and failures so far no longer count. `skip`: the campaign continues without this cluster. `of` selects one of several campaigns";
+    Campaign(Order) = "campaign", Admin, Rewrites: "`stop`: campaigns open no pull request until `resume`; running rollouts continue. `resume`: they continue, and failures so far no longer count. `skip`: the campaign continues without this cluster. `of` selects one of several campaigns";
     /// Tries again what GitHub refused.
     Retry = "retry", Owner, Rewrites: "retries at once what GitHub refused for this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.

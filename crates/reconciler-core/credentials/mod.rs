@@ -41,4 +41,4 @@ pub use secret::{Found, Inside};
 pub use step::{Consumer, Facts, HandedOut, Rest, Step, Wish, Written, WrittenState, renewal};
 pub use taken_up::{begin_with, is_taken_up};
 pub use told::{Turn, remembered};
-pub use trouble::CredentialError;
+pub use trouble::Trouble;

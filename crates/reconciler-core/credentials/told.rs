@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::asked::Subject;
 use super::purpose::Purpose;
 use super::step::{Written, WrittenState};
-use super::trouble::CredentialError;
+use super::trouble::Trouble;
 use crate::resources::{CloudCredentialsStatus, ConditionStatus, PublishedSecret};
 
 /// A cluster's two credentials at the end of a look, each with whether it was made in it.
@@ -16,7 +16,7 @@ pub struct Turn {
     /// Those that were made just now.
     pub new: Vec<Purpose>,
     /// Why it ended early.
-    pub trouble: Option<CredentialError>,
+    pub trouble: Option<Trouble>,
     /// Whether anything was due that is not done.
     pub is_due: bool,
 }
@@ -147,7 +147,7 @@ mod tests {
         use WrittenState::{AsWished, Outdated};
         let good = || written(100, AsWished);
         let late = || written(60, AsWished);
-        let trouble = || Some(CredentialError::here("Forbidden", "may not write it"));
+        let trouble = || Some(Trouble::here("Forbidden", "may not write it"));
         let not_renewed = "not renewed: may not write it. What is published is valid until";
         let both = "Secrets in my-org: peu01-cloud-config until 1970-01-01T00:01:40Z, \
                     peu01-cloud-controllers until 1970-01-01T00:01:40Z";

@@ -6,7 +6,7 @@ use capstan_ports::{CloudError, LiveError};
 
 /// Why, in a word and a sentence.
 #[derive(Debug, Clone)]
-pub struct CredentialError {
+pub struct Trouble {
     /// A CamelCase word of a closed set.
     pub kind: &'static str,
     /// What was found and what to do; no byte of a credential.
@@ -25,7 +25,7 @@ enum Cause {
     Here,
 }
 
-impl CredentialError {
+impl Trouble {
     /// The management cluster, or what lies there, is in the way.
     pub fn here(kind: &'static str, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), cause: Cause::Here }
@@ -53,14 +53,14 @@ impl CredentialError {
     }
 }
 
-impl From<LiveError> for CredentialError {
+impl From<LiveError> for Trouble {
     fn from(error: LiveError) -> Self {
         let kind = error.refusal().map_or("NotAnswered", |refusal| refusal.kind.as_str());
         Self::here(kind, error.to_string())
     }
 }
 
-impl From<CloudError> for CredentialError {
+impl From<CloudError> for Trouble {
     fn from(error: CloudError) -> Self {
         let (kind, cause) = match &error {
             CloudError::Refused { .. } => ("CloudLoginRefused", Cause::Login),

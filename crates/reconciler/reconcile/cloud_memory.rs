@@ -17,7 +17,7 @@ use super::revision::Revision;
 use capstan_ports::{CloudProject, Clouds, NoClouds};
 
 /// What a cluster asks of each project.
-pub(super) type ClusterNeeds = Vec<(CloudProject, Vec<Need>)>;
+pub(super) type Needs = Vec<(CloudProject, Vec<Need>)>;
 
 /// How long a proposal's needs are remembered, where nobody tells whether it is open.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
@@ -29,14 +29,14 @@ pub struct CloudPreflight {
     pub(super) clouds: Arc<dyn Clouds>,
     notes: Arc<dyn Notes>,
     /// `None` until the notes were read.
-    memory: Mutex<Option<CloudMemoryState>>,
+    memory: Mutex<Option<Memory>>,
     /// Held while something changes and is noted: what is noted last is what holds last.
     noting: tokio::sync::Mutex<()>,
 }
 
 /// What is remembered.
 #[derive(Default)]
-struct CloudMemoryState {
+struct Memory {
     /// Ordered by Fleet and cluster.
     asked: Vec<Asked>,
     /// The Fleets whose bot tells which proposals are open, in this process.
@@ -53,11 +53,11 @@ struct Asked {
     commit: String,
     /// What tells that a folder asks for the same in two commits.
     print: Option<String>,
-    needs: ClusterNeeds,
+    needs: Needs,
     at: Timestamp,
 }
 
-impl CloudMemoryState {
+impl Memory {
     /// What the notes say; nothing where they cannot be read, which is said.
     fn read(notes: &dyn Notes) -> Self {
         let read = notes.read().and_then(|text| match text {
@@ -118,7 +118,7 @@ impl CloudPreflight {
             return;
         }
         let notes = Arc::clone(&self.notes);
-        let read = where_blocking_is_allowed(move || CloudMemoryState::read(notes.as_ref())).await;
+        let read = where_blocking_is_allowed(move || Memory::read(notes.as_ref())).await;
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(read);
     }
 
@@ -175,7 +175,7 @@ impl CloudPreflight {
         &self,
         fleet: &FleetRecord,
         (question, head): (&str, &Revision),
-        needed: Vec<(&ClusterId, ClusterNeeds)>,
+        needed: Vec<(&ClusterId, Needs)>,
         now: Timestamp,
     ) {
         let fleet = fleet.key.to_string();
@@ -203,15 +203,14 @@ impl CloudPreflight {
     }
 
     /// Changes what is remembered, and notes it where that differs.
-    async fn change(&self, change: impl FnOnce(&mut CloudMemoryState)) {
+    async fn change(&self, change: impl FnOnce(&mut Memory)) {
         let _noting = self.noting.lock().await;
         let after = {
             let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
             let memory = memory.get_or_insert_default();
             let before = memory.asked.clone();
             change(memory);
-            (memory.asked != before)
-                .then(|| CloudMemoryState { asked: memory.asked.clone(), told: BTreeSet::new() })
+            (memory.asked != before).then(|| Memory { asked: memory.asked.clone(), told: BTreeSet::new() })
         };
         if let Some(after) = after {
             let notes = Arc::clone(&self.notes);

@@ -28,7 +28,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::blocking::where_blocking_is_allowed;
-use super::cloud_memory::ClusterNeeds;
+use super::cloud_memory::Needs;
 use super::dependencies::Ports;
 use super::kinds::kinds_of;
 use super::observation::Observation;
@@ -109,7 +109,7 @@ pub(super) async fn answer(
     for (at, look) in looks.iter().enumerate() {
         said.extend(look.unjudged.iter().map(|reason| (at, reason.clone())));
     }
-    let mut needed: Vec<ClusterNeeds> = looks.iter().map(|_| Vec::new()).collect();
+    let mut needed: Vec<Needs> = looks.iter().map(|_| Vec::new()).collect();
     let mut projects: BTreeMap<CloudProject, Project<'_>> = BTreeMap::new();
     for (at, ask, session) in log_in(ports, looks).await {
         match session {

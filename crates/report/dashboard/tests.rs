@@ -1,4 +1,4 @@
-use capstan_campaign::facts::{CampaignMemory, Note};
+use capstan_campaign::facts::{Memory, Note};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Decisions, OnHold, Paused, ProposalId};
@@ -287,7 +287,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
             campaign: "fleet".to_owned(),
             release: "aws/v22.0.0".to_owned(),
             commit: "c".repeat(40),
-            memory: CampaignMemory { resumed_at: Some(Timestamp::UNIX_EPOCH), ..CampaignMemory::default() },
+            memory: Memory { resumed_at: Some(Timestamp::UNIX_EPOCH), ..Memory::default() },
         }],
         edition: 9,
         text: "0123".to_owned(),

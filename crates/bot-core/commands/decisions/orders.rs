@@ -1,7 +1,7 @@
 //! What people say to campaigns, and what is noted of those.
 
 use capstan_campaign::facts::Note;
-use capstan_plan::verbs::{CampaignOrder, OrderWhat, Verb};
+use capstan_plan::verbs::{Order, OrderWhat, Verb};
 use capstan_report::markdown::{code, prose};
 use capstan_report::{Answer, Refusal, not_noted};
 
@@ -29,7 +29,7 @@ impl Decided {
         &mut self,
         ground: Ground<'_>,
         key: &(RequestId, usize),
-        (order, request): (&CampaignOrder, &Request),
+        (order, request): (&Order, &Request),
         plans: &Plans,
     ) -> Answer {
         let settings = ground.settings;

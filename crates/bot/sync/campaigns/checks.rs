@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::planned::Planned;
-use capstan_campaign::facts::{CampaignMemory, Member, Standing, WaveVerdict};
+use capstan_campaign::facts::{Member, Memory, Standing, WaveVerdict};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
@@ -19,7 +19,7 @@ impl Run<'_> {
         self,
         planned: Planned<'_>,
         settings: &CampaignSettings,
-        memory: &CampaignMemory,
+        memory: &Memory,
         (ids, members): (&[ProposalId], &mut [Member]),
     ) -> Result<bool, SyncError> {
         let mut waits = false;

@@ -6,7 +6,7 @@ use capstan_bot_core::campaigns::{Moving, by_folder};
 use capstan_bot_core::facts::settings_file;
 use capstan_bot_core::planned::Planned;
 use capstan_campaign::decision::{CampaignDecision, CampaignFacts, decide};
-use capstan_campaign::facts::{CampaignMemory, Load, Member, Standing};
+use capstan_campaign::facts::{Load, Member, Memory, Standing};
 use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
 use capstan_model::tree::{RepoPath, Tree};
@@ -39,7 +39,7 @@ impl Run<'_> {
         planned: Planned<'_>,
         moving: &Moving<'_>,
         known: WebhookCampaign<'_>,
-    ) -> Result<(CampaignDecision, CampaignMemory, Option<Timestamp>), SyncError> {
+    ) -> Result<(CampaignDecision, Memory, Option<Timestamp>), SyncError> {
         let settings = moving.settings;
         let WebhookCampaign { members, besides, urgent, now, .. } = known;
         let mut memory = moving.note.memory.clone();

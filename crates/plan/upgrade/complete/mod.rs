@@ -28,7 +28,7 @@ use crate::merge::kustomization;
 use crate::merge::kustomization_merge;
 use crate::merge::matched::{Matched, Target};
 use crate::merge::nodes::set_text;
-use crate::merge::piece::{PieceShape, ReleasePiece};
+use crate::merge::piece::{ReleasePiece, Shape};
 use crate::merge::views::{AbsentObject, Views, Work, pieces_of};
 use crate::settings::FieldRule;
 use crate::templates::{naming_values, references, renamed as name_in};
@@ -200,7 +200,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
         if old.is_empty() && new.is_empty() || self.says_the_same(&old, &new) {
             return;
         }
-        let was_whole = old.iter().any(|piece| piece.shape == PieceShape::Whole);
+        let was_whole = old.iter().any(|piece| piece.shape == Shape::Whole);
         if new.is_empty() && was_whole {
             self.dropped(object, result, findings);
             return;
@@ -291,7 +291,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
     fn new_objects(&self, after: &Results<'_>, findings: &mut Vec<Finding>) {
         let mut of_old = None;
         for (piece, target) in self.upgrade.work.new.pieces.iter().zip(&self.upgrade.work.new.targets) {
-            if *target != Target::Absent || piece.shape == PieceShape::Partial {
+            if *target != Target::Absent || piece.shape == Shape::Partial {
                 continue;
             }
             let new = self.upgrade.work.instantiated(self.upgrade.work.new, piece);
@@ -331,7 +331,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
         let of_old = self.upgrade.work.absent_of_old();
         let pieces = self.upgrade.work.new.pieces.iter().zip(&self.upgrade.work.new.targets);
         let absent =
-            pieces.filter(|(piece, target)| **target == Target::Absent && piece.shape == PieceShape::Whole);
+            pieces.filter(|(piece, target)| **target == Target::Absent && piece.shape == Shape::Whole);
         let changed = absent
             .map(|(piece, _)| self.upgrade.work.instantiated(self.upgrade.work.new, piece))
             .filter_map(|new| {

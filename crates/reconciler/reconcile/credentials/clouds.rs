@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::reconcile::ports::StatusStore;
 use capstan_ports::{CloudCredential, CloudSession, Clouds, NoClouds};
-use capstan_reconciler_core::credentials::{CredentialError, Place};
+use capstan_reconciler_core::credentials::{Place, Trouble};
 use capstan_reconciler_core::records::FleetKey;
 use capstan_reconciler_core::resources::CloudCredentialsSpec;
 
@@ -46,7 +46,7 @@ struct Maker {
 
 enum State {
     In { session: Arc<dyn CloudSession>, at: Timestamp },
-    Away { until: Timestamp, times: u32, why: CredentialError },
+    Away { until: Timestamp, times: u32, why: Trouble },
 }
 
 /// Somebody who is logged in, and where.
@@ -73,7 +73,7 @@ impl CloudCredentials {
         store: &dyn StatusStore,
         opened: &CloudCredentialsSpec,
         now: Timestamp,
-    ) -> Result<LoggedIn, CredentialError> {
+    ) -> Result<LoggedIn, Trouble> {
         let credential = read(store, opened).await?;
         let ca = credential.ca.clone();
         let print = sha256(json!([credential.clouds_yaml.expose_secret(), ca]).to_string());
@@ -88,8 +88,8 @@ impl CloudCredentials {
                 }
                 failed => {
                     let why = match failed {
-                        Ok(Err(error)) => CredentialError::from(error),
-                        _ => CredentialError::too_slow(&opened.cloud, self.patience),
+                        Ok(Err(error)) => Trouble::from(error),
+                        _ => Trouble::too_slow(&opened.cloud, self.patience),
                     };
                     self.away(&key, &print, now, &why);
                     return Err(why);
@@ -121,7 +121,7 @@ impl CloudCredentials {
         key: &Key,
         print: &str,
         now: Timestamp,
-    ) -> Result<Option<Arc<dyn CloudSession>>, CredentialError> {
+    ) -> Result<Option<Arc<dyn CloudSession>>, Trouble> {
         let mut makers = self.makers();
         let Some(maker) = makers.get_mut(key).filter(|maker| maker.print == print) else { return Ok(None) };
         match &mut maker.state {
@@ -136,7 +136,7 @@ impl CloudCredentials {
     }
 
     /// Nobody asks it for a while.
-    fn away(&self, key: &Key, print: &str, now: Timestamp, why: &CredentialError) {
+    fn away(&self, key: &Key, print: &str, now: Timestamp, why: &Trouble) {
         let mut makers = self.makers();
         let times = match makers.get(key).filter(|maker| maker.print == print).map(|maker| &maker.state) {
             Some(State::Away { times, .. }) => times.saturating_add(1),
@@ -148,7 +148,7 @@ impl CloudCredentials {
     }
 
     /// What was asked after a login failed: the next one logs in anew, and after a while.
-    pub(super) fn failed(&self, opened: &CloudCredentialsSpec, now: Timestamp, why: &CredentialError) {
+    pub(super) fn failed(&self, opened: &CloudCredentialsSpec, now: Timestamp, why: &Trouble) {
         let key = (opened.namespace.clone(), opened.secret.clone(), opened.cloud.clone());
         let print = self.makers().get(&key).map(|maker| maker.print.clone());
         if let Some(print) = print {
@@ -188,13 +188,10 @@ impl Default for CloudCredentials {
 }
 
 /// The credential that makes the others.
-async fn read(
-    store: &dyn StatusStore,
-    opened: &CloudCredentialsSpec,
-) -> Result<CloudCredential, CredentialError> {
+async fn read(store: &dyn StatusStore, opened: &CloudCredentialsSpec) -> Result<CloudCredential, Trouble> {
     let CloudCredentialsSpec { namespace, secret, cloud, .. } = opened;
     let unusable = |why: &str| {
-        CredentialError::login(format!(
+        Trouble::login(format!(
             "Secret {namespace}/{secret}, which `cloudCredentials` of the Fleet names, {why}"
         ))
     };

@@ -10,7 +10,7 @@ use capstan_ports::{
     ApiObject, As, Contested, Deleted, ManagementCluster as _, NewCredential, Preconditions, Run,
 };
 use capstan_reconciler_core::credentials::{
-    CredentialError, Facts, Found, HandedOut, Purpose, Step, Subject, Wish, Written, WrittenState, secret,
+    Facts, Found, HandedOut, Purpose, Step, Subject, Trouble, Wish, Written, WrittenState, secret,
 };
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -64,11 +64,11 @@ pub(super) async fn read_secret(
     subject: &Subject,
     purpose: Purpose,
     wish: Wish,
-) -> Result<Option<Value>, CredentialError> {
+) -> Result<Option<Value>, Trouble> {
     let id = secret_id(subject, purpose);
     match ports.live.read(by, &ApiObject::from(&id)).await? {
         Some(found) if secret::is_capstans(&found) => Ok(Some(found)),
-        Some(_) if wish == Wish::Keep => Err(CredentialError::here(
+        Some(_) if wish == Wish::Keep => Err(Trouble::here(
             "SecretNotCapstans",
             format!(
                 "{id} exists, and Capstan did not write it: delete it (with a tombstone, if the folder rendered it), and Capstan writes it with the cluster's own credential"
@@ -81,12 +81,12 @@ pub(super) async fn read_secret(
 #[async_trait]
 impl Life for CredentialLife<'_> {
     type Facts = Facts;
-    type Trouble = CredentialError;
+    type Trouble = Trouble;
 
     /// Orphans of as many deaths, and a renewal.
     const MOST_STEPS: usize = 64;
 
-    async fn gather(&mut self) -> Result<Facts, CredentialError> {
+    async fn gather(&mut self) -> Result<Facts, Trouble> {
         let cloud = self.cloud;
         self.live = read_secret(self.ports, self.by, self.subject, self.purpose, self.wish).await?;
         let mut found = self.live.as_ref().and_then(secret::read);
@@ -116,7 +116,7 @@ impl Life for CredentialLife<'_> {
         })
     }
 
-    async fn perform(&mut self, step: Step, facts: Facts) -> Result<(), CredentialError> {
+    async fn perform(&mut self, step: Step, facts: Facts) -> Result<(), Trouble> {
         match step {
             Step::Issue { expires_at, previous } => {
                 self.issue(expires_at, previous).await?;
@@ -139,8 +139,8 @@ impl Life for CredentialLife<'_> {
         Ok(())
     }
 
-    fn restless(&self) -> CredentialError {
-        CredentialError::here("Changed", format!("another client keeps writing {}", self.secret()))
+    fn restless(&self) -> Trouble {
+        Trouble::here("Changed", format!("another client keeps writing {}", self.secret()))
     }
 }
 
@@ -164,7 +164,7 @@ impl CredentialLife<'_> {
         &self,
         expires_at: Timestamp,
         previous: BTreeMap<String, HandedOut>,
-    ) -> Result<(), CredentialError> {
+    ) -> Result<(), Trouble> {
         let (cloud, live) = (self.cloud, self.live.as_ref());
         let written = |id: String| Written {
             current: id,
@@ -196,7 +196,7 @@ impl CredentialLife<'_> {
         place: &str,
         data: Map<String, Value>,
         run: Run,
-    ) -> Result<(), CredentialError> {
+    ) -> Result<(), Trouble> {
         let id = self.secret();
         let manifest = secret::manifest(self.purpose, &id, &self.subject.cluster, written, place, data);
         let manifest = match live {
@@ -207,7 +207,7 @@ impl CredentialLife<'_> {
         Ok(())
     }
 
-    async fn remove(&self) -> Result<(), CredentialError> {
+    async fn remove(&self) -> Result<(), Trouble> {
         let text = |key: &str| self.live.as_ref()?.pointer(key)?.as_str();
         let Some(uid) = text("/metadata/uid") else { return Ok(()) };
         let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
@@ -215,10 +215,9 @@ impl CredentialLife<'_> {
         let deleted = self.ports.live.delete(self.by, &ApiObject::from(&id), only, Run::Real).await?;
         match deleted {
             Deleted::Gone | Deleted::Absent => Ok(()),
-            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(CredentialError::here(
-                "Changed",
-                format!("{id} is being deleted, or was changed meanwhile"),
-            )),
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
+                Err(Trouble::here("Changed", format!("{id} is being deleted, or was changed meanwhile")))
+            }
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use capstan_model::finding::Severity;
 use capstan_reconciler_core::credentials::{
-    Asked, CredentialError, Purpose, Rest, Subject, Turn, Wish, Written, WrittenState, opened, remembered,
-    renewal, secret,
+    Asked, Purpose, Rest, Subject, Trouble, Turn, Wish, Written, WrittenState, opened, remembered, renewal,
+    secret,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -155,7 +155,7 @@ impl Reconciliation<'_> {
             Ok(Ok(())) => return turn,
             Ok(Err(trouble)) => trouble,
             Err(_) => {
-                let trouble = CredentialError::too_slow(&subject.opened.cloud, BOUND);
+                let trouble = Trouble::too_slow(&subject.opened.cloud, BOUND);
                 self.request.ports.cloud_credentials.failed(&subject.opened, self.now, &trouble);
                 trouble
             }
@@ -175,7 +175,7 @@ impl Reconciliation<'_> {
         by: &As,
         wish: Wish,
         turn: &mut Turn,
-    ) -> Result<(), CredentialError> {
+    ) -> Result<(), Trouble> {
         for purpose in Purpose::ALL {
             let secret = read_secret(self.request.ports, by, subject, purpose, wish).await?;
             turn.set(purpose, secret.as_ref().and_then(secret::read).map(|found| found.written));
@@ -189,7 +189,7 @@ impl Reconciliation<'_> {
         by: &As,
         wish: Wish,
         turn: &mut Turn,
-    ) -> Result<(), CredentialError> {
+    ) -> Result<(), Trouble> {
         let (request, now) = (self.request, self.now);
         let (ports, known) = (request.ports, request.ports.cloud_credentials.as_ref());
         let is_over = || (request.is_over)().is_some();
