@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use capstan_model::object::{ObjectId, api_group};
-use capstan_plan::templates::ObjectReference;
+use capstan_plan::templates::Reference;
 
 /// The label by which objects belong to a Cluster.
 pub(crate) use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
@@ -91,7 +91,7 @@ impl LiveObjects {
     }
 
     /// The object that a reference of an owner in that namespace means.
-    pub(crate) fn meant(&self, reference: &ObjectReference<'_>, namespace: Option<&str>) -> Option<&Value> {
+    pub(crate) fn meant(&self, reference: &Reference<'_>, namespace: Option<&str>) -> Option<&Value> {
         let means = |(id, _): &(&ObjectId, &Value)| reference.means(namespace, id);
         let found = match reference.group {
             Some(group) => self.of_kind(group, reference.kind).find(means),

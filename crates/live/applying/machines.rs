@@ -9,7 +9,7 @@ use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{KindRole, Machines, is_cluster, is_cluster_api, names, role_of};
 use capstan_model::object::{ObjectId, api_group};
-use capstan_plan::templates::{ObjectReference, references};
+use capstan_plan::templates::{Reference, references};
 
 /// The label by which Cluster API marks machines of a control plane.
 const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
@@ -82,7 +82,7 @@ pub(super) fn is_owned_by(machine: &Value, id: &ObjectId) -> bool {
 }
 
 /// The control plane that a `Cluster` names.
-pub(super) fn control_plane_of<'v>(cluster: &ObjectId, value: &'v Value) -> Option<ObjectReference<'v>> {
+pub(super) fn control_plane_of<'v>(cluster: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
     let named = references(&cluster.group, &cluster.kind, value);
     named.into_iter().find(|reference| reference.path.to_string() == "/spec/controlPlaneRef/name")
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{self, KindRole, Machines, Workers, names};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::templates::{ObjectReference, references};
+use capstan_plan::templates::{Reference, references};
 use capstan_plan::upgrade::{Effect, Rollout};
 use capstan_yaml::Value;
 
@@ -96,17 +96,13 @@ fn turn(id: &ObjectId) -> Option<Turn> {
 }
 
 /// The template of OpenStack machines that an owner names.
-fn template_of<'v>(id: &ObjectId, value: &'v Value) -> Option<ObjectReference<'v>> {
+fn template_of<'v>(id: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
     references(&id.group, &id.kind, value)
         .into_iter()
         .find(|reference| reference.kind == names::OPENSTACK_MACHINE_TEMPLATE)
 }
 
-fn live_machine(
-    reference: &ObjectReference<'_>,
-    namespace: Option<&str>,
-    live: &LiveObjects,
-) -> Option<Machine> {
+fn live_machine(reference: &Reference<'_>, namespace: Option<&str>, live: &LiveObjects) -> Option<Machine> {
     let value = live.meant(reference, namespace)?;
     Machine::of(&identity(value)?, value)
 }

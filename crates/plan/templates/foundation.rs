@@ -8,7 +8,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api/blob/main/internal/topology/check/compatibility.go>).
 //! The same holds when a Cluster goes over to another class.
 
-use super::references::{ObjectReference, references};
+use super::references::{Reference, references};
 use capstan_model::kinds::{KindRole, role};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::Readable;
@@ -20,7 +20,7 @@ pub struct Foundation<'n> {
     /// class default-worker`. The same before and after.
     pub part: String,
     /// What is named there.
-    pub reference: ObjectReference<'n>,
+    pub reference: Reference<'n>,
     /// Whether another object of the same kind would do.
     by_kind_alone: bool,
 }
@@ -48,7 +48,7 @@ pub fn foundations<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec
     }
 }
 
-fn keys(reference: &ObjectReference<'_>) -> Vec<String> {
+fn keys(reference: &Reference<'_>) -> Vec<String> {
     let key = |step: &Step| match step {
         Step::Key(key) => key.clone(),
         Step::Index(_) | Step::New => "*".to_owned(),
@@ -56,13 +56,13 @@ fn keys(reference: &ObjectReference<'_>) -> Vec<String> {
     reference.path.steps().iter().map(key).collect()
 }
 
-fn of_cluster(reference: ObjectReference<'_>) -> Option<Foundation<'_>> {
+fn of_cluster(reference: Reference<'_>) -> Option<Foundation<'_>> {
     let part = keys(&reference).get(1)?.clone();
     let counts = matches!(part.as_str(), "infrastructureRef" | "controlPlaneRef");
     counts.then_some(Foundation { part, reference, by_kind_alone: false })
 }
 
-fn of_class<'n, T: Readable>(root: &'n T, reference: ObjectReference<'n>) -> Option<Foundation<'n>> {
+fn of_class<'n, T: Readable>(root: &'n T, reference: Reference<'n>) -> Option<Foundation<'n>> {
     let keys = keys(&reference);
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let part = match keys.as_slice() {
@@ -97,7 +97,7 @@ pub fn replaced(before: &[Foundation<'_>], after: &[Foundation<'_>]) -> Vec<Repl
             continue;
         }
         let reference = was.path.parent().unwrap_or_default();
-        let words = |of: &ObjectReference<'_>| match of.group.filter(|_| other_group && was.kind == is.kind) {
+        let words = |of: &Reference<'_>| match of.group.filter(|_| other_group && was.kind == is.kind) {
             Some(group) => format!("{} {} of {group}", of.kind, of.name),
             None => format!("{} {}", of.kind, of.name),
         };

@@ -56,7 +56,7 @@ pub use foundation::{Foundation, ReplacedFoundation, foundations, replaced};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
 pub use preflight::{checked_kubeadm_template, checked_template, skips_check};
-pub use references::{ObjectReference, ReferencePath, reference_paths, references};
+pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
 pub use role::{TemplateRole, is_known_in_role, treatment_in_role};
 pub use values::{NamingValue, is_named_by_value, naming_values, renamed};

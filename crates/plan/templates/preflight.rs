@@ -1,6 +1,6 @@
 //! Workers whose machines Cluster API checks before it makes them, and who skips a check.
 
-use super::references::{ObjectReference, references};
+use super::references::{Reference, references};
 use super::role::TemplateRole;
 use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
 use capstan_model::kinds::{KindRole, Workers, role_of};
@@ -8,14 +8,14 @@ use capstan_model::object::ObjectId;
 use capstan_yaml::Readable;
 
 /// The bootstrap template of workers whose machines a MachineSet makes: nobody checks the machines of a MachinePool.
-pub fn checked_template<'n, T: Readable>(id: &ObjectId, root: &'n T) -> Option<ObjectReference<'n>> {
+pub fn checked_template<'n, T: Readable>(id: &ObjectId, root: &'n T) -> Option<Reference<'n>> {
     let makes = matches!(role_of(id), Some(KindRole::Workers(Workers::Deployment | Workers::Set)));
     let named = makes.then(|| references(&id.group, &id.kind, root));
     named?.into_iter().find(|reference| reference.role == TemplateRole::Bootstrap)
 }
 
 /// The same of workers that kubeadm joins.
-pub fn checked_kubeadm_template<'n, T: Readable>(id: &ObjectId, root: &'n T) -> Option<ObjectReference<'n>> {
+pub fn checked_kubeadm_template<'n, T: Readable>(id: &ObjectId, root: &'n T) -> Option<Reference<'n>> {
     checked_template(id, root).filter(|template| template.kind == KUBEADM_TEMPLATE)
 }
 

@@ -102,7 +102,7 @@ pub fn reference_paths(group: &str, kind: &str) -> &'static [ReferencePath] {
 
 /// One reference to another object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObjectReference<'n> {
+pub struct Reference<'n> {
     /// Path of the scalar that is the name.
     pub path: FieldPath,
     /// API group of the object named, where the reference says it.
@@ -117,7 +117,7 @@ pub struct ObjectReference<'n> {
     pub role: TemplateRole,
 }
 
-impl ObjectReference<'_> {
+impl Reference<'_> {
     /// Whether an owner in that namespace means this object. What one side leaves out fits anything.
     pub fn means(&self, owner_namespace: Option<&str>, id: &ObjectId) -> bool {
         let fits = |one: Option<&str>, other: Option<&str>| match (one, other) {
@@ -132,7 +132,7 @@ impl ObjectReference<'_> {
 }
 
 /// The references of an object, in the order of the table.
-pub fn references<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<ObjectReference<'n>> {
+pub fn references<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<Reference<'n>> {
     let mut found = Vec::new();
     for reference in reference_paths(group, kind) {
         walk(root, root, reference.steps, &mut Vec::new(), &mut |parent, node, indexes| {
@@ -144,7 +144,7 @@ pub fn references<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<
             };
             let group = text(node, "apiGroup").or_else(|| text(node, "apiVersion").map(api_group));
             if let (Some(kind), Some(name)) = (text(node, "kind").or(reference.kind), name) {
-                found.push(ObjectReference { path, group, kind, namespace, name, role: reference.role });
+                found.push(Reference { path, group, kind, namespace, name, role: reference.role });
             }
         });
     }

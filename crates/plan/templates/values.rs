@@ -8,7 +8,7 @@
 //!
 //! [U12]: crate::templates#u12
 
-use super::references::{ObjectReference, references};
+use super::references::{Reference, references};
 use capstan_model::kinds::{
     KindRole, Treatment, is_cluster_api, is_template, is_template_name, role, treatment,
 };
@@ -133,7 +133,7 @@ fn shapes<'n, T: Readable>(
     node: &'n T,
     path: &FieldPath,
     skipped: &[&str],
-    known: &[ObjectReference<'n>],
+    known: &[Reference<'n>],
     found: &mut Vec<NamingValue<'n>>,
 ) {
     let text = |key: &str| node.field(key).and_then(T::text);

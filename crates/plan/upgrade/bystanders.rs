@@ -16,7 +16,7 @@ use super::settle::MovedObjects;
 use crate::merge::cluster_merge::{Between, ClusterMerge};
 use crate::merge::cluster_objects::Base;
 use crate::merge::step_group::StepGroup;
-use crate::templates::{ObjectReference, foundations, references};
+use crate::templates::{Reference, foundations, references};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::kinds::{KindRole, is_cluster, role, version_paths};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -45,7 +45,7 @@ struct ClusterReference<'b> {
     /// The Cluster, and its namespace.
     cluster: usize,
     namespace: Option<&'b str>,
-    reference: ObjectReference<'b>,
+    reference: Reference<'b>,
 }
 
 impl<'b> ClusterParts<'b> {

@@ -4,7 +4,7 @@ use super::broken::GuardBreach;
 use crate::live_objects::{LiveObjects, is_terminating};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::templates::{ObjectReference, TemplateRole, references};
+use capstan_plan::templates::{Reference, TemplateRole, references};
 
 pub(super) fn check(
     object: &RenderedObject,
@@ -27,7 +27,7 @@ pub(super) fn check(
     }
 }
 
-fn is_rendered(reference: &ObjectReference<'_>, owner: &RenderedObject, rendered: &[RenderedObject]) -> bool {
+fn is_rendered(reference: &Reference<'_>, owner: &RenderedObject, rendered: &[RenderedObject]) -> bool {
     rendered.iter().any(|other| reference.means(owner.id.namespace.as_deref(), &other.id))
 }
 

@@ -18,7 +18,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{VersionRole, is_cluster, is_control_plane, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
-use capstan_plan::templates::ObjectReference;
+use capstan_plan::templates::Reference;
 
 pub(super) fn check(
     object: &RenderedObject,
@@ -83,7 +83,7 @@ fn pointed_elsewhere(
     }
 }
 
-fn is_same(one: &ObjectReference<'_>, other: &ObjectReference<'_>) -> bool {
+fn is_same(one: &Reference<'_>, other: &Reference<'_>) -> bool {
     one.kind == other.kind
         && one.name == other.name
         && (one.group.is_none() || other.group.is_none() || one.group == other.group)

@@ -13,7 +13,7 @@ use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::templates::{
-    ClassUpgrade, ObjectReference, TemplateRole, checked_kubeadm_template, references, skips_check,
+    ClassUpgrade, Reference, TemplateRole, checked_kubeadm_template, references, skips_check,
 };
 
 /// Where live objects say what really runs: one version, or a list of versions.
@@ -165,7 +165,7 @@ fn control_planes<'l>(
 
 /// What a reference means: rendered, or live.
 fn meant<'v>(
-    reference: &ObjectReference<'_>,
+    reference: &Reference<'_>,
     namespace: Option<&str>,
     rendered: &'v [RenderedObject],
     live: &'v LiveObjects,

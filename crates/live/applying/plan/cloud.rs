@@ -11,7 +11,7 @@ use crate::live_objects::LiveObjects;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_workers};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::templates::{ObjectReference, TemplateRole, references};
+use capstan_plan::templates::{Reference, TemplateRole, references};
 use capstan_yaml::Value;
 
 /// What is said of a create that died.
@@ -89,11 +89,7 @@ impl<'a> CloudApplyFacts<'a> {
     }
 
     /// The object that is rendered, else the one that is there.
-    fn meant(
-        &self,
-        reference: &ObjectReference<'_>,
-        namespace: Option<&str>,
-    ) -> Option<(&'a ObjectId, &'a Value)> {
+    fn meant(&self, reference: &Reference<'_>, namespace: Option<&str>) -> Option<(&'a ObjectId, &'a Value)> {
         let rendered = self.rendered.iter().find(|object| reference.means(namespace, &object.id));
         let live = || self.live.iter().find(|(id, _)| reference.means(namespace, id));
         rendered.map(|object| (&object.id, &object.value)).or_else(live)

@@ -15,7 +15,7 @@ use super::reading::spec_written;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_terminating, label, text};
 use capstan_model::kinds::{KindRole, Workers, names, role_of};
 use capstan_model::object::ObjectId;
-use capstan_plan::templates::{ObjectReference, TemplateRole, references};
+use capstan_plan::templates::{Reference, TemplateRole, references};
 
 /// The template that an object was cloned from.
 const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
@@ -27,7 +27,7 @@ pub(super) struct TopologyObjects<'v> {
     cluster: &'v Value,
     namespace: Option<&'v str>,
     /// The control plane that the `Cluster` names.
-    pub(super) names: Option<ObjectReference<'v>>,
+    pub(super) names: Option<Reference<'v>>,
     /// That control plane, where it was read.
     pub(super) plane: Option<(&'v ObjectId, &'v Value)>,
     /// Deployments and pools.
@@ -126,7 +126,7 @@ enum MadePart<'v> {
     /// The control plane itself.
     Itself(&'v Value),
     /// What the control plane or a group makes machines from.
-    Named(ObjectReference<'v>),
+    Named(Reference<'v>),
 }
 
 /// A template that a class names.

@@ -9,7 +9,7 @@ use crate::rollout::owner::MachineOwner;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::names;
 use capstan_model::object::ObjectId;
-use capstan_plan::templates::{ObjectReference, references};
+use capstan_plan::templates::{Reference, references};
 
 /// A label of what the topology controller made.
 const TOPOLOGY_LABEL: &str = "topology.cluster.x-k8s.io/owned";
@@ -62,7 +62,7 @@ pub(super) fn owner_named<'v>(object: &'v Value, kind: &str) -> Option<&'v str> 
 }
 
 /// Which control plane a `Cluster` names.
-pub(crate) fn control_plane_reference<'v>(id: &ObjectId, cluster: &'v Value) -> Option<ObjectReference<'v>> {
+pub(crate) fn control_plane_reference<'v>(id: &ObjectId, cluster: &'v Value) -> Option<Reference<'v>> {
     let named = references(&id.group, &id.kind, cluster);
     named.into_iter().find(|reference| reference.path.to_string() == "/spec/controlPlaneRef/name")
 }
