@@ -67,15 +67,15 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     Ok(outcome)
 }
 
-pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), Failure> {
+pub(super) fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
     match said {
-        PlanOutput::Printed(text) => output.print(&text),
-        PlanOutput::Blocked(diff, upgrade) => {
+        Said::Printed(text) => output.print(&text),
+        Said::Blocked(diff, upgrade) => {
             output.print(&diff)?;
             text::remark(&upgrade, false);
             Ok(())
         }
-        PlanOutput::Complained(cluster, refused) => {
+        Said::Complained(cluster, refused) => {
             text::complain(&cluster, &refused);
             Ok(())
         }
@@ -89,7 +89,7 @@ pub(super) fn explained(planned: PlannedWithReasons, wanted: bool) -> (Planned, 
 }
 
 /// What is printed of one cluster, or complained of.
-pub(super) enum PlanOutput {
+pub(super) enum Said {
     Printed(String),
     /// A diff does not say that nothing may be written, and why.
     Blocked(String, Box<Upgrade>),
@@ -102,13 +102,13 @@ pub(super) fn said(
     planned: &Planned,
     explained: Option<&Explanation>,
     title: Option<&TitleTemplate>,
-) -> PlanOutput {
+) -> Said {
     if let (PlanFormat::Diff, Ok(upgrade)) = (format, planned)
         && !upgrade.blocked.is_empty()
     {
-        return PlanOutput::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
+        return Said::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
     }
-    PlanOutput::Printed(match (format, planned) {
+    Said::Printed(match (format, planned) {
         (PlanFormat::Json | PlanFormat::Yaml, _) => {
             Elements::written(format, element(cluster, planned, explained))
         }
@@ -119,7 +119,7 @@ pub(super) fn said(
         (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
         (PlanFormat::Markdown, Err(refused)) => text::refused_in_markdown(cluster, refused),
         (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
-        (PlanFormat::Diff, Err(refused)) => return PlanOutput::Complained(cluster.clone(), refused.clone()),
+        (PlanFormat::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
     })
 }
 

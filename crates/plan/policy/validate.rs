@@ -89,7 +89,7 @@ pub fn validate(
     today: Date,
 ) -> Vec<Finding> {
     let severities = settings.severities();
-    let mut checked = CheckedCluster {
+    let mut checked = Checked {
         schemas: now.schemas,
         verdicts: Vec::new(),
         candidates: Vec::new(),
@@ -130,7 +130,7 @@ pub fn validate(
     checked.finish(&severities)
 }
 
-impl CheckedCluster<'_> {
+impl Checked<'_> {
     /// The inventory where there is one, and what clusters recorded of it.
     fn inventory(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         if let Some(inventory) = &settings.inventory {
@@ -197,7 +197,7 @@ fn text_of(tree: &dyn Tree, file: &RepoPath) -> String {
     bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(str::to_owned)).unwrap_or_default()
 }
 
-struct CheckedCluster<'a> {
+struct Checked<'a> {
     schemas: &'a Schemas,
     verdicts: Vec<Finding>,
     /// What the waves of campaigns tell clusters apart by.
@@ -214,7 +214,7 @@ struct CheckedCluster<'a> {
     scopes: Scopes,
 }
 
-impl CheckedCluster<'_> {
+impl Checked<'_> {
     /// One verdict a file: that it cannot be read is not said twice.
     fn of_file(&mut self, verdict: Finding) {
         let Some(place) = &verdict.place else { return };

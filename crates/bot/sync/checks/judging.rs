@@ -39,10 +39,10 @@ const POLL_EVERY: Duration = Duration::from_millis(300);
 
 /// The last comparison: several questions about one head ask GitHub once.
 #[derive(Default)]
-pub(in super::super) struct Comparisons(Option<CachedComparison>);
+pub(in super::super) struct Comparisons(Option<Compared>);
 
 /// A comparison, with its pull request and head.
-struct CachedComparison {
+struct Compared {
     number: u64,
     base_branch: String,
     head: CommitId,
@@ -51,7 +51,7 @@ struct CachedComparison {
 
 impl Comparisons {
     fn of(&self, number: u64, pull: &Subject) -> Option<Comparison> {
-        let is_it = |known: &&CachedComparison| {
+        let is_it = |known: &&Compared| {
             known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
         };
         Some(self.0.as_ref().filter(is_it)?.comparison.clone())
@@ -305,8 +305,7 @@ impl Run<'_> {
         };
         if let Some(comparison) = &found {
             let (head, comparison) = (pull.head.clone(), comparison.clone());
-            let compared =
-                CachedComparison { number, base_branch: pull.base_branch.clone(), head, comparison };
+            let compared = Compared { number, base_branch: pull.base_branch.clone(), head, comparison };
             seen.0 = Some(compared);
         }
         Ok(found)
