@@ -8,7 +8,7 @@ use crate::settings::{Glob, ProposalSettings};
 
 /// What counts against the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Load {
+pub struct ProposalLoad {
     /// Proposals that are open now.
     pub open: u32,
     /// Proposals opened within the last hour, closed ones included.
@@ -17,7 +17,7 @@ pub struct Load {
 
 /// A proposal that something was decided about.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct ProposalCandidate<'a> {
     /// The proposal.
     pub proposal: &'a ProposalId,
     /// Whose changes its pull request carries; of one that is closed, carried.
@@ -30,7 +30,7 @@ pub struct Candidate<'a> {
     pub held: bool,
 }
 
-impl Candidate<'_> {
+impl ProposalCandidate<'_> {
     /// For how many it counts: a cluster is one, whether or not it shares its pull request.
     fn weight(&self) -> u32 {
         u32::try_from(self.carries.len()).unwrap_or(u32::MAX).max(1)
@@ -58,28 +58,28 @@ pub struct WaitingProposal {
 /// Chooses whose turn it is: those with something open and those that a person asked for, then new ones within the
 /// limits, in their order. `shown` is what GitHub shows. Without limits nobody waits.
 pub fn turn(
-    candidates: &[Candidate<'_>],
+    candidates: &[ProposalCandidate<'_>],
     limits: Option<&ProposalSettings>,
-    shown: Load,
+    shown: ProposalLoad,
 ) -> ProposalSelection {
-    let opens = |one: &Candidate<'_>| matches!(one.action, Action::Open { .. });
-    let is_asked = |one: &Candidate<'_>| matches!(one.command, Command::Replan | Command::Offer);
-    let ids = |which: &dyn Fn(&Candidate<'_>) -> bool| -> Vec<ProposalId> {
+    let opens = |one: &ProposalCandidate<'_>| matches!(one.action, Action::Open { .. });
+    let is_asked = |one: &ProposalCandidate<'_>| matches!(one.command, Command::Replan | Command::Offer);
+    let ids = |which: &dyn Fn(&ProposalCandidate<'_>) -> bool| -> Vec<ProposalId> {
         candidates.iter().filter(|one| which(one)).map(|one| one.proposal.clone()).collect()
     };
     let mut now = ids(&|one| !opens(one) || is_asked(one));
-    let is_new = |one: &Candidate<'_>| opens(one) && !is_asked(one) && !one.held;
+    let is_new = |one: &ProposalCandidate<'_>| opens(one) && !is_asked(one) && !one.held;
     let Some(limits) = limits else {
         now.extend(ids(&is_new));
         return ProposalSelection { now, waiting: Vec::new() };
     };
-    let new: Vec<&Candidate<'_>> = candidates.iter().filter(|one| is_new(one)).collect();
-    let count = |which: &dyn Fn(&Candidate<'_>) -> bool| {
+    let new: Vec<&ProposalCandidate<'_>> = candidates.iter().filter(|one| is_new(one)).collect();
+    let count = |which: &dyn Fn(&ProposalCandidate<'_>) -> bool| {
         candidates.iter().filter(|one| which(one)).fold(0_u32, |sum, one| sum.saturating_add(one.weight()))
     };
     let closing = count(&|one| matches!(one.action, Action::Close { .. }));
     let asked = count(&|one| opens(one) && is_asked(one));
-    let load = Load {
+    let load = ProposalLoad {
         open: (shown.open.saturating_add(asked)).saturating_sub(closing),
         opened_last_hour: shown.opened_last_hour.saturating_add(asked),
     };
@@ -88,7 +88,11 @@ pub fn turn(
     ProposalSelection { now, waiting: selection.waiting }
 }
 
-fn select(candidates: &[&Candidate<'_>], limits: &ProposalSettings, load: Load) -> ProposalSelection {
+fn select(
+    candidates: &[&ProposalCandidate<'_>],
+    limits: &ProposalSettings,
+    load: ProposalLoad,
+) -> ProposalSelection {
     let mut queue = candidates.to_vec();
     queue.sort_by_cached_key(|one| {
         let is_of_any = |glob: &Glob| one.carries.iter().any(|it| glob.matches(it.target.path()));
@@ -149,16 +153,16 @@ mod tests {
         ProposalSettings { open, per_hour, order, ..ProposalSettings::default() }
     }
 
-    fn select(ids: &[ProposalId], limits: &ProposalSettings, load: Load) -> ProposalSelection {
+    fn select(ids: &[ProposalId], limits: &ProposalSettings, load: ProposalLoad) -> ProposalSelection {
         let open = Action::Open { branch: BranchStep::Create };
-        let candidate = |proposal| Candidate {
+        let candidate = |proposal| ProposalCandidate {
             proposal,
             carries: std::slice::from_ref(proposal),
             action: &open,
             command: Command::None,
             held: false,
         };
-        let all: Vec<Candidate<'_>> = ids.iter().map(candidate).collect();
+        let all: Vec<ProposalCandidate<'_>> = ids.iter().map(candidate).collect();
         turn(&all, Some(limits), load)
     }
 
@@ -167,36 +171,40 @@ mod tests {
         let ids = clusters(&["group://b", "a/y", "c/z"]);
         let of_b = clusters(&["b/x", "b/canary1"]);
         let open = Action::Open { branch: BranchStep::Create };
-        let candidate = |proposal| Candidate {
+        let candidate = |proposal| ProposalCandidate {
             proposal,
             carries: if proposal == &ids[0] { &of_b } else { std::slice::from_ref(proposal) },
             action: &open,
             command: Command::None,
             held: false,
         };
-        let all: Vec<Candidate<'_>> = ids.iter().map(candidate).collect();
-        let chosen = turn(&all, Some(&limits(3, 20)), Load::default());
+        let all: Vec<ProposalCandidate<'_>> = ids.iter().map(candidate).collect();
+        let chosen = turn(&all, Some(&limits(3, 20)), ProposalLoad::default());
         assert_eq!(chosen.now, clusters(&["group://b", "a/y"]), "its canary leads");
         assert_eq!(chosen.waiting.len(), 1);
         assert!(chosen.waiting[0].why.starts_with("3 of at most 3 proposals are open"));
-        let chosen = turn(&all, Some(&limits(1, 20)), Load::default());
+        let chosen = turn(&all, Some(&limits(1, 20)), ProposalLoad::default());
         assert_eq!(chosen.now, clusters(&["group://b"]), "it goes whole");
         assert!(chosen.waiting[0].why.starts_with("2 of at most 1 proposals are open"));
-        let chosen = turn(&all, Some(&limits(3, 20)), Load { open: 3, opened_last_hour: 0 });
+        let chosen = turn(&all, Some(&limits(3, 20)), ProposalLoad { open: 3, opened_last_hour: 0 });
         assert_eq!(chosen.now, vec![]);
     }
 
     #[test]
     fn canaries_go_first_then_the_others_by_name() {
-        let chosen = select(&clusters(&["b/x", "a/y", "b/canary1"]), &limits(20, 20), Load::default());
+        let chosen =
+            select(&clusters(&["b/x", "a/y", "b/canary1"]), &limits(20, 20), ProposalLoad::default());
         assert_eq!(chosen.now, clusters(&["b/canary1", "a/y", "b/x"]));
         assert_eq!(chosen.waiting, vec![]);
     }
 
     #[test]
     fn what_exceeds_the_limit_of_open_proposals_waits_and_says_so() {
-        let chosen =
-            select(&clusters(&["a/1", "a/2", "a/3"]), &limits(3, 20), Load { open: 2, opened_last_hour: 0 });
+        let chosen = select(
+            &clusters(&["a/1", "a/2", "a/3"]),
+            &limits(3, 20),
+            ProposalLoad { open: 2, opened_last_hour: 0 },
+        );
         assert_eq!(chosen.now, clusters(&["a/1"]));
         assert_eq!(chosen.waiting.len(), 2);
         assert_eq!(
@@ -212,7 +220,7 @@ mod tests {
             (limits(20, 0), "upgrade.proposals.perHour"),
             (limits(0, 0), "upgrade.proposals.open"),
         ] {
-            let chosen = select(&clusters(&["a/1"]), &limits, Load::default());
+            let chosen = select(&clusters(&["a/1"]), &limits, ProposalLoad::default());
             assert_eq!(chosen.now, vec![]);
             let why = format!(
                 "Capstan opens no proposals by itself (`{key}` is 0). The command `upgrade` opens this one."
@@ -224,7 +232,7 @@ mod tests {
     #[test]
     fn what_exceeds_the_hourly_limit_waits_for_the_next_hour() {
         let chosen =
-            select(&clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
+            select(&clusters(&["a/1", "a/2"]), &limits(20, 5), ProposalLoad { open: 4, opened_last_hour: 5 });
         assert_eq!(chosen.now, vec![]);
         assert!(chosen.waiting[0].why.contains("5 of at most 5 proposals were opened in the last hour"));
     }
@@ -238,15 +246,15 @@ mod tests {
         let (by, rest) = (Closer::Capstan, Rest::Current);
         let close = Action::Close { pull: 8, why: "done".to_owned(), by, rest };
         let actions = [&open, &update, &close, &open, &open];
-        let candidate = |(at, proposal)| Candidate {
+        let candidate = |(at, proposal)| ProposalCandidate {
             proposal,
             carries: std::slice::from_ref(proposal),
             action: actions[at],
             command: if at == 3 { Command::Replan } else { Command::None },
             held: at == 4,
         };
-        let all: Vec<Candidate<'_>> = ids.iter().enumerate().map(candidate).collect();
-        let (shown, three) = (Load { open: 2, opened_last_hour: 0 }, limits(3, 20));
+        let all: Vec<ProposalCandidate<'_>> = ids.iter().enumerate().map(candidate).collect();
+        let (shown, three) = (ProposalLoad { open: 2, opened_last_hour: 0 }, limits(3, 20));
         let chosen = turn(&all, Some(&three), shown);
         assert_eq!(chosen.now, clusters(&["a/2", "a/3", "a/4", "a/1"]));
         assert_eq!(chosen.waiting, vec![]);
@@ -259,7 +267,8 @@ mod tests {
 
     #[test]
     fn more_open_than_allowed_opens_none() {
-        let chosen = select(&clusters(&["a/1"]), &limits(1, 20), Load { open: 7, opened_last_hour: 0 });
+        let chosen =
+            select(&clusters(&["a/1"]), &limits(1, 20), ProposalLoad { open: 7, opened_last_hour: 0 });
         assert_eq!(chosen.now, vec![]);
     }
 }

@@ -7,7 +7,7 @@ use capstan_model::file_change::FileChange;
 
 use super::arguments::Migrate;
 use super::output::Elements;
-use super::plan::Said;
+use super::plan::PlanOutput;
 use super::{Context, Failure, Outcome, plan, progress, text};
 
 pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
     for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
         let said = plan::said(command.output, cluster, planned, None, None);
-        let is_remarked = matches!(said, Said::Blocked(..));
+        let is_remarked = matches!(said, PlanOutput::Blocked(..));
         plan::print(&mut output, said)?;
         if let (true, Ok(upgrade)) = (command.write && !is_remarked, planned) {
             text::remark(upgrade, true);

@@ -67,15 +67,15 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     Ok(outcome)
 }
 
-pub(super) fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
+pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), Failure> {
     match said {
-        Said::Printed(text) => output.print(&text),
-        Said::Blocked(diff, upgrade) => {
+        PlanOutput::Printed(text) => output.print(&text),
+        PlanOutput::Blocked(diff, upgrade) => {
             output.print(&diff)?;
             text::remark(&upgrade, false);
             Ok(())
         }
-        Said::Complained(cluster, refused) => {
+        PlanOutput::Complained(cluster, refused) => {
             text::complain(&cluster, &refused);
             Ok(())
         }
@@ -89,7 +89,7 @@ pub(super) fn explained(planned: PlannedWithReasons, wanted: bool) -> (Planned, 
 }
 
 /// What is printed of one cluster, or complained of.
-pub(super) enum Said {
+pub(super) enum PlanOutput {
     Printed(String),
     /// A diff does not say that nothing may be written, and why.
     Blocked(String, Box<Upgrade>),
@@ -102,13 +102,13 @@ pub(super) fn said(
     planned: &Planned,
     explained: Option<&Explanation>,
     title: Option<&TitleTemplate>,
-) -> Said {
+) -> PlanOutput {
     if let (PlanFormat::Diff, Ok(upgrade)) = (format, planned)
         && !upgrade.blocked.is_empty()
     {
-        return Said::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
+        return PlanOutput::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
     }
-    Said::Printed(match (format, planned) {
+    PlanOutput::Printed(match (format, planned) {
         (PlanFormat::Json | PlanFormat::Yaml, _) => {
             Elements::written(format, element(cluster, planned, explained))
         }
@@ -119,7 +119,7 @@ pub(super) fn said(
         (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
         (PlanFormat::Markdown, Err(refused)) => text::refused_in_markdown(cluster, refused),
         (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
-        (PlanFormat::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
+        (PlanFormat::Diff, Err(refused)) => return PlanOutput::Complained(cluster.clone(), refused.clone()),
     })
 }
 

@@ -50,18 +50,18 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
     })
 }
 
-struct Checked {
+struct ValidatedTree {
     findings: Vec<Finding>,
     /// What was judged, in words.
     looked_at: String,
 }
 
-fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
+fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
     let fleet = match Fleet::open(Arc::clone(now), today()) {
         Ok(fleet) => fleet,
         // Under settings that nobody meant, everything else would be judged wrongly.
         Err(error) => {
-            return Checked {
+            return ValidatedTree {
                 findings: vec![Finding::from(&error)],
                 looked_at: format!("nothing but {}; correct it first", error.place.file()),
             };
@@ -109,7 +109,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         sets => format!("{sets} provider set(s), "),
     };
     let looked_at = format!("{clusters} cluster(s), {sets}{releases} release(s)");
-    Checked { findings, looked_at }
+    ValidatedTree { findings, looked_at }
 }
 
 fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {

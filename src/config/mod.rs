@@ -28,13 +28,13 @@ use capstan_server::{CALLBACK, Intake, Mode};
 use secrecy::SecretString;
 use url::Url;
 
-use place::Place;
+use place::StatePlace;
 use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};
 pub use provider_credentials::ProviderCredentials;
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
-use sources::{Origin, Setting, Sources};
+use sources::{Setting, SettingOrigin, Sources};
 pub use traces::{TraceCollector, traces_of};
 pub use wave_webhooks::WaveWebhookHost;
 
@@ -84,7 +84,7 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
     let app_id = checked.take(app_id(&sources));
     let private_key = checked.take(private_key(&sources, environment));
     let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
-    let place = mode.and_then(|mode| Place::of(mode, &sources, environment, &mut checked));
+    let place = mode.and_then(|mode| StatePlace::of(mode, &sources, environment, &mut checked));
     let work = checked.take(work(&sources));
     let provider_credentials =
         checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
@@ -309,7 +309,7 @@ fn public_url(sources: &Sources) -> Result<Option<Url>, String> {
 fn api_url(sources: &Sources) -> Result<Url, String> {
     let setting = sources
         .setting("github-api-url")
-        .unwrap_or_else(|| Setting::new("github-api-url", Origin::Default, "https://api.github.com"));
+        .unwrap_or_else(|| Setting::new("github-api-url", SettingOrigin::Default, "https://api.github.com"));
     let mut url = web_url(&setting)?;
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);

@@ -10,14 +10,14 @@ use super::sources::Sources;
 use super::{Checked, Environment, Mode, database_url, key, sqlite_in, state_dir, state_path};
 
 /// The folder, the database, and the key.
-pub(super) struct Place {
+pub(super) struct StatePlace {
     pub(super) state_dir: PathBuf,
     pub(super) scratch: Option<TempDir>,
     pub(super) database_url: SecretString,
     pub(super) key: SecretString,
 }
 
-impl Place {
+impl StatePlace {
     pub(super) fn of(
         mode: Mode,
         sources: &Sources,

@@ -9,7 +9,7 @@ use capstan_bot_core::proposals::{
     offered, remark, wanted_of, without_those_that_wait,
 };
 use capstan_model::wording::sentence;
-use capstan_plan::campaign::{Candidate, Load, turn};
+use capstan_plan::campaign::{ProposalCandidate, ProposalLoad, turn};
 use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
 use capstan_plan::settings::Mode;
 
@@ -110,7 +110,7 @@ impl Run<'_> {
         decided.retain(|id, one| !stopped.contains(id) && (!held.contains_key(id) || one.opens()));
         let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
         let opens = decided.values().any(DecidedPull::opens);
-        let loaded = if opens && limits.is_some() { self.load().await } else { Ok(Load::default()) };
+        let loaded = if opens && limits.is_some() { self.load().await } else { Ok(ProposalLoad::default()) };
         let mut shown = match loaded {
             // Without it nothing may be opened; everything else continues.
             Err(error) if error.is_of_one() => {
@@ -121,7 +121,7 @@ impl Run<'_> {
                 fail(&mut outcome, ending, &unopened, error);
                 outcome.note(&unopened, &state);
                 decided.retain(|_, one| !one.opens());
-                Load::default()
+                ProposalLoad::default()
             }
             shown => shown?,
         };
@@ -132,9 +132,9 @@ impl Run<'_> {
             .filter(|(_, one)| matches!(one.action, Action::Close { .. }))
             .map(|(id, _)| (id, self.facts.members_of(id)))
             .collect();
-        let candidates: Vec<Candidate<'_>> = decided
+        let candidates: Vec<ProposalCandidate<'_>> = decided
             .iter()
-            .map(|(id, one)| Candidate {
+            .map(|(id, one)| ProposalCandidate {
                 held: held.contains_key(id),
                 carries: closing.get(id).unwrap_or(&one.carried),
                 action: &one.action,
@@ -199,10 +199,10 @@ impl Run<'_> {
     }
 
     /// What counts against the limits.
-    async fn load(self) -> Result<Load, SyncError> {
+    async fn load(self) -> Result<ProposalLoad, SyncError> {
         let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
         let opened = self.ports.host.pull_requests_since(self.repository, hour_ago).await?;
-        Ok(Load {
+        Ok(ProposalLoad {
             open: self.facts.clusters_in(self.facts.proposals.keys()),
             opened_last_hour: self.facts.proposals_among(&opened),
         })

@@ -89,7 +89,7 @@ pub fn validate(
     today: Date,
 ) -> Vec<Finding> {
     let severities = settings.severities();
-    let mut checked = Checked {
+    let mut checked = CheckedCluster {
         schemas: now.schemas,
         verdicts: Vec::new(),
         candidates: Vec::new(),
@@ -130,7 +130,7 @@ pub fn validate(
     checked.finish(&severities)
 }
 
-impl Checked<'_> {
+impl CheckedCluster<'_> {
     /// The inventory where there is one, and what clusters recorded of it.
     fn inventory(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         if let Some(inventory) = &settings.inventory {
@@ -197,7 +197,7 @@ fn text_of(tree: &dyn Tree, file: &RepoPath) -> String {
     bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(str::to_owned)).unwrap_or_default()
 }
 
-struct Checked<'a> {
+struct CheckedCluster<'a> {
     schemas: &'a Schemas,
     verdicts: Vec<Finding>,
     /// What the waves of campaigns tell clusters apart by.
@@ -214,7 +214,7 @@ struct Checked<'a> {
     scopes: Scopes,
 }
 
-impl Checked<'_> {
+impl CheckedCluster<'_> {
     /// One verdict a file: that it cannot be read is not said twice.
     fn of_file(&mut self, verdict: Finding) {
         let Some(place) = &verdict.place else { return };

@@ -39,10 +39,10 @@ const POLL_EVERY: Duration = Duration::from_millis(300);
 
 /// The last comparison: several questions about one head ask GitHub once.
 #[derive(Default)]
-pub(in super::super) struct Comparisons(Option<Compared>);
+pub(in super::super) struct Comparisons(Option<CachedComparison>);
 
 /// A comparison, with its pull request and head.
-struct Compared {
+struct CachedComparison {
     number: u64,
     base_branch: String,
     head: CommitId,
@@ -51,7 +51,7 @@ struct Compared {
 
 impl Comparisons {
     fn of(&self, number: u64, pull: &Subject) -> Option<Comparison> {
-        let is_it = |known: &&Compared| {
+        let is_it = |known: &&CachedComparison| {
             known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
         };
         Some(self.0.as_ref().filter(is_it)?.comparison.clone())
@@ -305,7 +305,8 @@ impl Run<'_> {
         };
         if let Some(comparison) = &found {
             let (head, comparison) = (pull.head.clone(), comparison.clone());
-            let compared = Compared { number, base_branch: pull.base_branch.clone(), head, comparison };
+            let compared =
+                CachedComparison { number, base_branch: pull.base_branch.clone(), head, comparison };
             seen.0 = Some(compared);
         }
         Ok(found)
