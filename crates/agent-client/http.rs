@@ -5,7 +5,9 @@ use std::time::Duration;
 use capstan_live::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
 use capstan_model::plain_http;
 use capstan_model::tree::CommitId;
-use capstan_outbound::{self as outbound, Bounds, Client, Question, Reach, Setup, Trouble, shown};
+use capstan_outbound::{
+    self as outbound, AnswerBounds, Client, NetworkReach, OutboundError, OutboundRequest, Setup, shown,
+};
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -86,7 +88,7 @@ impl BotHttp {
             agent: concat!("capstan-reconciler/", env!("CARGO_PKG_VERSION")),
             connect: Duration::from_secs(10),
             // The operator names the bot, which may be in the same network.
-            reach: Reach::Network,
+            reach: NetworkReach::Network,
             authorities: None,
         };
         let client = Client::new(&setup)
@@ -139,7 +141,7 @@ impl BotHttp {
         call: &BotCall,
         token: Option<SecretString>,
     ) -> Result<BotAnswer, AgentError> {
-        let mut question = Question::new(call.method.clone(), call.url.clone());
+        let mut question = OutboundRequest::new(call.method.clone(), call.url.clone());
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
             let mut value = value.map_err(|_it_may_quote_it| {
@@ -154,10 +156,10 @@ impl BotHttp {
         if let Some(body) = &call.body {
             question = question.body("application/json", body.clone());
         }
-        let bounds = Bounds { bytes: call.most, within: call.timeout, of_failures: true };
+        let bounds = AnswerBounds { bytes: call.most, within: call.timeout, of_failures: true };
         let asked = self.client.ask(question, bounds).await;
         let response = asked.map_err(|trouble| match trouble {
-            Trouble::TooLarge(most) => AgentError::Refused {
+            OutboundError::TooLarge(most) => AgentError::Refused {
                 url: self.url.to_string(),
                 doing: call.doing,
                 status: StatusCode::OK,

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::agents::SealingKey;
-use capstan_ports::{Clock, Permission, Sight, SignIn, SignInError};
+use capstan_ports::{Clock, Permission, SignIn, SignInError, VisibleRepositories};
 
 /// How long a session lasts.
 pub const SESSION: SignedDuration = SignedDuration::from_hours(8);
@@ -66,8 +66,8 @@ pub struct Person {
 
 impl Person {
     /// What they may see.
-    pub fn sight(&self) -> Sight {
-        Sight::Repositories(self.rights.keys().copied().collect())
+    pub fn sight(&self) -> VisibleRepositories {
+        VisibleRepositories::Repositories(self.rights.keys().copied().collect())
     }
 
     /// Whether they have write permission for a repository.

@@ -35,7 +35,7 @@ pub struct CampaignFacts<'a> {
 
 /// What to do, and the campaign's progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct CampaignDecision {
     /// These get a pull request now, in this order.
     pub open: Vec<ClusterId>,
     /// The state of each wave, in their order.
@@ -50,7 +50,7 @@ pub struct Decision {
     pub noted: Vec<WaveMemory>,
 }
 
-impl Decision {
+impl CampaignDecision {
     /// What is noted after it: `memory` with what was found out.
     #[must_use]
     pub fn remembered(&self, settings: &CampaignSettings, memory: &Memory) -> Memory {
@@ -123,15 +123,19 @@ pub enum WaveState {
 }
 
 /// Decides.
-pub fn decide(settings: &CampaignSettings, facts: &CampaignFacts<'_>) -> Decision {
+pub fn decide(settings: &CampaignSettings, facts: &CampaignFacts<'_>) -> CampaignDecision {
     decide_by(settings, facts, &Tally::of(settings, facts.members, &facts.memory.skipped))
 }
 
 /// Decides by what was counted of the members already.
-pub(crate) fn decide_by(settings: &CampaignSettings, facts: &CampaignFacts<'_>, tally: &Tally) -> Decision {
+pub(crate) fn decide_by(
+    settings: &CampaignSettings,
+    facts: &CampaignFacts<'_>,
+    tally: &Tally,
+) -> CampaignDecision {
     let stopped = facts.memory.stopped.clone();
     let stopped = stopped.or_else(|| failure(settings, facts, tally)).or_else(|| refusal(settings, facts));
-    let mut decision = Decision {
+    let mut decision = CampaignDecision {
         open: Vec::new(),
         waves: Vec::with_capacity(settings.waves.len()),
         stopped,
@@ -225,7 +229,7 @@ struct Entered<'a, 'd> {
     wave: &'a WaveSettings,
     tally: &'a WaveTally,
     facts: &'a CampaignFacts<'a>,
-    decision: &'d mut Decision,
+    decision: &'d mut CampaignDecision,
     at: usize,
 }
 

@@ -7,7 +7,7 @@ use capstan_model::ids::ClusterId;
 use capstan_test_support::random::{Random, seed};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decision::{CampaignFacts, Decision, decide};
+use crate::decision::{CampaignDecision, CampaignFacts, decide};
 use crate::decision_tests::{at, campaign, id, wave};
 use crate::facts::{Failure, Member, Memory, Standing, Stop, WaveVerdict, WebhookWord};
 use crate::settings::{CampaignSettings, MaxRolling, StopOn, Timeout, Webhook, WebhookUrl};
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// Decides, holds the decision against what happened, and performs it.
-    fn decide(&mut self) -> Decision {
+    fn decide(&mut self) -> CampaignDecision {
         let facts = CampaignFacts {
             members: &self.members,
             memory: &self.memory,
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    fn holds(&self, decision: &Decision) {
+    fn holds(&self, decision: &CampaignDecision) {
         let told = || format!("{}\n{decision:#?}", self.told());
         let opens: BTreeSet<&ClusterId> = decision.open.iter().collect();
         assert_eq!(opens.len(), decision.open.len(), "somebody twice: {}", told());
@@ -315,7 +315,7 @@ impl World {
     }
 
     /// The webhook answers, where one is asked.
-    fn answer(&mut self, decision: &Decision, passes: bool) {
+    fn answer(&mut self, decision: &CampaignDecision, passes: bool) {
         let Some(at) = decision.ask_webhook else { return };
         assert!(decision.stopped.is_none(), "{}", self.told());
         let name = self.settings.waves[at].name.clone();

@@ -7,7 +7,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 
-use crate::decision::{CampaignFacts, Decision, WaveState, decide};
+use crate::decision::{CampaignDecision, CampaignFacts, WaveState, decide};
 use crate::facts::{Failure, Load, Member, Memory, Standing, Stop, WaveMemory, WaveVerdict, WebhookWord};
 use crate::settings::{
     CampaignSettings, MaxRolling, Membership, StopOn, Timeout, Verify, WaveSettings, Webhook, WebhookUrl,
@@ -65,16 +65,16 @@ fn two() -> CampaignSettings {
     campaign(vec![wave("canary", "canary/*"), wave("rest", "**")])
 }
 
-fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> Decision {
+fn judge(settings: &CampaignSettings, members: &[Member], memory: &Memory) -> CampaignDecision {
     let facts = CampaignFacts { members, memory, besides: &[], silence: None, urgent: false, now: at(NOON) };
     decide(settings, &facts)
 }
 
-fn opens(decision: &Decision) -> Vec<&str> {
+fn opens(decision: &CampaignDecision) -> Vec<&str> {
     decision.open.iter().map(ClusterId::as_str).collect()
 }
 
-fn waits(settings: &CampaignSettings, decision: &Decision, member: &Member) -> String {
+fn waits(settings: &CampaignSettings, decision: &CampaignDecision, member: &Member) -> String {
     decision.why_waiting(member, settings, "/capstan").unwrap_or_default()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capstan_forge::{CheckView, Forge, IssueView, PullState, PullView};
-use capstan_ports::{ClusterFilter, Extent, JobState, PageRecords, ShownTarget, Sight};
+use capstan_ports::{ClusterFilter, JobState, ListExtent, PageRecords, ShownTarget, VisibleRepositories};
 
 use super::failure::{Failure, failed};
 
@@ -42,14 +42,16 @@ impl Watch<'_> {
         if !self.forge.delivered(PAUSE).await {
             return Ok(false);
         }
-        let repositories = self.records.shown_repositories(&Sight::Everything).await.map_err(failed)?;
+        let repositories =
+            self.records.shown_repositories(&VisibleRepositories::Everything).await.map_err(failed)?;
         let here = repositories.iter().find(|repository| repository.name == self.repository);
         Ok(here.is_some_and(|here| here.job.state == JobState::Idle && here.job.finished_at.is_some()))
     }
 
     /// Why the repository's job failed last.
     async fn trouble(&self) -> Result<String, Failure> {
-        let repositories = self.records.shown_repositories(&Sight::Everything).await.map_err(failed)?;
+        let repositories =
+            self.records.shown_repositories(&VisibleRepositories::Everything).await.map_err(failed)?;
         let reasons = repositories.into_iter().filter_map(|repository| repository.job.reason);
         Ok(reasons.map(|reason| format!("; Capstan says: {reason}")).collect())
     }
@@ -57,8 +59,8 @@ impl Watch<'_> {
     /// What the bot says of each cluster.
     pub(super) async fn clusters(&self) -> Result<Vec<ShownTarget>, Failure> {
         let here = ClusterFilter { repository: self.repository.to_owned(), ..ClusterFilter::default() };
-        let all = Extent { skip: 0, take: u32::MAX };
-        self.records.targets(&Sight::Everything, &here, all).await.map_err(failed)
+        let all = ListExtent { skip: 0, take: u32::MAX };
+        self.records.targets(&VisibleRepositories::Everything, &here, all).await.map_err(failed)
     }
 
     /// The address of the repository's page.

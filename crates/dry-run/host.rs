@@ -6,8 +6,8 @@ use secrecy::SecretString;
 
 use super::{DryRun, HostResult};
 use capstan_ports::{
-    CodeHost, Contents, Installation, Installations, Permission, Repository, RepositoryName, Rights, Stacks,
-    Statuses,
+    CodeHost, Contents, Installation, Installations, Permission, PermissionLookup, Repository,
+    RepositoryName, Stacks, Statuses,
 };
 
 impl CodeHost for DryRun {
@@ -48,7 +48,7 @@ impl Installations for DryRun {
 }
 
 #[async_trait]
-impl Rights for DryRun {
+impl PermissionLookup for DryRun {
     async fn belongs_to_team(&self, repository: &Repository, team: &Team, login: &str) -> HostResult<bool> {
         self.host.belongs_to_team(repository, team, login).await
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 use base64::Engine as _;
 use capstan_model::plain_http;
 use capstan_model::wording::with_causes;
-use capstan_outbound::{Reach, configure_blocking, host_of};
+use capstan_outbound::{NetworkReach, configure_blocking, host_of};
 use gix::protocol::transport::Protocol;
 use gix::protocol::transport::client::TransportWithoutIO as _;
 use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
@@ -116,7 +116,7 @@ fn http_options(url: Url, access: &RemoteCredential) -> http::Options {
         configure_client: Some(Box::new(move |client| {
             // The operator names the remote, or GitHub's API that names it: forges are in private networks,
             // too.
-            Ok(configure_blocking(client, &url, &Reach::Network, STALLED))
+            Ok(configure_blocking(client, &url, &NetworkReach::Network, STALLED))
         })),
         configure_request: None,
     };

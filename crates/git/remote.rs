@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capstan_model::wording::with_causes;
-use capstan_outbound::{MOST_REDIRECTS, Trouble, within_origin};
+use capstan_outbound::{MOST_REDIRECTS, OutboundError, within_origin};
 use gix::protocol::transport::client::blocking_io::http::{
     self, GetResponse, Http, PostBodyDataKind, PostResponse,
 };
@@ -138,8 +138,8 @@ fn led_to(url: &str, base: &str, location: &str) -> Option<(String, String)> {
 /// stays as it is, a status above all.
 fn told(host: &str, error: io::Error) -> io::Error {
     let trouble = error.get_ref().and_then(|inner| match inner.downcast_ref::<gix::Error>() {
-        Some(several) => several.iter_errors().find_map(|error| Trouble::of_client(error, STALLED)),
-        None => Trouble::of_client(inner, STALLED),
+        Some(several) => several.iter_errors().find_map(|error| OutboundError::of_client(error, STALLED)),
+        None => OutboundError::of_client(inner, STALLED),
     });
     let Some(trouble) = trouble else { return error };
     tracing::debug!(error = %with_causes(&error), "a Git request failed");

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
-use capstan_outbound::{Bounds, Client, HttpAnswer, Question, Reach, Setup, Trouble, host_of};
+use capstan_outbound::{
+    AnswerBounds, Client, HttpAnswer, NetworkReach, OutboundError, OutboundRequest, Setup, host_of,
+};
 use url::Url;
 
 use super::answer::cut;
@@ -43,7 +45,7 @@ pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<(Client, U
         agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
         connect: timeout.min(Duration::from_secs(10)),
         // The operator names it, and GitHub Enterprise Server is in private networks.
-        reach: Reach::Network,
+        reach: NetworkReach::Network,
         authorities: None,
     };
     let client = Client::new(&setup).map_err(|error| ConnectError::Client(error.to_string()))?;
@@ -67,15 +69,15 @@ pub(super) enum NoAnswer {
 /// Asks GitHub once.
 pub(super) async fn ask(
     client: &Client,
-    question: Question,
+    question: OutboundRequest,
     bytes: usize,
     within: Duration,
 ) -> Result<HttpAnswer, NoAnswer> {
     let host = host_of(&question.url);
     // The body has the reason for a refusal.
-    let answer = client.ask(question, Bounds { bytes, within, of_failures: true }).await;
+    let answer = client.ask(question, AnswerBounds { bytes, within, of_failures: true }).await;
     answer.map_err(|trouble| {
         let says = cut(&format!("{host} {trouble}"));
-        if let Trouble::TooLarge(_) = trouble { NoAnswer::TooLarge(says) } else { NoAnswer::Away(says) }
+        if let OutboundError::TooLarge(_) = trouble { NoAnswer::TooLarge(says) } else { NoAnswer::Away(says) }
     })
 }

@@ -10,7 +10,8 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{
-    CodeHostError, Comment, Comments, Installations, Permission, PlacedComment, Reaction, Repository, Rights,
+    CodeHostError, Comment, Comments, Installations, Permission, PermissionLookup, PlacedComment, Reaction,
+    Repository,
 };
 
 use super::access::Task;
@@ -195,7 +196,7 @@ impl Comments for GitHub {
 }
 
 #[async_trait]
-impl Rights for GitHub {
+impl PermissionLookup for GitHub {
     async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError> {
         let doing = format!("reading what {login} may do in {}", repository.name);
         let identity = CallerIdentity::reading(repository);

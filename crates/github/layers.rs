@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use capstan_outbound::{self as outbound, Client, Question};
+use capstan_outbound::{self as outbound, Client, OutboundRequest};
 use http::header::{ACCEPT, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, LINK};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full};
@@ -264,20 +264,20 @@ pub(super) fn joined(rest: &Url, path_and_query: &Uri) -> Option<Url> {
 }
 
 /// octocrab's request, to this address.
-pub(super) fn question(url: Url, request: Request<Bytes>) -> Question {
+pub(super) fn question(url: Url, request: Request<Bytes>) -> OutboundRequest {
     let (mut parts, body) = request.into_parts();
     if parts.method == Method::GET {
         parts.headers.remove(CONTENT_LENGTH);
     }
     parts.headers.entry(ACCEPT).or_insert(HeaderValue::from_static(MEDIA_TYPE));
     let body = (!body.is_empty()).then(|| body.to_vec());
-    Question { method: parts.method, url, headers: parts.headers, body, follows: false }
+    OutboundRequest { method: parts.method, url, headers: parts.headers, body, follows: false }
 }
 
 /// Asks once.
 pub(super) async fn answered(
     client: &Client,
-    question: Question,
+    question: OutboundRequest,
     bytes: usize,
     within: Duration,
 ) -> Result<Response<Bytes>, NoAnswer> {

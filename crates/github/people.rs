@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_lc_rs::digest::{SHA256, digest};
-use capstan_outbound::Question;
+use capstan_outbound::OutboundRequest;
 use http::header::ACCEPT;
 use http::{HeaderValue, Method, StatusCode};
 use octocrab::Page;
@@ -131,7 +131,7 @@ impl SignIn for GitHubSignIn {
             .append_pair("redirect_uri", self.callback.as_str())
             .append_pair("code_verifier", proof_key.expose_secret())
             .finish();
-        let question = Question::new(Method::POST, self.address(&["login", "oauth", "access_token"]))
+        let question = OutboundRequest::new(Method::POST, self.address(&["login", "oauth", "access_token"]))
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .body("application/x-www-form-urlencoded", form.into_bytes());
         let asked =

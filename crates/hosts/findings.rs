@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use capstan_model::kinds::{Reader, names};
+use capstan_model::kinds::{KindReader, names};
 use capstan_yaml::YamlFile;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -46,8 +46,8 @@ pub fn too_few_for_rollout(role: &str, count: Count, owners: &[MachineMaker]) ->
 
 /// Why nothing is read of an object: its version.
 fn unread(kind: &str, object: &Value) -> Option<String> {
-    let api_version = Reader::Hosts.unread(kind, object["apiVersion"].as_str())?;
-    Some(Reader::Hosts.told(kind, api_version))
+    let api_version = KindReader::Hosts.unread(kind, object["apiVersion"].as_str())?;
+    Some(KindReader::Hosts.told(kind, api_version))
 }
 
 /// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others, or may do so.
@@ -295,7 +295,7 @@ mod tests {
     fn what_is_read_is_what_the_table_says() {
         let me = NamespacedName::new("gauss", "t");
         let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
-        for known in Reader::Hosts.known() {
+        for known in KindReader::Hosts.known() {
             for kind in known.kinds {
                 let api_version = format!("{}/v9", known.group);
                 let object =

@@ -21,7 +21,7 @@ use super::templates::{RenderedFile, RenderedObject, RenderedTemplates};
 
 /// A component, as a snapshot has it.
 #[derive(Debug, Clone)]
-pub struct Component {
+pub struct InventoryComponent {
     /// Its folder.
     pub path: RepoPath,
     /// That folder's Git tree.
@@ -29,7 +29,7 @@ pub struct Component {
     files: Vec<SourceText>,
 }
 
-impl Component {
+impl InventoryComponent {
     /// Reads a component; `None` where there is no such folder.
     pub fn read(tree: &dyn Tree, path: &RepoPath) -> Option<Self> {
         let entries = tree.entries_in(path).iter().filter(|entry| entry.is_file());
@@ -74,7 +74,7 @@ pub fn no_component(path: &RepoPath, said_in: &InventoryOrigin) -> Finding {
 /// What kustomize says of them, at the component's place or the template's.
 pub fn apply(
     mut rendered: RenderedTemplates,
-    components: &[&Component],
+    components: &[&InventoryComponent],
 ) -> Result<RenderedTemplates, Vec<Finding>> {
     if components.is_empty() {
         return Ok(rendered);
@@ -119,7 +119,7 @@ pub fn apply(
 }
 
 /// A folder for the kustomization that belongs to no component.
-fn free_folder(components: &[&Component]) -> RepoPath {
+fn free_folder(components: &[&InventoryComponent]) -> RepoPath {
     let mut name = ".capstan-render".to_owned();
     loop {
         let folder = RepoPath::parse(&name).unwrap_or_default();
@@ -141,7 +141,7 @@ fn free_name(rendered: &RenderedTemplates, component: &RepoPath) -> String {
 }
 
 /// The render and the components, and nothing else.
-fn snapshot(folder: &RepoPath, rendered: &RenderedTemplates, components: &[&Component]) -> MadeTree {
+fn snapshot(folder: &RepoPath, rendered: &RenderedTemplates, components: &[&InventoryComponent]) -> MadeTree {
     let mut contents = BTreeMap::new();
     let with_objects = || rendered.files.iter().filter(|file| !file.objects.is_empty());
     let resources: Vec<&str> = with_objects().map(|file| file.name.as_str()).collect();

@@ -9,7 +9,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_yaml::Node;
 
-use super::components::{self, Component};
+use super::components::{self, InventoryComponent};
 use super::kinds::{InventoryFiles, Object, SourceText};
 use super::membership::Membership;
 use super::origin::{InventoryOrigin, LevelKind};
@@ -68,7 +68,7 @@ pub struct Survey {
     /// The releases that clusters use.
     pub releases: BTreeMap<ReleaseId, ReleaseParts>,
     /// The components that clusters name, as far as they are there.
-    components: BTreeMap<RepoPath, Component>,
+    components: BTreeMap<RepoPath, InventoryComponent>,
     elsewhere: Elsewhere,
 }
 
@@ -81,8 +81,10 @@ impl Survey {
         survey.read_releases(tree);
         let named = survey.inventory.objects.values().flat_map(|object| &object.components);
         let named: BTreeSet<&RepoPath> = named.map(|said| &said.value).collect();
-        survey.components =
-            named.into_iter().filter_map(|path| Some((path.clone(), Component::read(tree, path)?))).collect();
+        survey.components = named
+            .into_iter()
+            .filter_map(|path| Some((path.clone(), InventoryComponent::read(tree, path)?)))
+            .collect();
         survey
     }
 
@@ -181,7 +183,7 @@ impl Survey {
         &self,
         member: &Member<'_>,
         values: &ClusterValues,
-        components: &[&Component],
+        components: &[&InventoryComponent],
     ) -> Result<RenderedTemplates, Vec<Finding>> {
         let templates = self.parts(member).and_then(|parts| parts.templates.as_ref());
         let Some(templates) = templates else { return Ok(RenderedTemplates::default()) };
@@ -219,7 +221,7 @@ impl Survey {
     }
 
     /// The components of a cluster, in their order.
-    fn components(&self, member: &Member<'_>) -> Result<Vec<&Component>, Vec<Finding>> {
+    fn components(&self, member: &Member<'_>) -> Result<Vec<&InventoryComponent>, Vec<Finding>> {
         let mut found = Vec::new();
         let mut missing = Vec::new();
         for (path, origin) in &member.wishes.components {

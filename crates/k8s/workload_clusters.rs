@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_outbound::Reach;
+use capstan_outbound::NetworkReach;
 use capstan_plan::kubeconfig::InlineKubeconfig;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
@@ -40,13 +40,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct KubeWorkloadClusters {
     /// Where their servers may be.
-    reach: Reach,
+    reach: NetworkReach,
 }
 
 impl KubeWorkloadClusters {
     /// The clusters of a management cluster.
     pub const fn new(management: &Connection) -> Self {
-        Self { reach: if management.is_on_this_machine { Reach::Machine } else { Reach::Network } }
+        Self {
+            reach: if management.is_on_this_machine { NetworkReach::Machine } else { NetworkReach::Network },
+        }
     }
 }
 
@@ -78,7 +80,7 @@ impl WorkloadClusters for KubeWorkloadClusters {
 
 /// As [`Client::try_from`] makes it, but that names lead no further than `reach`, and nobody asks a proxy: one of the
 /// environment is one to the world outside of this process' clusters. How long a request may take is for [`ApiServer`].
-fn client(config: &Config, reach: Reach) -> Result<Client, kube::Error> {
+fn client(config: &Config, reach: NetworkReach) -> Result<Client, kube::Error> {
     let look_up = move |name: Name| {
         let reach = reach.clone();
         async move {
@@ -161,10 +163,10 @@ mod tests {
     const SERVER: &str = "server: 'https://10.0.0.1:6443'";
 
     async fn refusal(text: String) -> String {
-        refusal_within(Reach::Network, text).await
+        refusal_within(NetworkReach::Network, text).await
     }
 
-    async fn refusal_within(reach: Reach, text: String) -> String {
+    async fn refusal_within(reach: NetworkReach, text: String) -> String {
         match (KubeWorkloadClusters { reach }).open(&SecretString::from(text)).await {
             Ok(_) => "taken".to_owned(),
             Err(refused) => refused.why,
@@ -187,7 +189,7 @@ mod tests {
             ("0.0.0.0:6443", false, false),
         ] {
             for (reach, taken) in
-                [(Reach::Network, in_a_pod), (Reach::Machine, beside_the_management_cluster)]
+                [(NetworkReach::Network, in_a_pod), (NetworkReach::Machine, beside_the_management_cluster)]
             {
                 let why = refusal_within(
                     reach.clone(),
@@ -202,7 +204,7 @@ mod tests {
     async fn a_name_of_a_server_does_not_lead_to_this_machine() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let called = async |reach: Reach| {
+        let called = async |reach: NetworkReach| {
             let server = format!("server: 'https://localhost:{port}'");
             let text = SecretString::from(kubeconfig(&server, "token: t"));
             let config = put_together(InlineKubeconfig::read(text.expose_secret()).unwrap());
@@ -217,8 +219,8 @@ mod tests {
                 }
             }
         };
-        assert!(!called(Reach::Network).await);
-        assert!(called(Reach::Machine).await);
+        assert!(!called(NetworkReach::Network).await);
+        assert!(called(NetworkReach::Machine).await);
     }
 
     #[tokio::test]

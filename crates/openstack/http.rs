@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_model::plain_http;
-use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use capstan_outbound::{
+    AnswerBounds, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Setup, host_of,
+};
 use capstan_providers::Scheme;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
@@ -76,7 +78,7 @@ impl Http {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: CONNECT,
             // Clouds lie in private networks, and whoever runs Capstan names them all.
-            reach: Reach::Network,
+            reach: NetworkReach::Network,
             authorities: ca.map(|pem| Authorities { pem, from: "its `cacert`" }),
         };
         let client = Client::new(&setup).map_err(|error| error.to_string())?;
@@ -128,17 +130,17 @@ impl Http {
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Told, Failed> {
-        let mut question = Question::new(call.method.clone(), call.url.clone());
+        let mut question = OutboundRequest::new(call.method.clone(), call.url.clone());
         if let Some(token) = call.token {
             question = question.header(TOKEN, token.clone());
         }
         if let Some(body) = call.body {
             question = question.body("application/json", body.to_string().into_bytes());
         }
-        let bounds = Bounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
+        let bounds = AnswerBounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| {
             Failed::Trouble(match trouble {
-                Trouble::TooLarge(most) => format!("answers with more than {} MiB", most >> 20),
+                OutboundError::TooLarge(most) => format!("answers with more than {} MiB", most >> 20),
                 trouble => trouble.to_string(),
             })
         })?;

@@ -7,7 +7,7 @@ use reqwest::blocking::ClientBuilder;
 use url::Url;
 
 use crate::address::is_near;
-use crate::resolver::{Reach, Resolver};
+use crate::resolver::{NetworkReach, Resolver};
 use crate::tls::shared_config;
 
 /// A client for `url`, whose name may lead as far as `reach` says. It gives up on a server that sends nothing
@@ -16,7 +16,7 @@ use crate::tls::shared_config;
 pub fn configure_blocking(
     builder: ClientBuilder,
     url: &Url,
-    reach: &Reach,
+    reach: &NetworkReach,
     stalled: Duration,
 ) -> ClientBuilder {
     let builder =
@@ -35,7 +35,7 @@ mod tests {
     use reqwest::blocking::Client;
 
     use super::*;
-    use crate::trouble::Trouble;
+    use crate::trouble::OutboundError;
 
     #[test]
     fn a_name_that_leads_to_this_machine_is_called_by_this_machines_name_alone() {
@@ -45,12 +45,12 @@ mod tests {
         let asked = |configured_for: &str| {
             let url = configured_for.parse().unwrap();
             let patience = Duration::from_secs(30);
-            let client = configure_blocking(Client::builder(), &url, &Reach::Network, patience);
+            let client = configure_blocking(Client::builder(), &url, &NetworkReach::Network, patience);
             let answer = client.build().unwrap().get(format!("http://localhost:{}/", at.port())).send();
-            Trouble::of(&answer.unwrap_err())
+            OutboundError::of(&answer.unwrap_err())
         };
-        let beyond = Trouble::OutOfReach("of this machine, its link or a metadata service");
+        let beyond = OutboundError::OutOfReach("of this machine, its link or a metadata service");
         assert_eq!(asked("https://git.example.com/fleet.git"), beyond);
-        assert_eq!(asked("http://localhost/fleet.git"), Trouble::Refused);
+        assert_eq!(asked("http://localhost/fleet.git"), OutboundError::Refused);
     }
 }

@@ -9,9 +9,9 @@ use url::Url;
 
 use crate::address::is_near;
 use crate::redirect::{self, MOST_REDIRECTS};
-use crate::resolver::{Reach, Resolver};
+use crate::resolver::{NetworkReach, Resolver};
 use crate::tls::share_tls;
-use crate::trouble::Trouble;
+use crate::trouble::OutboundError;
 
 /// How a client is made.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Setup<'a> {
     /// How long a connection may take to come about.
     pub connect: Duration,
     /// Where names may lead.
-    pub reach: Reach,
+    pub reach: NetworkReach,
     /// The only ones that it trusts; `None`: those of the machine.
     pub authorities: Option<Authorities<'a>>,
 }
@@ -53,7 +53,7 @@ pub struct NoClient {
 
 /// What is asked.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct OutboundRequest {
     /// How.
     pub method: Method,
     /// The address, and what for. The caller has judged already that its host may be asked.
@@ -66,7 +66,7 @@ pub struct Question {
     pub follows: bool,
 }
 
-impl Question {
+impl OutboundRequest {
     /// Without headers and body, for one server and one place alone.
     pub fn new(method: Method, url: Url) -> Self {
         Self { method, url, headers: HeaderMap::new(), body: None, follows: false }
@@ -96,7 +96,7 @@ impl Question {
 
 /// What an answer may cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct AnswerBounds {
     /// The most bytes of its body.
     pub bytes: usize,
     /// How long it may take from the call to its last byte.
@@ -152,8 +152,12 @@ impl Client {
     /// Asks once.
     ///
     /// # Errors
-    /// See [`Trouble`].
-    pub async fn ask(&self, question: Question, bounds: Bounds) -> Result<HttpAnswer, Trouble> {
+    /// See [`OutboundError`].
+    pub async fn ask(
+        &self,
+        question: OutboundRequest,
+        bounds: AnswerBounds,
+    ) -> Result<HttpAnswer, OutboundError> {
         let exchange = async {
             let mut response = self.send(question).await?;
             let (status, headers) = (response.status(), response.headers().clone());
@@ -162,17 +166,19 @@ impl Client {
                 while let Some(chunk) = response.chunk().await.map_err(trouble)? {
                     body.extend_from_slice(&chunk);
                     if body.len() > bounds.bytes {
-                        return Err(Trouble::TooLarge(bounds.bytes));
+                        return Err(OutboundError::TooLarge(bounds.bytes));
                     }
                 }
             }
             Ok(HttpAnswer { status, headers, body })
         };
-        tokio::time::timeout(bounds.within, exchange).await.unwrap_or(Err(Trouble::TooSlow(bounds.within)))
+        tokio::time::timeout(bounds.within, exchange)
+            .await
+            .unwrap_or(Err(OutboundError::TooSlow(bounds.within)))
     }
 
-    async fn send(&self, question: Question) -> Result<Response, Trouble> {
-        let Question { method, mut url, headers, body, follows } = question;
+    async fn send(&self, question: OutboundRequest) -> Result<Response, OutboundError> {
+        let OutboundRequest { method, mut url, headers, body, follows } = question;
         let client = if is_near(&url) { &self.near } else { &self.far };
         let mut redirects = if follows { 0..MOST_REDIRECTS } else { 0..0 };
         loop {
@@ -191,8 +197,8 @@ impl Client {
 }
 
 /// The operator reads all of it in the log.
-fn trouble(error: reqwest::Error) -> Trouble {
-    let kind = Trouble::of(&error);
+fn trouble(error: reqwest::Error) -> OutboundError {
+    let kind = OutboundError::of(&error);
     tracing::debug!(error = %capstan_model::wording::with_causes(&error.without_url()), "a call failed");
     kind
 }
@@ -207,15 +213,16 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { bytes: 1_000, within: Duration::from_secs(60), of_failures: false };
+    const BOUNDS: AnswerBounds =
+        AnswerBounds { bytes: 1_000, within: Duration::from_secs(60), of_failures: false };
 
-    fn client(reach: Reach) -> Client {
+    fn client(reach: NetworkReach) -> Client {
         let setup = Setup { agent: "test", connect: Duration::from_secs(30), reach, authorities: None };
         Client::new(&setup).unwrap()
     }
 
-    fn get(url: &str) -> Question {
-        Question::new(Method::GET, url.parse().unwrap())
+    fn get(url: &str) -> OutboundRequest {
+        OutboundRequest::new(Method::GET, url.parse().unwrap())
     }
 
     /// The port of a server that answers so.
@@ -243,10 +250,10 @@ mod tests {
             false,
         )
         .await;
-        let client = client(Reach::Network);
+        let client = client(NetworkReach::Network);
         let answer = client.ask(get(&format!("http://127.0.0.1:{port}/")), BOUNDS).await.unwrap();
         assert_eq!((answer.status.as_u16(), answer.body.as_slice()), (302, b"".as_slice()));
-        let all = Bounds { of_failures: true, ..BOUNDS };
+        let all = AnswerBounds { of_failures: true, ..BOUNDS };
         let answer = client.ask(get(&format!("http://127.0.0.1:{port}/")), all).await.unwrap();
         assert_eq!(answer.body, b"you");
     }
@@ -282,12 +289,12 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_followed_stays_at_the_server_and_is_asked_the_same() {
-        let client = client(Reach::Network);
+        let client = client(NetworkReach::Network);
         let ((port, asked), (other, never)) = (leads().await, leads().await);
         let ask = async |method: Method, rest: &str, follows: bool| {
             let url = format!("http://127.0.0.1:{port}{rest}").parse().unwrap();
             let token = HeaderValue::from_static("Bearer t0ken");
-            let question = Question::new(method, url).header(http::header::AUTHORIZATION, token);
+            let question = OutboundRequest::new(method, url).header(http::header::AUTHORIZATION, token);
             let question = question.body("text/plain", b"body".to_vec());
             let question = if follows { question.follow() } else { question };
             let answer = client.ask(question, BOUNDS).await.unwrap();
@@ -316,29 +323,29 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_ends_by_bytes_and_by_time() {
-        let client = client(Reach::Network);
+        let client = client(NetworkReach::Network);
         let port = answers("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nten bytes", false).await;
         let url = format!("http://127.0.0.1:{port}/");
-        let of = |bytes| Bounds { bytes, ..BOUNDS };
+        let of = |bytes| AnswerBounds { bytes, ..BOUNDS };
         assert_eq!(client.ask(get(&url), of(9)).await.unwrap().body, b"ten bytes");
-        assert_eq!(client.ask(get(&url), of(8)).await.unwrap_err(), Trouble::TooLarge(8));
+        assert_eq!(client.ask(get(&url), of(8)).await.unwrap_err(), OutboundError::TooLarge(8));
         let port = answers("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nten", true).await;
-        let short = Bounds { within: Duration::from_millis(300), ..BOUNDS };
+        let short = AnswerBounds { within: Duration::from_millis(300), ..BOUNDS };
         let slow = client.ask(get(&format!("http://127.0.0.1:{port}/")), short).await.unwrap_err();
-        assert_eq!(slow, Trouble::TooSlow(short.within));
+        assert_eq!(slow, OutboundError::TooSlow(short.within));
     }
 
     #[tokio::test]
     async fn a_failure_says_its_kind_and_no_word_of_the_other_side() {
-        let client = client(Reach::Network);
+        let client = client(NetworkReach::Network);
         let broken = answers("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nten", false).await;
         let no_http = answers("220 inside.example ESMTP\r\n", false).await;
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         for (url, expected) in [
-            (format!("http://127.0.0.1:{broken}/"), Trouble::Broken),
-            (format!("http://127.0.0.1:{no_http}/"), Trouble::Broken),
-            (format!("https://127.0.0.1:{no_http}/"), Trouble::NoTls),
-            (format!("http://127.0.0.1:{free}/"), Trouble::Refused),
+            (format!("http://127.0.0.1:{broken}/"), OutboundError::Broken),
+            (format!("http://127.0.0.1:{no_http}/"), OutboundError::Broken),
+            (format!("https://127.0.0.1:{no_http}/"), OutboundError::NoTls),
+            (format!("http://127.0.0.1:{free}/"), OutboundError::Refused),
         ] {
             let trouble = client.ask(get(&url), BOUNDS).await.unwrap_err();
             assert_eq!(trouble, expected, "{url}");
@@ -352,11 +359,14 @@ mod tests {
         let port = answers("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nme", false).await;
         let asked = async |reach| {
             let answer = client(reach).far.get(format!("http://localhost:{port}/")).send().await;
-            answer.map(|answer| answer.status().as_u16()).map_err(|error| Trouble::of(&error))
+            answer.map(|answer| answer.status().as_u16()).map_err(|error| OutboundError::of(&error))
         };
-        let beyond = || Err(Trouble::OutOfReach("of this machine, its link or a metadata service"));
-        assert_eq!(asked(Reach::Network).await, beyond());
-        assert_eq!(asked(Reach::Internet { but: vec!["localhost.example".to_owned()] }).await, beyond());
-        assert_eq!(asked(Reach::Internet { but: vec!["localhost".to_owned()] }).await, Ok(200));
+        let beyond = || Err(OutboundError::OutOfReach("of this machine, its link or a metadata service"));
+        assert_eq!(asked(NetworkReach::Network).await, beyond());
+        assert_eq!(
+            asked(NetworkReach::Internet { but: vec!["localhost.example".to_owned()] }).await,
+            beyond()
+        );
+        assert_eq!(asked(NetworkReach::Internet { but: vec!["localhost".to_owned()] }).await, Ok(200));
     }
 }

@@ -6,10 +6,10 @@
 //! host, and the caller judges whether a host is named. This room has the rules for all of them:
 //!
 //! - nobody is followed beyond scheme, host and port, nor there where the caller does not say so;
-//! - a name that leads to an address nobody meant is refused after it was resolved ([`Reach`]);
-//! - an answer ends: its bytes and its time are bounded, whatever the other side does ([`Bounds`]);
+//! - a name that leads to an address nobody meant is refused after it was resolved ([`NetworkReach`]);
+//! - an answer ends: its bytes and its time are bounded, whatever the other side does ([`AnswerBounds`]);
 //! - nothing is sent twice: what may be repeated is decided by the caller;
-//! - a failure says what kind it is, and no word that the other side chose ([`Trouble`]).
+//! - a failure says what kind it is, and no word that the other side chose ([`OutboundError`]).
 //!
 //! Git's client is gix' own: it is made as [`configure_blocking`] says, and `crates/git` asks it within these rules. Workload
 //! clusters are asked by kube's client (`crates/k8s`), programs that Git runs (`ssh`) by themselves.
@@ -36,7 +36,7 @@ mod trouble;
 
 pub use self::address::{host_of, shown};
 pub use self::blocking::configure_blocking;
-pub use self::client::{Authorities, Bounds, Client, HttpAnswer, NoClient, Question, Setup};
+pub use self::client::{AnswerBounds, Authorities, Client, HttpAnswer, NoClient, OutboundRequest, Setup};
 pub use self::redirect::{MOST_REDIRECTS, stays_as_it_was, within_origin};
-pub use self::resolver::Reach;
-pub use self::trouble::Trouble;
+pub use self::resolver::NetworkReach;
+pub use self::trouble::OutboundError;

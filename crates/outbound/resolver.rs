@@ -18,7 +18,7 @@ use crate::address::{AddressScope, place};
 
 /// Where the names of a client may lead.
 #[derive(Debug, Clone)]
-pub enum Reach {
+pub enum NetworkReach {
     /// Into the Internet. These names are whoever's who runs Capstan, and lead into private networks and to this machine,
     /// too; without ports.
     Internet {
@@ -32,7 +32,7 @@ pub enum Reach {
     Machine,
 }
 
-impl Reach {
+impl NetworkReach {
     const fn most(&self) -> AddressScope {
         match self {
             Self::Internet { .. } => AddressScope::Internet,
@@ -74,14 +74,14 @@ pub(crate) struct Resolver {
 
 impl Resolver {
     /// For a client that may ask a proxy of the environment, whose name leads wherever it does.
-    pub(crate) fn new(reach: &Reach) -> Self {
+    pub(crate) fn new(reach: &NetworkReach) -> Self {
         Self::freeing(reach, proxies())
     }
 
-    fn freeing(reach: &Reach, more: impl Iterator<Item = String>) -> Self {
+    fn freeing(reach: &NetworkReach, more: impl Iterator<Item = String>) -> Self {
         let but = match reach {
-            Reach::Internet { but } => but.as_slice(),
-            Reach::Network | Reach::Machine => &[],
+            NetworkReach::Internet { but } => but.as_slice(),
+            NetworkReach::Network | NetworkReach::Machine => &[],
         };
         let free = but.iter().map(|name| name.to_ascii_lowercase()).chain(more);
         Self { most: reach.most(), free: free.collect() }
@@ -152,16 +152,18 @@ mod tests {
             ("fe80::1", false, false, false),
         ] {
             let address = address.parse().unwrap();
-            let internet = Reach::Internet { but: Vec::new() };
-            let found = [internet, Reach::Network, Reach::Machine].map(|reach| reach.holds(address));
+            let internet = NetworkReach::Internet { but: Vec::new() };
+            let found =
+                [internet, NetworkReach::Network, NetworkReach::Machine].map(|reach| reach.holds(address));
             assert_eq!(found, [by_internet, by_network, by_machine], "{address}");
         }
     }
 
     #[test]
     fn a_name_leads_where_it_may() {
-        let internet = Resolver::new(&Reach::Internet { but: vec!["Registry.example.com".to_owned()] });
-        let network = Resolver::new(&Reach::Network);
+        let internet =
+            Resolver::new(&NetworkReach::Internet { but: vec!["Registry.example.com".to_owned()] });
+        let network = Resolver::new(&NetworkReach::Network);
         for (name, address, by_internet, by_network) in [
             ("ghcr.io", "140.82.121.3", true, true),
             ("ghcr.io", "10.0.0.7", false, true),

@@ -11,7 +11,7 @@ use crate::resolver::{Nowhere, OutOfReach};
 /// Why there is no answer. Each is the end of a sentence that begins with the host: `registry.example.com …`.
 /// It contains no text of the other side, such as a name in its certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum OutboundError {
     /// The name leads to addresses that the client may not call, and where those lie.
     #[error(
         "resolves to an address {0}, which Capstan may not call by this name: correct the name, or its DNS"
@@ -43,7 +43,7 @@ pub enum Trouble {
     TooSlow(Duration),
 }
 
-impl Trouble {
+impl OutboundError {
     /// The reason for an error of a client that [`configure_blocking`](crate::configure_blocking) made, with
     /// that `stalled`; `None` for other errors, or a status.
     pub fn of_client(error: &(dyn Error + 'static), stalled: Duration) -> Option<Self> {
@@ -69,28 +69,28 @@ impl Trouble {
     }
 }
 
-fn known(error: &(dyn Error + 'static)) -> Option<Trouble> {
+fn known(error: &(dyn Error + 'static)) -> Option<OutboundError> {
     if let Some(OutOfReach(place)) = error.downcast_ref() {
-        return Some(Trouble::OutOfReach(place.words()));
+        return Some(OutboundError::OutOfReach(place.words()));
     }
     if error.is::<Nowhere>() {
-        return Some(Trouble::Nowhere);
+        return Some(OutboundError::Nowhere);
     }
     if let Some(error) = error.downcast_ref::<rustls::Error>() {
         return Some(of_tls(error));
     }
     match error.downcast_ref::<io::Error>()?.kind() {
-        ErrorKind::ConnectionRefused => Some(Trouble::Refused),
+        ErrorKind::ConnectionRefused => Some(OutboundError::Refused),
         ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-            Some(Trouble::Silent)
+            Some(OutboundError::Silent)
         }
         _ => None,
     }
 }
 
-fn of_tls(error: &rustls::Error) -> Trouble {
-    let rustls::Error::InvalidCertificate(why) = error else { return Trouble::NoTls };
-    Trouble::Certificate(match why {
+fn of_tls(error: &rustls::Error) -> OutboundError {
+    let rustls::Error::InvalidCertificate(why) = error else { return OutboundError::NoTls };
+    OutboundError::Certificate(match why {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
         CertificateError::UnknownIssuer => "no trusted CA signed it",

@@ -9,7 +9,7 @@
 
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
-use crate::merge::{ClusterFacts, ReleaseFit, Source};
+use crate::merge::{ClusterFacts, ReleaseFit, ReleaseSource};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ContentId, ReleaseId};
@@ -57,7 +57,7 @@ pub enum Verdict {
 /// A file of the base that cannot be read as YAML, with its place.
 pub fn infer(
     cluster: &ClusterFacts,
-    candidates: &[&Source],
+    candidates: &[&ReleaseSource],
     schemas: &Schemas,
 ) -> Result<Inference, FileError> {
     let base = Base::read(cluster)?;
@@ -69,7 +69,7 @@ pub fn infer(
         Some(_) if equals > 1 => Verdict::Equals(equals),
         Some(_) => Verdict::Fits,
     };
-    let candidate = |(fit, source): (ReleaseFit, &Source)| {
+    let candidate = |(fit, source): (ReleaseFit, &ReleaseSource)| {
         Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
     Ok(Inference { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde_json::json;
 
 use crate::merge::cluster_objects::Base;
-use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
+use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_kustomize::conversion::versions_after;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
@@ -60,9 +60,9 @@ impl WantedVersion {
 #[derive(Debug)]
 pub struct Migration {
     /// The objects that move, in the versions that they have.
-    pub old: Source,
+    pub old: ReleaseSource,
     /// The same in the versions that they come to.
-    pub new: Source,
+    pub new: ReleaseSource,
     /// What a person should know besides.
     pub notes: Vec<String>,
 }
@@ -134,13 +134,13 @@ impl Documents {
         self.0.entry(file.to_owned()).or_default().push(document.to_string());
     }
 
-    fn read(self, path: &str, cluster: &ClusterFacts) -> Result<Source, FileError> {
+    fn read(self, path: &str, cluster: &ClusterFacts) -> Result<ReleaseSource, FileError> {
         let files = self.0.into_iter().filter_map(|(below, documents)| {
             let path = cluster.base_folder.join(&below).ok()?;
             Some(SourceFile::new(path, documents.join("\n---\n") + "\n"))
         });
         let base_folder = cluster.base_folder.clone();
         let facts = SourceFacts { base_folder, base: files.collect(), ..SourceFacts::default() };
-        Source::read(SourceId::new(SourceKind::MIGRATION, path), None, &facts)
+        ReleaseSource::read(SourceId::new(SourceKind::MIGRATION, path), None, &facts)
     }
 }

@@ -9,18 +9,18 @@ use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
 use crate::release::place_of_version;
 use crate::settings::{ClusterSettings, ComponentsRecord, ProvidersBy, RepositorySettings};
-use capstan_kustomize::render::{Folders, PlacedValue, Rendered, RenderedObject, render};
+use capstan_kustomize::render::{Folders, PlacedValue, RenderedFolder, RenderedObject, render};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::list;
 use capstan_providers::{
     Inputs, Migration, ProviderChange, ProviderRuleFacts, ProviderSet, Recorded, Refusal, RenderedSet,
-    Supplied, Supplies, Values, Wanted, compare, digests, supply,
+    Supplied, Supplies, VariableValues, Wanted, compare, digests, supply,
 };
 use capstan_yaml::manifest::objects;
 
-pub use capstan_providers::Workload;
+pub use capstan_providers::ManagedWorkload;
 
 /// A state of a set: its objects as they are applied, and the repository in which components may lie.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct SetState<'a> {
     /// The repository.
     pub tree: &'a dyn Tree,
     /// The set.
-    pub rendered: &'a Rendered,
+    pub rendered: &'a RenderedFolder,
 }
 
 /// What a set is judged by.
@@ -43,9 +43,9 @@ pub struct SetFacts<'a> {
     /// Who applies the set.
     pub by: ProvidersBy,
     /// The clusters that the management cluster runs, as far as files say.
-    pub workloads: &'a [Workload],
+    pub workloads: &'a [ManagedWorkload],
     /// What those clusters are made of.
-    pub objects: &'a [Rendered],
+    pub objects: &'a [RenderedFolder],
     /// What came of asking for components that are not at hand.
     pub supplies: &'a Supplies,
 }
@@ -66,7 +66,7 @@ pub struct JudgedSet {
 }
 
 /// A cluster, as a set's rules know it; `None` where its files name no version of Kubernetes or cannot be read.
-pub fn workload(tree: &dyn Tree, folder: &TargetFolder) -> Option<Workload> {
+pub fn workload(tree: &dyn Tree, folder: &TargetFolder) -> Option<ManagedWorkload> {
     let cluster = Cluster::read(tree, folder).ok()?;
     let version = cluster.kubernetes.as_ref()?;
     let at_version = cluster.base.iter().find_map(|manifest| {
@@ -76,16 +76,16 @@ pub fn workload(tree: &dyn Tree, folder: &TargetFolder) -> Option<Workload> {
     });
     let first = || cluster.base.first().map(|manifest| Place::whole(manifest.entry.path.clone()));
     let place = at_version.or_else(first);
-    Some(Workload { name: folder.id.to_string(), version: version.clone(), place })
+    Some(ManagedWorkload { name: folder.id.to_string(), version: version.clone(), place })
 }
 
 /// Those of these clusters that the management cluster of a set runs.
 pub fn workloads_of<'w>(
     settings: &RepositorySettings,
     set: &ClusterId,
-    clusters: impl IntoIterator<Item = (&'w ClusterId, &'w Workload)>,
-) -> Vec<Workload> {
-    let clusters: BTreeMap<&ClusterId, &Workload> = clusters.into_iter().collect();
+    clusters: impl IntoIterator<Item = (&'w ClusterId, &'w ManagedWorkload)>,
+) -> Vec<ManagedWorkload> {
+    let clusters: BTreeMap<&ClusterId, &ManagedWorkload> = clusters.into_iter().collect();
     let its = claimed_with(settings, set, clusters.keys().copied());
     its.iter().filter_map(|cluster| clusters.get(cluster).copied().cloned()).collect()
 }
@@ -110,7 +110,11 @@ pub fn claimed_with<'c>(
 
 /// What these clusters are made of: objects of kinds whose definitions the providers bring. What cannot be rendered is
 /// its own cluster's trouble.
-pub fn objects_of(tree: &dyn Tree, settings: &RepositorySettings, clusters: &[ClusterId]) -> Vec<Rendered> {
+pub fn objects_of(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    clusters: &[ClusterId],
+) -> Vec<RenderedFolder> {
     let rendered = |cluster: &ClusterId| {
         let cluster = cluster.folder().clone();
         let base = settings.clusters.base.inside(&cluster);
@@ -145,7 +149,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
         supplied(before, &mut set);
         Some((before, set))
     });
-    let variables = Values::default();
+    let variables = VariableValues::default();
     let rendered = |state: SetState<'_>, set: &ProviderSet| {
         RenderedSet::read(Inputs { tree: state.tree, set, variables: &variables, configuration: None })
     };

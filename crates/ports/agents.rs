@@ -268,7 +268,7 @@ pub trait RolloutRecords: Send + Sync {
     async fn pending_reports(&self, repository: u64) -> Result<Vec<PendingReport>, RecordsError>;
     /// Stores the results of reports: the progress of clusters and what was reported. `settled` merges are
     /// not read again.
-    async fn save_merge(&self, merge: &FollowedMerge, settled: Settled) -> Result<(), RecordsError>;
+    async fn save_merge(&self, merge: &FollowedMerge, settled: MergeFollowing) -> Result<(), RecordsError>;
     /// Forgets waiting reports, once every merge that they concern has been saved.
     async fn use_up_reports(&self, reports: &[PendingReport]) -> Result<(), RecordsError>;
     /// Forgets what nobody asks for any more: used tokens, old join codes, commits, preflights and merges.
@@ -277,7 +277,7 @@ pub trait RolloutRecords: Send + Sync {
 
 /// Whether a merge is still followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum MergeFollowing {
     /// Everything is done and reported.
     Yes,
     /// More may come.

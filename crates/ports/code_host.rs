@@ -142,7 +142,7 @@ impl CodeHostError {
 /// whether it was done.
 pub trait CodeHost:
     Installations
-    + Rights
+    + PermissionLookup
     + Branches
     + History
     + Trees
@@ -185,7 +185,7 @@ pub trait Installations: Send + Sync {
 
 /// What people may do.
 #[async_trait]
-pub trait Rights: Send + Sync {
+pub trait PermissionLookup: Send + Sync {
     /// What a person may do in the repository, read now.
     async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError>;
     /// Whether a person is an active member of a team, read now. A team that the App may not see has no members.

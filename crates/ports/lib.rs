@@ -64,8 +64,8 @@ mod workspace;
 
 pub use agent_records::AgentRecords;
 pub use agents::{
-    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, PendingReport,
-    ReportedToGitHub, RolloutRecords, Settled, TokenUse, WatchedRepository,
+    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, MergeFollowing,
+    PendingReport, ReportedToGitHub, RolloutRecords, TokenUse, WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use budgets::{Budgets, Kept, KeptBudget};
@@ -85,8 +85,8 @@ pub use cloud::{
 };
 pub use code_host::{
     Branches, Checks, CodeHost, CodeHostError, Comments, CommitMetadata, Contents, CreatedReference, History,
-    Installation, Installations, Issues, Merging, MovedReference, PullRequests, Rights, Sidebars, Stacks,
-    Statuses, Trees,
+    Installation, Installations, Issues, Merging, MovedReference, PermissionLookup, PullRequests, Sidebars,
+    Stacks, Statuses, Trees,
 };
 pub use components::{
     AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,
@@ -104,9 +104,9 @@ pub use management_cluster::{
 pub use mirror::{Mirror, MirrorError};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
-    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, MOST_ORDERS,
-    Ordered, PageRecords, Part, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge, ShownRepository,
-    ShownRolling, ShownTarget, Sight, SortKey, VersionShare,
+    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, ListExtent,
+    MOST_ORDERS, Ordered, PageRecords, Part, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge,
+    ShownRepository, ShownRolling, ShownTarget, SortKey, VersionShare, VisibleRepositories,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
 pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};

@@ -12,14 +12,14 @@ use super::{FleetJob, RecordsError};
 
 /// Which repositories somebody may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
+pub enum VisibleRepositories {
     /// All of them, and what belongs to none.
     Everything,
     /// These, by GitHub's id; never what belongs to several or to none.
     Repositories(BTreeSet<u64>),
 }
 
-impl Sight {
+impl VisibleRepositories {
     /// Whether a repository may be seen.
     pub fn includes(&self, repository: u64) -> bool {
         match self {
@@ -31,7 +31,7 @@ impl Sight {
 
 /// Which part of a long list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
+pub struct ListExtent {
     /// How many come before.
     pub skip: u64,
     /// How many at most.
@@ -362,40 +362,51 @@ pub enum Again {
 #[async_trait]
 pub trait PageRecords: Send + Sync {
     /// The repositories, by name.
-    async fn shown_repositories(&self, sight: &Sight) -> Result<Vec<ShownRepository>, RecordsError>;
+    async fn shown_repositories(
+        &self,
+        sight: &VisibleRepositories,
+    ) -> Result<Vec<ShownRepository>, RecordsError>;
     /// A few letters that are others once what somebody sees may be something else.
-    async fn stamp(&self, sight: &Sight) -> Result<String, RecordsError>;
+    async fn stamp(&self, sight: &VisibleRepositories) -> Result<String, RecordsError>;
     /// How many targets are in which state; the filter's own state narrows nothing here.
-    async fn states(&self, sight: &Sight, filter: &ClusterFilter)
-    -> Result<Vec<(String, u64)>, RecordsError>;
+    async fn states(
+        &self,
+        sight: &VisibleRepositories,
+        filter: &ClusterFilter,
+    ) -> Result<Vec<(String, u64)>, RecordsError>;
     /// Targets in the order that the filter names; what is equal, by repository and name.
     async fn targets(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &ClusterFilter,
-        extent: Extent,
+        extent: ListExtent,
     ) -> Result<Vec<ShownTarget>, RecordsError>;
     /// How many clusters have which version of Kubernetes; a cluster counts once, whatever kinds of source it has.
     async fn versions(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &ClusterFilter,
     ) -> Result<Vec<VersionShare>, RecordsError>;
     /// The clusters whose machines are being replaced or got stuck at that: those that are stuck first, then by name.
-    async fn rolling(&self, sight: &Sight, extent: Extent) -> Result<Part<ShownRolling>, RecordsError>;
+    async fn rolling(
+        &self,
+        sight: &VisibleRepositories,
+        extent: ListExtent,
+    ) -> Result<Part<ShownRolling>, RecordsError>;
     /// The releases that move through campaigns, by repository, campaign and release; at most 200.
-    async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError>;
+    async fn moving_campaigns(&self, sight: &VisibleRepositories)
+    -> Result<Vec<ShownCampaign>, RecordsError>;
     /// The releases that move through one campaign of a repository.
     async fn moving_campaign(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         repository: &str,
         campaign: &str,
     ) -> Result<Vec<ShownCampaign>, RecordsError>;
     /// One target as each kind of source finds it; `repository` is `owner/name`.
     async fn target(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         repository: &str,
         target: &str,
     ) -> Result<Vec<ShownTarget>, RecordsError>;
@@ -410,18 +421,18 @@ pub trait PageRecords: Send + Sync {
     /// Deliveries, newest first.
     async fn deliveries(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &DeliveryFilter,
-        extent: Extent,
+        extent: ListExtent,
     ) -> Result<Part<ShownDelivery>, RecordsError>;
     /// The repository that a delivery named, where it is one that is known.
     async fn repository_of(&self, guid: &str) -> Result<Option<u64>, RecordsError>;
     /// The audit trail, newest first.
     async fn audit_trail(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &AuditFilter,
-        extent: Extent,
+        extent: ListExtent,
     ) -> Result<Part<ShownAudit>, RecordsError>;
     /// All agents, revoked ones too, by time of enrolment.
     async fn reconcilers(&self) -> Result<Vec<Agent>, RecordsError>;

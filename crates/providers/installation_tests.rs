@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{InstalledSet, SetInstallation, installation, plural};
 use crate::rendering::{Inputs, render};
 use crate::set::ProviderSet;
-use crate::variables::Values;
+use crate::variables::VariableValues;
 
 const SET: &str = "\
 apiVersion: operator.cluster.x-k8s.io/v1alpha2
@@ -66,7 +66,7 @@ fn rights() -> SetInstallation {
 fn rights_after(before: &InstalledSet) -> SetInstallation {
     let tree = Files::new(&[("set/acme.yaml", SET)]);
     let set = ProviderSet::read(&tree, &RepoPath::parse("set").unwrap()).unwrap();
-    let variables = Values::default();
+    let variables = VariableValues::default();
     let inputs = Inputs { tree: &tree, set: &set, variables: &variables, configuration: None };
     let provider = &set.providers()[0];
     let rendered = render(provider, inputs).unwrap();

@@ -90,11 +90,12 @@ pub use refusal::{Refusal, RefusalCause, RenderStage};
 pub use rendering::{Inputs, RenderedObjects, Variable, render};
 pub use rights::{Grant, RbacRight, RightSet, RightsSubject, SubjectRights, grants};
 pub use rules::{
-    Live, Managed, Migration, ProviderRuleFacts, Recorded, SetComparison, Workload, accepts_contract, compare,
+    Live, Managed, ManagedWorkload, Migration, ProviderRuleFacts, Recorded, SetComparison, accepts_contract,
+    compare,
 };
 pub use set::ProviderSet;
 pub use source::{at_hand, check_metadata, digests, versions_at_hand};
 pub use spec::Provider;
 pub use state::{ComponentsState, ProviderRelease, RenderedComponents, RenderedSet, SetMember};
 pub use supply::{Supplied, Supplies, Supply, Wanted, supply};
-pub use variables::Values;
+pub use variables::VariableValues;

@@ -17,7 +17,7 @@ use super::rendering::{Inputs, RenderedObjects, render};
 use super::set::ProviderSet;
 use super::source;
 use super::spec::{FetchSource, Provider, SpecReference};
-use super::variables::Values;
+use super::variables::VariableValues;
 
 /// The providers of a management cluster, as its API server holds them.
 #[derive(Debug, Default)]
@@ -82,8 +82,8 @@ impl LiveSet {
     ///
     /// # Errors
     /// A Secret that cannot be read: never with a value.
-    pub fn values(&self, provider: &Provider) -> Result<Values, Refusal> {
-        self.set.values(provider, &Values::default())
+    pub fn values(&self, provider: &Provider) -> Result<VariableValues, Refusal> {
+        self.set.values(provider, &VariableValues::default())
     }
 
     /// Renders one of them.
@@ -104,7 +104,7 @@ impl LiveSet {
                 )));
             }
         }
-        let variables = Values::default();
+        let variables = VariableValues::default();
         render(
             provider,
             Inputs { tree: &NoFiles, set: &self.set, variables: &variables, configuration: None },

@@ -322,10 +322,10 @@ impl ScalarLayout<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variables::{Values, substitute};
+    use crate::variables::{VariableValues, substitute};
 
     fn tried(text: &str, value: &str) -> Result<Vec<Object>, String> {
-        let mut values = Values::default();
+        let mut values = VariableValues::default();
         values.insert("V", value);
         values.insert("ROLE", "arn:aws:iam::123:role/x");
         let substituted = substitute(text, &values).ok().unwrap();

@@ -19,7 +19,7 @@ use super::known;
 use super::published::Published;
 use super::refusal::Refusal;
 use super::spec::{Provider, SpecReference};
-use super::variables::Values;
+use super::variables::VariableValues;
 
 /// The folder for Capstan's own files: vendored files and components.
 const OWN_FOLDER: &str = ".capstan";
@@ -151,10 +151,10 @@ impl ProviderSet {
     ///
     /// # Errors
     /// A Secret that cannot be read: with the place, never with a value.
-    pub fn values(&self, provider: &Provider, variables: &Values) -> Result<Values, Refusal> {
+    pub fn values(&self, provider: &Provider, variables: &VariableValues) -> Result<VariableValues, Refusal> {
         let mut values = match &provider.spec.config_secret {
             Some(secret) => self.secret(secret)?.map(|(values, _)| values).unwrap_or_default(),
-            None => Values::default(),
+            None => VariableValues::default(),
         };
         values.fill(variables);
         Ok(values)
@@ -201,7 +201,10 @@ impl ProviderSet {
     ///
     /// # Errors
     /// A second Secret of that name; values that are not base64: with the place, never with the value.
-    pub(crate) fn secret(&self, wanted: &SpecReference) -> Result<Option<(Values, Vec<String>)>, Refusal> {
+    pub(crate) fn secret(
+        &self,
+        wanted: &SpecReference,
+    ) -> Result<Option<(VariableValues, Vec<String>)>, Refusal> {
         let mut found = self.secrets.iter().filter(|held| held.is(wanted));
         let Some(secret) = found.next() else { return Ok(None) };
         if let Some(second) = found.next() {
@@ -211,7 +214,7 @@ impl ProviderSet {
         if secret.0.field("sops").is_some() {
             return Ok(None);
         }
-        let (mut values, mut no_text) = (Values::default(), Vec::new());
+        let (mut values, mut no_text) = (VariableValues::default(), Vec::new());
         for (name, value) in secret.0.field("data").map(PlacedValue::entries).unwrap_or_default() {
             let broken = || {
                 Refusal::new(format!(

@@ -15,7 +15,7 @@ use super::refusal::{Refusal, RefusalCause};
 use super::rendering::{Gaps, Inputs, RenderTraces, RenderedObjects, Variable, render_with};
 use super::source;
 use super::spec::Provider;
-use super::variables::Values;
+use super::variables::VariableValues;
 
 /// The providers of a management cluster at one state, in clusterctl's order of kinds and by name.
 #[derive(Debug, Clone, Default)]
@@ -83,7 +83,7 @@ pub struct RenderedComponents {
     /// The variables of its text, by name.
     pub variables: BTreeMap<String, Variable>,
     /// Values of variables: they may occur in objects, and are never shown.
-    pub values: Values,
+    pub values: VariableValues,
     /// What of the objects may be otherwise in truth, one sentence each.
     pub doubts: Vec<String>,
 }

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of, shown};
+use capstan_outbound::{
+    AnswerBounds, Client, NetworkReach, OutboundError, OutboundRequest, Setup, host_of, shown,
+};
 use capstan_providers::Scheme;
 use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -119,7 +121,7 @@ impl RegistryHttp {
         let setup = Setup {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: limits.timeout.min(Duration::from_secs(10)),
-            reach: Reach::Internet { but: hosts.free() },
+            reach: NetworkReach::Internet { but: hosts.free() },
             authorities: None,
         };
         let client = Client::new(&setup).map_err(|error| FetchError::Unexpected {
@@ -217,7 +219,7 @@ impl RegistryHttp {
     }
 
     async fn once(&self, ask: &Ask, address: &str) -> Result<RegistryAnswer, FetchError> {
-        let mut question = Question::new(ask.method.clone(), ask.url.clone())
+        let mut question = OutboundRequest::new(ask.method.clone(), ask.url.clone())
             .header(ACCEPT, HeaderValue::from_static(ask.accept));
         if let Some(value) = &ask.authorization {
             question = question.header(AUTHORIZATION, value.clone());
@@ -226,12 +228,12 @@ impl RegistryHttp {
             question = question.body(kind, body.clone());
         }
         // A refusal's words are of no use here.
-        let bounds = Bounds { bytes: ask.most, within: self.limits.timeout, of_failures: false };
+        let bounds = AnswerBounds { bytes: ask.most, within: self.limits.timeout, of_failures: false };
         let address = address.to_owned();
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
-            Trouble::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
-            Trouble::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
-            Trouble::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.url) },
+            OutboundError::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
+            OutboundError::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
+            OutboundError::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.url) },
             trouble => FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") },
         })?;
         Ok(RegistryAnswer { status: answer.status, headers: answer.headers, body: answer.body, address })

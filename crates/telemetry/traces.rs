@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_outbound::{Bounds, Client, Question, Reach, Setup};
+use capstan_outbound::{AnswerBounds, Client, NetworkReach, OutboundRequest, Setup};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
@@ -25,7 +25,7 @@ use super::TelemetryError;
 /// How long the collector may take for a batch.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// An answer says how many spans it did not take, and why.
-const BOUNDS: Bounds = Bounds { bytes: 64 << 10, within: PATIENCE, of_failures: true };
+const BOUNDS: AnswerBounds = AnswerBounds { bytes: 64 << 10, within: PATIENCE, of_failures: true };
 
 /// Sends what the exporter makes.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Sender {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: PATIENCE,
             // The operator names the collector, which may be in the same network.
-            reach: Reach::Network,
+            reach: NetworkReach::Network,
             authorities: None,
         };
         Ok(Self {
@@ -76,7 +76,7 @@ impl HttpClient for Sender {
         let url = Url::parse(&head.uri.to_string())?;
         let (client, headers) = (self.client.clone(), head.headers);
         let sending = async move {
-            let mut question = Question::new(head.method, url);
+            let mut question = OutboundRequest::new(head.method, url);
             (question.headers, question.body) = (headers, Some(body.to_vec()));
             let answer = client.ask(question, BOUNDS).await?;
             let mut response = Response::new(Bytes::from(answer.body));

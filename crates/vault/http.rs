@@ -5,7 +5,9 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_live::secrets::ResolvedReason;
 use capstan_model::plain_http;
-use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use capstan_outbound::{
+    AnswerBounds, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Setup, host_of,
+};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -160,7 +162,7 @@ impl VaultHttp {
         let away = |what: String| {
             VaultError::new(ResolvedReason::Away, format!("{}: Vault at {} {what}", call.doing, self.host))
         };
-        let mut question = Question::new(call.method.clone(), self.address(call))
+        let mut question = OutboundRequest::new(call.method.clone(), self.address(call))
             .header(REQUEST, HeaderValue::from_static("true"));
         if let Some(namespace) = &self.namespace {
             question = question.header(NAMESPACE, namespace.clone());
@@ -176,9 +178,9 @@ impl VaultHttp {
         if let Some(body) = &call.body {
             question = question.body("application/json", body.to_string().into_bytes());
         }
-        let bounds = Bounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
+        let bounds = AnswerBounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
-            Trouble::TooLarge(most) => {
+            OutboundError::TooLarge(most) => {
                 self.useless(call, &format!("answers with more than {} MiB", most >> 20))
             }
             trouble => away(trouble.to_string()),
@@ -206,7 +208,7 @@ fn client(ca: Option<&str>) -> Result<Client, VaultError> {
     let setup = Setup {
         agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
         connect: CONNECT,
-        reach: Reach::Network,
+        reach: NetworkReach::Network,
         authorities: ca.map(|pem| Authorities { pem, from: "`ca.crt` in the Secret of `caSecretName`" }),
     };
     Client::new(&setup).map_err(|error| VaultError::new(ResolvedReason::BadData, error.to_string()))

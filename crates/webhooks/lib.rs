@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
-use capstan_outbound::{Bounds, Client, NoClient, Question, Reach, Setup, Trouble};
+use capstan_outbound::{AnswerBounds, Client, NetworkReach, NoClient, OutboundError, OutboundRequest, Setup};
 use http::header::ACCEPT;
 use http::{HeaderName, HeaderValue, Method};
 use secrecy::ExposeSecret as _;
@@ -56,7 +56,7 @@ impl HttpWebhooks {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: CONNECT,
             // The operator names every host.
-            reach: Reach::Network,
+            reach: NetworkReach::Network,
             authorities: None,
         };
         Ok(Self { client: Client::new(&setup)? })
@@ -64,15 +64,15 @@ impl HttpWebhooks {
 
     async fn exchange(&self, call: &WebhookCall) -> Result<Vec<u8>, WebhookError> {
         let own = |value: String| HeaderValue::try_from(value).map_err(|_| WebhookError::Unreadable);
-        let question = Question::new(Method::POST, call.url.clone())
+        let question = OutboundRequest::new(Method::POST, call.url.clone())
             .body(JSON, call.body.clone())
             .header(ACCEPT, HeaderValue::from_static(JSON))
             .header(HeaderName::from_static(DELIVERY), own(call.delivery.clone())?)
             .header(HeaderName::from_static(SIGNATURE), own(signature(call))?);
-        let bounds = Bounds { bytes: MOST, within: call.timeout, of_failures: false };
+        let bounds = AnswerBounds { bytes: MOST, within: call.timeout, of_failures: false };
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
-            Trouble::TooLarge(most) => WebhookError::TooLarge { most },
-            Trouble::TooSlow(after) => WebhookError::TooSlow { after },
+            OutboundError::TooLarge(most) => WebhookError::TooLarge { most },
+            OutboundError::TooSlow(after) => WebhookError::TooSlow { after },
             trouble => WebhookError::Unreachable(trouble.to_string()),
         })?;
         if answer.status.is_redirection() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_kustomize::render::{self, FieldDifference, Rendered};
+use capstan_kustomize::render::{self, FieldDifference, RenderedFolder};
 use capstan_model::ids::ClusterId;
 use capstan_plan::upgrade::{hide_beside, redact};
 use capstan_report::Refusal;
@@ -65,11 +65,11 @@ fn hidden(difference: &FieldDifference, value: &Option<Value>) -> Option<Value> 
     value.clone().map(|value| hide_beside(&difference.path, difference.beside.as_deref(), value))
 }
 
-fn rendered(fleet: &Fleet, cluster: &ClusterId) -> Result<Rendered, Failure> {
+fn rendered(fleet: &Fleet, cluster: &ClusterId) -> Result<RenderedFolder, Failure> {
     match fleet.layout().target(cluster.as_str()) {
         Some(folder) => {
             fleet.render(&folder.id).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))
         }
-        None => Ok(Rendered::default()),
+        None => Ok(RenderedFolder::default()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_campaign::decision::Decision;
+use capstan_campaign::decision::CampaignDecision;
 use capstan_campaign::facts::{Load, Member, Note};
 use capstan_campaign::membership::wave_of;
 use capstan_campaign::settings::CampaignSettings;
@@ -108,7 +108,7 @@ pub fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
 pub fn waiting(
     planned: Planned<'_>,
     (settings, release): (&CampaignSettings, &ReleaseId),
-    decision: &Decision,
+    decision: &CampaignDecision,
     members: &[(&ProposalId, &Member)],
     places: &BTreeMap<ProposalId, Place>,
 ) -> Vec<(ProposalId, Waits)> {

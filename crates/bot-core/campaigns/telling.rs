@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_campaign::decision::{Decision, WaveState};
+use capstan_campaign::decision::{CampaignDecision, WaveState};
 use capstan_campaign::facts::{Member, Note, Standing};
 use capstan_campaign::settings::{CampaignSettings, WaveSettings};
 use capstan_facts::{AuditEntry, CampaignProgress, CommitStatus, MovingCluster, MovingStage, WaveProgress};
@@ -22,7 +22,7 @@ use crate::proposals::Campaigns;
 const LISTED: usize = 500;
 
 /// The progress of a release, for people.
-pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) -> CampaignStanding {
+pub fn standing(moving: &Moving<'_>, decision: &CampaignDecision, members: &[Member]) -> CampaignStanding {
     let count = |at: usize, done: bool| {
         let of_wave = members
             .iter()
@@ -49,7 +49,7 @@ pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) ->
 /// The same in detail, for the pages.
 pub fn progress(
     moving: &Moving<'_>,
-    decision: &Decision,
+    decision: &CampaignDecision,
     members: &[Member],
     commands: &CommandSettings,
 ) -> CampaignProgress {
@@ -112,7 +112,7 @@ pub fn progress(
 fn moving_cluster(
     member: &Member,
     settings: &CampaignSettings,
-    decision: &Decision,
+    decision: &CampaignDecision,
     prefix: &str,
 ) -> Option<MovingCluster> {
     let (stage, why) = match &member.standing {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_campaign::decision::{Decision, WaveState};
+use capstan_campaign::decision::{CampaignDecision, WaveState};
 use capstan_campaign::facts::{Failure, Load, Member, Memory, Note, Standing as Far, Stop};
 use capstan_facts::ClusterStanding;
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -412,8 +412,8 @@ fn an_order_is_carried_out_by_the_campaigns_that_it_names() {
     assert!(skipped.skipped.contains(&cluster("gauss/peu01")));
 }
 
-fn decision(open: &[&str], stopped: Option<Stop>) -> Decision {
-    Decision {
+fn decision(open: &[&str], stopped: Option<Stop>) -> CampaignDecision {
+    CampaignDecision {
         open: open.iter().map(|one| cluster(one)).collect(),
         waves: vec![
             WaveState::Entered { waits: None },

@@ -31,8 +31,8 @@ use url::Url;
 use super::Reconcilers;
 use crate::performing::{NOTHING_REFUSED, Performer, SyncError};
 use capstan_ports::{
-    Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge, PendingReport, Records,
-    Repository, Settled, WatchedRepository,
+    Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge, MergeFollowing,
+    PendingReport, Records, Repository, WatchedRepository,
 };
 
 /// Name of the check, and context of the status.
@@ -196,7 +196,7 @@ impl RolloutReporter {
             let is_settled = matches!(reported, Ok(None)) && is_over(&merge);
             looked.note(reported);
             if merge != before || is_settled {
-                let settled = if is_settled { Settled::Yes } else { Settled::NotYet };
+                let settled = if is_settled { MergeFollowing::Yes } else { MergeFollowing::NotYet };
                 records.save_merge(&merge, settled).await?;
             }
         }

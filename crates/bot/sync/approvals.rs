@@ -16,7 +16,7 @@ use capstan_plan::proposal::{
 use capstan_report::decisions_fingerprint;
 
 use super::checks::Comparisons;
-use super::rights::Rights;
+use super::rights::RepositoryRights;
 use super::{Ending, Run, SyncError};
 use capstan_ports::PullRequest;
 
@@ -45,7 +45,7 @@ impl Run<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut rights = Rights::of(self, &planned.settings.commands);
+        let mut rights = RepositoryRights::of(self, &planned.settings.commands);
         for (proposal, pull) in looked_at {
             let of_pull = reviews.as_ref().and_then(|all| all.get(&pull.number)).map(Vec::as_slice);
             match self
@@ -74,7 +74,7 @@ impl Run<'_> {
         planned: Planned<'_>,
         (proposal, pull): (&ProposalId, &PullRequest),
         reviews: Option<&[Review]>,
-        (rights, seen): (&mut Rights<'_>, &mut Comparisons),
+        (rights, seen): (&mut RepositoryRights<'_>, &mut Comparisons),
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Its check waits for the same.

@@ -28,7 +28,7 @@ use capstan_fleet::planner::{Planner, PlannerFailed};
 use capstan_ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
 
 /// The question to a live cluster.
-struct Question<'a> {
+struct LiveQuestion<'a> {
     asker: Asker<'a>,
     /// The commit to try.
     commit: CommitId,
@@ -117,7 +117,7 @@ impl Run<'_> {
                         Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
                     };
                     let content = self.ask_planner(made_of).await??;
-                    let question = Question {
+                    let question = LiveQuestion {
                         asker,
                         commit: merge.commit.clone(),
                         standing: reporters.standing_of(&clusters),
@@ -227,7 +227,7 @@ impl Run<'_> {
     /// does not have yet.
     async fn ask(
         self,
-        question: Question<'_>,
+        question: LiveQuestion<'_>,
         settings: &RepositorySettings,
         uid: &ManagementClusterUid,
         known: Option<&PreflightRecord>,

@@ -23,7 +23,7 @@ use capstan_report::answered_comment;
 use jiff::{SignedDuration, Timestamp};
 
 use super::checks::Comparisons;
-use super::rights::Rights;
+use super::rights::RepositoryRights;
 use super::{Ending, Run, SyncError};
 use capstan_ports::{
     CodeHostError, Comment, Hints, PageOrder, Permission, PlacedComment, Press, PullRequest, Reaction,
@@ -41,7 +41,7 @@ const ISSUES_ONE_BY_ONE: usize = 5;
 const ORDER_HOLDS: SignedDuration = SignedDuration::from_hours(1);
 
 /// Whether it is known what a request's author had seen.
-enum Bound {
+enum AuthorCheck {
     /// It is known.
     Now,
     /// GitHub does not report it yet.
@@ -336,12 +336,12 @@ impl Run<'_> {
         scopes: &Scopes,
         (ending, seen): (&mut Ending, &mut Comparisons),
     ) -> Result<Vec<Request>, SyncError> {
-        let mut rights = Rights::of(*self, settings);
+        let mut rights = RepositoryRights::of(*self, settings);
         let mut bound = Vec::new();
         for mut request in requests {
             match self.bind(&mut request, &mut rights, scopes, seen).await {
-                Ok(Bound::Now) => bound.push(request),
-                Ok(Bound::NotYet) => ending.look_again(),
+                Ok(AuthorCheck::Now) => bound.push(request),
+                Ok(AuthorCheck::NotYet) => ending.look_again(),
                 // A problem with one request does not affect the others.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands are not executed");
@@ -356,27 +356,27 @@ impl Run<'_> {
     async fn bind(
         &self,
         request: &mut Request,
-        rights: &mut Rights<'_>,
+        rights: &mut RepositoryRights<'_>,
         scopes: &Scopes,
         seen: &mut Comparisons,
-    ) -> Result<Bound, SyncError> {
+    ) -> Result<AuthorCheck, SyncError> {
         self.judge_rights(request, rights, scopes).await?;
         if let Some((proposal, pull)) = open_subject(self.facts, request) {
             let pull = pull.clone();
             if request.means_the_head() {
                 match self.moved_under(request, &proposal, &pull).await? {
-                    Overlooked::NotYetNoted => return Ok(Bound::NotYet),
+                    Overlooked::NotYetNoted => return Ok(AuthorCheck::NotYet),
                     Overlooked::Nothing => request.moved = None,
                     Overlooked::Commits(moved) => request.moved = Some(moved),
                 }
             }
             if request.carries_out(Verb::Approve) {
-                let Some(result) = self.result_of(&pull, seen).await? else { return Ok(Bound::NotYet) };
+                let Some(result) = self.result_of(&pull, seen).await? else { return Ok(AuthorCheck::NotYet) };
                 request.result = result;
             }
         }
         if !request.may_overwrite() {
-            return Ok(Bound::Now);
+            return Ok(AuthorCheck::Now);
         }
         request.rewritten = match rewritten_by(self.facts, scopes, request) {
             Some(rewritten) => rewritten,
@@ -384,11 +384,11 @@ impl Run<'_> {
             None => self.concerned_by(request, scopes).await?.unwrap_or_default(),
         };
         match self.unseen_by(request).await? {
-            Overlooked::NotYetNoted => return Ok(Bound::NotYet),
+            Overlooked::NotYetNoted => return Ok(AuthorCheck::NotYet),
             Overlooked::Nothing => request.unseen = None,
             Overlooked::Commits(unseen) => request.unseen = Some(unseen),
         }
-        Ok(Bound::Now)
+        Ok(AuthorCheck::Now)
     }
 
     /// Pushes to a proposal's branch after the head that the request is about, by anybody. A button belongs

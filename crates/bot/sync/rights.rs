@@ -19,7 +19,7 @@ use super::{Run, SyncError};
 use capstan_ports::Permission;
 
 /// Rights in a repository: from the default branch, never from a pull request.
-pub(super) struct Rights<'a> {
+pub(super) struct RepositoryRights<'a> {
     settings: &'a CommandSettings,
     owners: CodeOwners,
     /// Team memberships, as far as they were read.
@@ -28,7 +28,7 @@ pub(super) struct Rights<'a> {
     people: BTreeMap<String, Right>,
 }
 
-impl<'a> Rights<'a> {
+impl<'a> RepositoryRights<'a> {
     pub(super) fn of(run: Run<'_>, settings: &'a CommandSettings) -> Self {
         let tree = &run.facts.base.tree;
         let file = CODE_OWNERS_FILES.iter().find_map(|file| tree.entry(&RepoPath::parse(file).ok()?));
@@ -73,7 +73,7 @@ impl Run<'_> {
     pub(super) async fn judge_rights(
         self,
         request: &mut Request,
-        rights: &mut Rights<'_>,
+        rights: &mut RepositoryRights<'_>,
         scopes: &Scopes,
     ) -> Result<(), SyncError> {
         if request.hearing != Hearing::Obeyed {
@@ -97,7 +97,7 @@ impl Run<'_> {
     /// Why a person may not use a verb there; `None` where they may.
     async fn denial(
         self,
-        rights: &mut Rights<'_>,
+        rights: &mut RepositoryRights<'_>,
         (login, right): (&str, Right),
         verb: Verb,
         place: Place<'_>,
@@ -126,7 +126,7 @@ impl Run<'_> {
     /// Whether a person may approve a proposal's changes in each of these clusters now.
     pub(super) async fn may_approve(
         self,
-        rights: &mut Rights<'_>,
+        rights: &mut RepositoryRights<'_>,
         login: &str,
         targets: &[Target],
     ) -> Result<bool, SyncError> {
@@ -147,7 +147,7 @@ impl Run<'_> {
     async fn clusters_of(
         self,
         request: &Request,
-        rights: &Rights<'_>,
+        rights: &RepositoryRights<'_>,
         scopes: &Scopes,
     ) -> Result<Vec<String>, SyncError> {
         let needs_owner =

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
-use super::decision::{CampaignFacts, Decision, WaveState, decide_by};
+use super::decision::{CampaignDecision, CampaignFacts, WaveState, decide_by};
 use super::facts::{Failure, Load, Member, Memory, Standing, WaveVerdict, WebhookWord};
 use super::settings::CampaignSettings;
 use super::tally::Tally;
@@ -202,7 +202,7 @@ impl Simulation<'_> {
         }
     }
 
-    fn carry_out(&mut self, decision: &Decision) {
+    fn carry_out(&mut self, decision: &CampaignDecision) {
         let opened =
             if decision.open.is_empty() { Vec::new() } else { (self.opens)(self.now, decision.open.len()) };
         for (nth, cluster) in decision.open.iter().enumerate() {
@@ -304,7 +304,7 @@ impl Simulation<'_> {
         (mixed ^ (mixed >> 31)).checked_rem(below).unwrap_or_default()
     }
 
-    fn tell(&mut self, decision: &Decision) {
+    fn tell(&mut self, decision: &CampaignDecision) {
         for (at, (state, told)) in decision.waves.iter().zip(&mut self.told).enumerate() {
             let what = match (state, told.as_ref()) {
                 (WaveState::Ended { .. }, Some(WaveState::Ended { .. })) => None,
@@ -340,7 +340,7 @@ impl Simulation<'_> {
     }
 }
 
-fn standstill(decision: &Decision) -> Vec<(usize, String)> {
+fn standstill(decision: &CampaignDecision) -> Vec<(usize, String)> {
     let stopped = decision.stopped.iter().map(|stop| (0, stop.why.clone()));
     let waves = decision.waves.iter().enumerate().filter_map(|(at, state)| match state {
         WaveState::Waits { why } => Some((at, why.clone())),

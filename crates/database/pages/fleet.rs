@@ -10,8 +10,8 @@ use crate::{Database, failed, read, timestamp};
 
 use super::{SqlCondition, part, rows, storable};
 use capstan_ports::{
-    CampaignProgress, ClusterFilter, ClusterOrder, Extent, Part, RecordsError, ShownCampaign, ShownRolling,
-    ShownTarget, Sight, SortKey, VersionShare,
+    CampaignProgress, ClusterFilter, ClusterOrder, ListExtent, Part, RecordsError, ShownCampaign,
+    ShownRolling, ShownTarget, SortKey, VersionShare, VisibleRepositories,
 };
 
 /// Repository and its name, target, kind, state, reason, source, offer, hold, proposal, conclusion and title of the check,
@@ -114,7 +114,7 @@ fn ordered(order: ClusterOrder) -> String {
     format!("{first}j.name, t.target, t.source_kind")
 }
 
-fn narrowed(sight: &Sight, filter: &ClusterFilter) -> SqlCondition {
+fn narrowed(sight: &VisibleRepositories, filter: &ClusterFilter) -> SqlCondition {
     SqlCondition::seen(sight, "t.repository")
         .equal("j.name", &filter.repository)
         .equal("t.kubernetes", &filter.kubernetes)
@@ -126,7 +126,7 @@ fn narrowed(sight: &Sight, filter: &ClusterFilter) -> SqlCondition {
 
 pub(super) async fn states(
     database: &Database,
-    sight: &Sight,
+    sight: &VisibleRepositories,
     filter: &ClusterFilter,
 ) -> Result<Vec<(String, u64)>, RecordsError> {
     let condition = narrowed(sight, filter);
@@ -137,9 +137,9 @@ pub(super) async fn states(
 
 pub(super) async fn targets(
     database: &Database,
-    sight: &Sight,
+    sight: &VisibleRepositories,
     filter: &ClusterFilter,
-    extent: Extent,
+    extent: ListExtent,
 ) -> Result<Vec<ShownTarget>, RecordsError> {
     const DOING: &str = "reading clusters";
     let condition = narrowed(sight, filter).equal("t.state", &filter.state);
@@ -156,7 +156,7 @@ pub(super) async fn targets(
 
 pub(super) async fn versions(
     database: &Database,
-    sight: &Sight,
+    sight: &VisibleRepositories,
     filter: &ClusterFilter,
 ) -> Result<Vec<VersionShare>, RecordsError> {
     let condition = narrowed(sight, filter).equal("t.state", &filter.state);
@@ -177,8 +177,8 @@ pub(super) async fn versions(
 
 pub(super) async fn rolling(
     database: &Database,
-    sight: &Sight,
-    extent: Extent,
+    sight: &VisibleRepositories,
+    extent: ListExtent,
 ) -> Result<Part<ShownRolling>, RecordsError> {
     const DOING: &str = "reading what is rolling";
     let seen = SqlCondition::seen(sight, "s.repository");
@@ -225,7 +225,7 @@ pub(super) async fn moving_campaigns(
 
 pub(super) async fn one_target(
     database: &Database,
-    sight: &Sight,
+    sight: &VisibleRepositories,
     repository: &str,
     name: &str,
 ) -> Result<Vec<ShownTarget>, RecordsError> {

@@ -13,9 +13,9 @@ use sqlx::AssertSqlSafe;
 use super::preflights::from_json;
 use super::{Database, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
-    Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, Extent, FleetJob,
-    JobState, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
-    ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, Sight, VersionShare,
+    Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, FleetJob, JobState,
+    ListExtent, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
+    ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, VersionShare, VisibleRepositories,
 };
 
 type RepositoryRow =
@@ -43,11 +43,11 @@ struct SqlCondition {
 
 impl SqlCondition {
     /// Only what may be seen; `column` holds the repository.
-    fn seen(sight: &Sight, column: &str) -> Self {
+    fn seen(sight: &VisibleRepositories, column: &str) -> Self {
         let sql = match sight {
-            Sight::Everything => " WHERE 1 = 1".to_owned(),
-            Sight::Repositories(those) if those.is_empty() => " WHERE 1 = 0".to_owned(),
-            Sight::Repositories(those) => {
+            VisibleRepositories::Everything => " WHERE 1 = 1".to_owned(),
+            VisibleRepositories::Repositories(those) if those.is_empty() => " WHERE 1 = 0".to_owned(),
+            VisibleRepositories::Repositories(those) => {
                 let ids: Vec<String> = those.iter().map(|id| id.cast_signed().to_string()).collect();
                 format!(" WHERE {column} IN ({})", ids.join(", "))
             }
@@ -122,7 +122,10 @@ use rows;
 
 #[async_trait]
 impl PageRecords for Database {
-    async fn shown_repositories(&self, sight: &Sight) -> Result<Vec<ShownRepository>, RecordsError> {
+    async fn shown_repositories(
+        &self,
+        sight: &VisibleRepositories,
+    ) -> Result<Vec<ShownRepository>, RecordsError> {
         const DOING: &str = "reading repositories";
         let seen = SqlCondition::seen(sight, "j.repository");
         let hour_ago = self.now_ms() - 3_600_000;
@@ -181,7 +184,7 @@ impl PageRecords for Database {
         rows.into_iter().map(repository).collect()
     }
 
-    async fn stamp(&self, sight: &Sight) -> Result<String, RecordsError> {
+    async fn stamp(&self, sight: &VisibleRepositories) -> Result<String, RecordsError> {
         let seen = SqlCondition::seen(sight, "j.repository");
         // PostgreSQL adds up to another type.
         let sql = format!(
@@ -199,7 +202,7 @@ impl PageRecords for Database {
 
     async fn states(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &ClusterFilter,
     ) -> Result<Vec<(String, u64)>, RecordsError> {
         fleet::states(self, sight, filter).await
@@ -207,32 +210,39 @@ impl PageRecords for Database {
 
     async fn targets(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &ClusterFilter,
-        extent: Extent,
+        extent: ListExtent,
     ) -> Result<Vec<ShownTarget>, RecordsError> {
         fleet::targets(self, sight, filter, extent).await
     }
 
     async fn versions(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &ClusterFilter,
     ) -> Result<Vec<VersionShare>, RecordsError> {
         fleet::versions(self, sight, filter).await
     }
 
-    async fn rolling(&self, sight: &Sight, extent: Extent) -> Result<Part<ShownRolling>, RecordsError> {
+    async fn rolling(
+        &self,
+        sight: &VisibleRepositories,
+        extent: ListExtent,
+    ) -> Result<Part<ShownRolling>, RecordsError> {
         fleet::rolling(self, sight, extent).await
     }
 
-    async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError> {
+    async fn moving_campaigns(
+        &self,
+        sight: &VisibleRepositories,
+    ) -> Result<Vec<ShownCampaign>, RecordsError> {
         fleet::moving_campaigns(self, SqlCondition::seen(sight, "m.repository")).await
     }
 
     async fn moving_campaign(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         repository: &str,
         campaign: &str,
     ) -> Result<Vec<ShownCampaign>, RecordsError> {
@@ -243,7 +253,7 @@ impl PageRecords for Database {
 
     async fn target(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         repository: &str,
         name: &str,
     ) -> Result<Vec<ShownTarget>, RecordsError> {
@@ -284,9 +294,9 @@ impl PageRecords for Database {
 
     async fn deliveries(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &DeliveryFilter,
-        extent: Extent,
+        extent: ListExtent,
     ) -> Result<Part<ShownDelivery>, RecordsError> {
         const DOING: &str = "reading deliveries";
         let condition = SqlCondition::seen(sight, "d.repository")
@@ -332,9 +342,9 @@ impl PageRecords for Database {
 
     async fn audit_trail(
         &self,
-        sight: &Sight,
+        sight: &VisibleRepositories,
         filter: &AuditFilter,
-        extent: Extent,
+        extent: ListExtent,
     ) -> Result<Part<ShownAudit>, RecordsError> {
         let mut condition = SqlCondition::seen(sight, "a.repository")
             .equal("j.name", &filter.repository)
@@ -484,7 +494,7 @@ impl Database {
 }
 
 /// One more was asked for, to know whether there is more.
-fn part<T>(mut items: Vec<T>, extent: Extent) -> Part<T> {
+fn part<T>(mut items: Vec<T>, extent: ListExtent) -> Part<T> {
     let take = usize::try_from(extent.take).unwrap_or(usize::MAX);
     let more = items.len() > take;
     items.truncate(take);

@@ -13,7 +13,7 @@ pub use downloads::{Download, DownloadLimits, Downloads, NotHere, Sort};
 pub use packing::{config_map, files, layers};
 pub use supplier::{Connect, HostCredentials, Sources, Supplier, SupplierLimits};
 
-use capstan_providers::{Provider, ProviderSet, Published, Refusal, Values};
+use capstan_providers::{Provider, ProviderSet, Published, Refusal, VariableValues};
 
 use capstan_ports::{ComponentSource, FetchError, SourceCredentials, WantedComponents};
 
@@ -43,7 +43,7 @@ pub async fn fetch(
     source: &dyn ComponentSource,
     set: &ProviderSet,
     provider: &Provider,
-    variables: &Values,
+    variables: &VariableValues,
     recorded: Option<String>,
 ) -> Result<Published, NotFetched> {
     let origin = provider.origin()?.ok_or_else(|| {

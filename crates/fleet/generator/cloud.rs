@@ -2,7 +2,7 @@
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::cluster::Cluster;
-use capstan_plan::settings::{Access, CloudName, Owner};
+use capstan_plan::settings::{CloudName, Owner, OwnersAccess};
 
 use super::Fleet;
 use super::refused::Refused;
@@ -21,7 +21,7 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::cloud`].
-    pub fn owners(&self, id: &ClusterId) -> Result<(Vec<Owner>, Access), Refused> {
+    pub fn owners(&self, id: &ClusterId) -> Result<(Vec<Owner>, OwnersAccess), Refused> {
         let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
         Ok(settings.map(|settings| (settings.owners, settings.access)).unwrap_or_default())
     }

@@ -11,7 +11,7 @@ use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_plan::first_release::{CLUSTER_NAME, first_release};
-use capstan_plan::settings::{Record, RecordError, record_first_release};
+use capstan_plan::settings::{RecordError, RecordedRelease, record_first_release};
 use capstan_plan::upgrade::Upgrade;
 
 use super::{Fleet, Refused, sources};
@@ -97,7 +97,7 @@ impl Fleet {
             Some(entry) => Some(sources::file(self.tree.as_ref(), entry)?.text().to_owned()),
             None => None,
         };
-        let record = Record { release: &release, content: content.as_ref() };
+        let record = RecordedRelease { release: &release, content: content.as_ref() };
         let variable = (CLUSTER_NAME, made.name.as_str());
         let after = record_first_release(&path, before.as_deref(), id.folder().name(), record, variable)?;
         let mut changes = made.files;

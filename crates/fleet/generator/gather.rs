@@ -13,7 +13,7 @@ use capstan_plan::cluster::Cluster;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::Standing;
 use capstan_plan::policy;
-use capstan_plan::provider_set::{self, Workload};
+use capstan_plan::provider_set::{self, ManagedWorkload};
 use capstan_providers::{Supply, Wanted};
 
 use super::Fleet;
@@ -238,7 +238,7 @@ impl Fleet {
     }
 
     /// The clusters that the management cluster of a provider set runs; none for a cluster.
-    fn workloads(&self, id: &ClusterId) -> Vec<Workload> {
+    fn workloads(&self, id: &ClusterId) -> Vec<ManagedWorkload> {
         if !self.is_named_set(id) {
             return Vec::new();
         }

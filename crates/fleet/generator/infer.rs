@@ -7,7 +7,7 @@ use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::inference::{self, Candidate, Inference, Verdict};
 use capstan_plan::path::ProviderUnknown;
-use capstan_plan::settings::{Record, record_release};
+use capstan_plan::settings::{RecordedRelease, record_release};
 
 use super::inputs::used_elsewhere;
 use super::planning::{Reading, cluster_facts, documents_of, releases_of};
@@ -87,7 +87,7 @@ impl Fleet {
             None => None,
         };
         let name = cluster.id.folder().name();
-        let record = Record { release: &best.release, content: best.content.as_ref() };
+        let record = RecordedRelease { release: &best.release, content: best.content.as_ref() };
         let after = record_release(&path, before.as_deref(), name, record);
         let after = after.map_err(|error| Refused {
             message: format!("the release cannot be recorded: {error}"),

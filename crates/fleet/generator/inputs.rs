@@ -19,7 +19,7 @@ use capstan_plan::classes::Classes;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::layout::ReleaseFolder;
 use capstan_plan::policy::CoreVersion;
-use capstan_plan::provider_set::Workload;
+use capstan_plan::provider_set::ManagedWorkload;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Versions};
@@ -129,7 +129,7 @@ pub(super) struct StepInputs {
     /// The live names of its templates.
     pub(super) names: Option<Arc<TemplateNames>>,
     /// Of a provider set: the clusters that its management cluster runs.
-    pub(super) workloads: Vec<Workload>,
+    pub(super) workloads: Vec<ManagedWorkload>,
     /// Of a provider set: all clusters that its management cluster runs.
     pub(super) claimed: Vec<ClusterId>,
     /// Of a provider set: the components that it has not at hand, and a digest of what came of asking for them; `None`

@@ -12,7 +12,7 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_plan::inventory::{
-    FleetInventory, InventoryChange, LevelName, Reach, ReleaseTemplates, Said, Stands, record_of,
+    FleetInventory, InventoryChange, InventoryReach, LevelName, ReleaseTemplates, Said, Stands, record_of,
 };
 
 use super::Fleet;
@@ -42,7 +42,7 @@ impl Fleet {
             .iter()
             .filter_map(|id| Some((id.clone(), self.levels_of(id).or_else(|| before.levels_of(id))?)))
             .collect();
-        let reach = old.zip(new).map(|(old, new)| Reach::of(old, new));
+        let reach = old.zip(new).map(|(old, new)| InventoryReach::of(old, new));
         let totals = self.totals(inventory, levels.values().flatten().collect());
         let is_uncounted = |id: &&ClusterId| inventory.definition_in(id.folder()).is_none();
         let uncounted = clusters.iter().filter(is_uncounted).cloned().collect();

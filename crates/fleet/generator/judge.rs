@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_kustomize::render::{self, Edited, Rendered, RenderedObject};
+use capstan_kustomize::render::{self, Edited, RenderedFolder, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::target::TargetKind;
@@ -12,7 +12,7 @@ use capstan_plan::classes::{ClassRef, Classes, Elsewhere, named_elsewhere};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
 use capstan_plan::provider_set::{self, SetFacts, SetState};
-use capstan_plan::upgrade::{Planned, Settled, Upgrade};
+use capstan_plan::upgrade::{FilesSettled, Planned, Upgrade};
 use capstan_providers::Wanted;
 
 use super::inputs::Conditions;
@@ -44,7 +44,7 @@ impl Reading {
         };
         let mut after = render_after(&planned);
         if let Ok(rendered) = &after
-            && planned.settle_leftovers(before, rendered) == Settled::Changed
+            && planned.settle_leftovers(before, rendered) == FilesSettled::Changed
         {
             after = render_after(&planned);
         }
@@ -86,7 +86,7 @@ impl Reading {
                 scopes: &scopes,
                 neighbours: None,
             }),
-            values: given.flux.as_ref().map(|flux| policy::Values { own: variables, flux }),
+            values: given.flux.as_ref().map(|flux| policy::ValueGivers { own: variables, flux }),
             today: conditions.today,
         };
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
@@ -113,7 +113,7 @@ impl Reading {
 fn judge_set(
     reading: &Reading,
     facts: StepFacts<'_>,
-    [before, after]: [&Rendered; 2],
+    [before, after]: [&RenderedFolder; 2],
     mut planned: Planned,
     (mut findings, severities): (Vec<Finding>, &Severities),
 ) -> Result<Upgrade, Unplanned> {

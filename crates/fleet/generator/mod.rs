@@ -65,7 +65,7 @@ mod written_tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use capstan_kustomize::render::{self, Folders, Rendered};
+use capstan_kustomize::render::{self, Folders, RenderedFolder};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place, Severity, rules};
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
@@ -346,7 +346,7 @@ impl Fleet {
     ///
     /// # Errors
     /// What cannot be rendered, with its place.
-    pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
+    pub fn render(&self, id: &ClusterId) -> Result<RenderedFolder, Refused> {
         let mut rendered = render::render(self.tree.as_ref(), &self.folders(id)?)?;
         provider_objects::in_served_version(&mut rendered)?;
         Ok(rendered)
@@ -356,7 +356,7 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::render`].
-    pub fn render_remembering(&self, id: &ClusterId, reads: &RenderReads) -> Result<Rendered, Refused> {
+    pub fn render_remembering(&self, id: &ClusterId, reads: &RenderReads) -> Result<RenderedFolder, Refused> {
         Ok(reads.render(self.tree.as_ref(), &self.folders(id)?)?)
     }
 
@@ -387,7 +387,7 @@ impl Fleet {
     pub fn name_templates(
         &self,
         id: &ClusterId,
-        rendered: &mut Rendered,
+        rendered: &mut RenderedFolder,
         names: &TemplateNames,
     ) -> Result<Vec<NamedTemplate>, Refused> {
         if self.applied_by(id)? == AppliedBy::Others {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
+use capstan_kustomize::render::{ParsedFiles, RenderError, RenderedFolder};
 use capstan_model::finding::{FileError, Finding, rules};
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
 use capstan_model::rest::Rest;
@@ -18,7 +18,7 @@ use capstan_model::tree::Tree;
 use capstan_plan::classes::ClassRef;
 use capstan_plan::cluster::Cluster;
 use capstan_plan::inventory::{ReleaseTemplates, Stands};
-use capstan_plan::merge::{self, Source};
+use capstan_plan::merge::{self, ReleaseSource};
 use capstan_plan::path::{self, NotOffered, Offer, Outcome, OwnContent, Standing};
 use capstan_plan::policy;
 use capstan_plan::release::{Catalogue, Release};
@@ -109,7 +109,7 @@ pub(super) struct Offered {
 /// What was found out for a step that can be found out again: to spare a plan the same work.
 pub(super) struct Prepared {
     /// What is applied before it.
-    pub(super) before: Option<Rendered>,
+    pub(super) before: Option<RenderedFolder>,
     pub(super) parsed: ParsedFiles,
 }
 
@@ -565,7 +565,7 @@ pub(super) struct StepSources<'a> {
 
 impl StepSources<'_> {
     /// Releases that a cluster of unknown release may have come from.
-    fn candidates(&self) -> Vec<&Source> {
+    fn candidates(&self) -> Vec<&ReleaseSource> {
         documents_of(&self.candidates)
     }
 

@@ -4,7 +4,7 @@
 //! says v1alpha2.
 
 use capstan_kustomize::conversion::{apply, convert};
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::is_provider;
 use capstan_providers::{GROUP, VERSION};
@@ -16,7 +16,7 @@ use super::Refused;
 ///
 /// # Errors
 /// One that says what has no place there, with the place where that is written.
-pub(super) fn in_served_version(rendered: &mut Rendered) -> Result<(), Refused> {
+pub(super) fn in_served_version(rendered: &mut RenderedFolder) -> Result<(), Refused> {
     let served = format!("{GROUP}/{VERSION}");
     let is_older = |object: &&mut RenderedObject| {
         is_provider(&object.id.group, &object.id.kind) && object.api_version != served

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use capstan_kustomize::render::{self, Folders, RenderError, Rendered};
+use capstan_kustomize::render::{self, Folders, RenderError, RenderedFolder};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 
@@ -130,7 +130,7 @@ impl RenderReads {
     ///
     /// # Errors
     /// As [`render::render`].
-    pub fn render(&self, tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
+    pub fn render(&self, tree: &dyn Tree, folders: &Folders) -> Result<RenderedFolder, RenderError> {
         let recording = RecordingTree::beside(tree, &folders.cluster);
         let rendered = render::render(&recording, folders);
         if let Some(looked_at) = recording.into_read_set() {

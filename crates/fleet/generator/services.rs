@@ -1,6 +1,6 @@
 //! The services of a cluster as a reconciler needs them: what the settings say, and what each folder renders to.
 
-use capstan_kustomize::render::{self, Rendered};
+use capstan_kustomize::render::{self, RenderedFolder};
 use capstan_model::finding::{FileError, Place};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, TreeEntry, Unreadable};
@@ -65,7 +65,7 @@ impl Fleet {
     ///
     /// # Errors
     /// What cannot be rendered, with its place.
-    pub fn render_service(&self, id: &ClusterId, service: &ServiceFolder) -> Result<Rendered, Refused> {
+    pub fn render_service(&self, id: &ClusterId, service: &ServiceFolder) -> Result<RenderedFolder, Refused> {
         let folders = policy::folders_of_service(self.folder(id)?, service);
         Ok(render::render(self.tree().as_ref(), &folders)?)
     }

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_inventory::components::Component;
+use capstan_inventory::components::InventoryComponent;
 use capstan_inventory::survey::ReleaseParts;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 use capstan_plan::inventory::ReleaseTemplates;
-use capstan_plan::layout::{ReleaseFolder, Shelf, TargetFolder, services_in};
-use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
+use capstan_plan::layout::{ReleaseFolder, ReleaseShelf, TargetFolder, services_in};
+use capstan_plan::merge::{OtherFile, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
 use capstan_plan::services::ReleaseServices;
 use capstan_plan::settings::FOLDER_FILE;
@@ -29,7 +29,7 @@ pub(super) struct Sources {
     read: Mutex<BTreeMap<Key, Arc<ReadSource>>>,
     templates: Mutex<BTreeMap<Key, Arc<ReleaseTemplates>>>,
     services: Mutex<BTreeMap<Key, Arc<ReleaseServices>>>,
-    components: Mutex<BTreeMap<(RepoPath, TreeId), Arc<Component>>>,
+    components: Mutex<BTreeMap<(RepoPath, TreeId), Arc<InventoryComponent>>>,
     /// Those with templates, as clusters' values have them.
     pub(super) renders: Renders,
 }
@@ -175,8 +175,8 @@ impl Sources {
     pub(super) fn component(
         &self,
         (path, tree): (&RepoPath, &TreeId),
-        read: impl FnOnce() -> Option<Component>,
-    ) -> Option<Arc<Component>> {
+        read: impl FnOnce() -> Option<InventoryComponent>,
+    ) -> Option<Arc<InventoryComponent>> {
         let key = (path.clone(), tree.clone());
         let known = || self.components.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(component) = known().get(&key) {
@@ -231,7 +231,7 @@ fn read_templates(tree: &dyn Tree, release: &Release) -> Result<ReleaseTemplates
 /// The one place that knows which kinds of releases there are.
 fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> ReadSource {
     let facts = facts(tree, release)?;
-    let documents = Source::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?;
+    let documents = ReleaseSource::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?;
     Ok(match &release.manifest {
         Some(entry) => Box::new(GiantSwarmRelease::read(documents, &file(tree, entry)?)?),
         None => Box::new(documents),
@@ -247,9 +247,9 @@ pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<Source
 pub(super) fn contents<'s>(
     tree: &dyn Tree,
     cluster: &TargetFolder,
-    releases: impl Iterator<Item = &'s Source>,
+    releases: impl Iterator<Item = &'s ReleaseSource>,
 ) -> Result<Vec<OtherFile>, Refused> {
-    let names: BTreeSet<&str> = releases.flat_map(Source::contents).collect();
+    let names: BTreeSet<&str> = releases.flat_map(ReleaseSource::contents).collect();
     let known = cluster.base_files.iter().filter_map(|entry| {
         let below = entry.path.below(&cluster.base).filter(|below| names.contains(below))?;
         let (bytes, blob) = (tree.read(entry), entry.blob.clone());
@@ -299,7 +299,7 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
         folder: root.clone(),
         provider: id.provider(),
         version,
-        shelf: Shelf::Archived,
+        shelf: ReleaseShelf::Archived,
         base_files: below("base"),
         overlay_files: below("overlay"),
         manifest: at("release.yaml"),

@@ -7,7 +7,7 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
+use capstan_plan::merge::{self, AppliedBy, ReleaseSource, SourceFile};
 use capstan_plan::release::Release;
 use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseUnknown};
 use capstan_plan::upgrade::{self, ChangeSource, MergeSettings, Overwrite, Upgrade};
@@ -80,7 +80,7 @@ pub(super) fn link_changelogs(
 }
 
 /// Those sources that can be read.
-pub(super) fn documents_of(sources: &[Arc<ReadSource>]) -> Vec<&Source> {
+pub(super) fn documents_of(sources: &[Arc<ReadSource>]) -> Vec<&ReleaseSource> {
     sources.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_inventory::components::{Component, no_component};
+use capstan_inventory::components::{InventoryComponent, no_component};
 use capstan_inventory::kinds::Object;
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::record::{self, ValuesRecord};
@@ -159,7 +159,7 @@ impl<'i> Subject<'i> {
         &'s self,
         values: &'s ClusterValues,
         record: &'s ValuesRecord,
-        components: &'s [&'s Component],
+        components: &'s [&'s InventoryComponent],
     ) -> Seen<'s> {
         let cluster = SeenCluster {
             name: &record.definition,
@@ -220,8 +220,8 @@ impl<'i> Subject<'i> {
         (values, record): (&ClusterValues, &ValuesRecord),
     ) -> Result<Arc<ReleaseWithValues>, Refused> {
         let components = record.components.iter().map(|(path, tree)| self.component(contents, path, tree));
-        let components: Vec<Arc<Component>> = components.collect::<Result<_, _>>()?;
-        let components: Vec<&Component> = components.iter().map(AsRef::as_ref).collect();
+        let components: Vec<Arc<InventoryComponent>> = components.collect::<Result<_, _>>()?;
+        let components: Vec<&InventoryComponent> = components.iter().map(AsRef::as_ref).collect();
         let seen = self.seen(values, record, &components);
         let make = || release.render(seen, contents.schemas()).map_err(|findings| refused(&findings));
         let made = contents.sources().renders.found_or(release, &seen, make)?;
@@ -242,14 +242,14 @@ impl<'i> Subject<'i> {
         contents: &dyn Contents,
         path: &RepoPath,
         tree: &TreeId,
-    ) -> Result<Arc<Component>, Refused> {
+    ) -> Result<Arc<InventoryComponent>, Refused> {
         let repository = contents.repository();
         let found = contents.sources().component((path, tree), || {
             if repository.folder_id(path).as_ref() == Some(tree) {
-                return Component::read(repository, path);
+                return InventoryComponent::read(repository, path);
             }
             let given = contents.provided(&tree.clone().into())?;
-            Component::read_alone(given.folder.as_ref(), path, tree)
+            InventoryComponent::read_alone(given.folder.as_ref(), path, tree)
         });
         found.ok_or_else(|| Refused {
             message: format!(
@@ -318,7 +318,7 @@ impl capstan_plan::upgrade::ChangeSource for Shared {
         self.0.content()
     }
 
-    fn documents(&self) -> &capstan_plan::merge::Source {
+    fn documents(&self) -> &capstan_plan::merge::ReleaseSource {
         self.0.documents()
     }
 

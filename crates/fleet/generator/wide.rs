@@ -13,7 +13,7 @@ use capstan_plan::flux::FluxIndex;
 use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{Layout, TargetFolder};
 use capstan_plan::policy::{self, CoreVersion};
-use capstan_plan::provider_set::{Workload, workload};
+use capstan_plan::provider_set::{ManagedWorkload, workload};
 use capstan_plan::settings::RepositorySettings;
 
 use super::definitions::Definitions;
@@ -24,7 +24,7 @@ use super::following::Next;
 pub(super) type ClassUsers = BTreeMap<ClassRef, Vec<ClusterId>>;
 
 /// The clusters that name a version of Kubernetes.
-pub(super) type Workloads = BTreeMap<ClusterId, Workload>;
+pub(super) type Workloads = BTreeMap<ClusterId, ManagedWorkload>;
 
 /// What is known of one snapshot as a whole.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_campaign::membership::Candidate;
-use capstan_kustomize::render::{self, FieldDifference, Folders, Rendered, RenderedObject};
+use capstan_kustomize::render::{self, FieldDifference, Folders, RenderedFolder, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
@@ -365,7 +365,7 @@ fn is_claimed(settings: &RepositorySettings, layouts: [&Layout; 2], id: &Cluster
 }
 
 /// What is applied; nothing where the cluster does not exist or cannot be rendered, which a finding says.
-fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
+fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> RenderedFolder {
     let folder = snapshot.layout.target(cluster.as_str());
     let rendered = folder.and_then(|folder| render::render(snapshot.tree, &folders_of(folder)).ok());
     rendered.unwrap_or_default()
@@ -393,7 +393,7 @@ fn services(
 }
 
 /// The components that a provider set has not at hand and nobody asked for; none of a cluster.
-fn unasked(snapshot: Snapshot<'_>, rendered: &Rendered, id: &ClusterId) -> BTreeSet<Wanted> {
+fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<Wanted> {
     let folder = snapshot.layout.target(id.as_str()).filter(|folder| folder.kind == TargetKind::Providers);
     let (Some(folder), Some(supplies)) = (folder, snapshot.supplies) else { return BTreeSet::new() };
     let settings = Cluster::settings_of(snapshot.tree, folder).ok().flatten();

@@ -10,7 +10,7 @@ use super::kustomize::{Accumulated, Builder, Built, Inclusion};
 use super::load::{Loader, ParsedFiles};
 use super::losses;
 use super::placed::PlacedValue;
-use super::rendered::{Folders, PatchUse, Rendered, RenderedObject};
+use super::rendered::{Folders, PatchUse, RenderedFolder, RenderedObject};
 use super::resource::{RenderedResource, ResourceIdentity, refuse_twins};
 use super::schema::Schemas;
 use super::strategic::{self, PatchOutcome};
@@ -32,7 +32,7 @@ pub(super) fn render(
     tree: &dyn Tree,
     folders: &Folders,
     parsed: &ParsedFiles,
-) -> Result<Rendered, RenderError> {
+) -> Result<RenderedFolder, RenderError> {
     let loader = Loader::new(tree, parsed);
     let own = [&folders.cluster, &folders.overlay]
         .into_iter()
@@ -83,7 +83,7 @@ fn refuse_lost(patches: &[PatchUse]) -> Result<(), RenderError> {
     })
 }
 
-impl Rendered {
+impl RenderedFolder {
     /// What was rendered with every patch of it.
     ///
     /// # Errors
@@ -174,11 +174,11 @@ impl<'a> ClusterFolderFiles<'a> {
         self,
         objects: Vec<RenderedResource>,
         base: Option<Vec<RenderedObject>>,
-    ) -> Result<Rendered, RenderError> {
+    ) -> Result<RenderedFolder, RenderError> {
         refuse_twins(&objects)?;
         let mut notes = self.builder.notes;
         notes.dedup();
-        Ok(Rendered {
+        Ok(RenderedFolder {
             objects: finish_all(objects)?,
             base,
             patches: self.builder.patches,

@@ -60,7 +60,7 @@ pub use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::{ParsedFiles, placed_documents};
 pub use object_names::{RefusedName, refused_names};
 pub use placed::{PlacedContent, PlacedValue, RenderSource, Scalar, SourceOffset};
-pub use rendered::{Folders, PatchUse, Rendered, RenderedObject};
+pub use rendered::{Folders, PatchUse, RenderedFolder, RenderedObject};
 pub use selector::meets_selector;
 pub use versions::{in_one_version, in_versions_of};
 
@@ -71,7 +71,7 @@ use capstan_model::tree::{RepoPath, Tree};
 /// # Errors
 /// A file that cannot be read or is not YAML, a document that is not a Kubernetes object, one identity twice,
 /// and everything of kustomize that is not supported: with file, line and column.
-pub fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
+pub fn render(tree: &dyn Tree, folders: &Folders) -> Result<RenderedFolder, RenderError> {
     render_with(tree, folders, &ParsedFiles::default())
 }
 
@@ -83,7 +83,7 @@ pub fn render_with(
     tree: &dyn Tree,
     folders: &Folders,
     parsed: &ParsedFiles,
-) -> Result<Rendered, RenderError> {
+) -> Result<RenderedFolder, RenderError> {
     folder::render(tree, folders, parsed)
 }
 

@@ -77,7 +77,7 @@ impl RenderedObject {
 
 /// A cluster, rendered.
 #[derive(Debug, Clone, Default)]
-pub struct Rendered {
+pub struct RenderedFolder {
     /// Everything that would be applied, each identity once.
     pub objects: Vec<RenderedObject>,
     /// What the base alone would give; `None` where there is no overlay, so that it equals
@@ -91,7 +91,7 @@ pub struct Rendered {
     pub notes: Vec<String>,
 }
 
-impl Rendered {
+impl RenderedFolder {
     /// What the base alone gives.
     pub fn base_objects(&self) -> &[RenderedObject] {
         self.base.as_deref().unwrap_or(&self.objects)

@@ -2,7 +2,7 @@
 //! whose each object is.
 
 use super::owners::{Claim, OwnerIndex};
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_model::object::FieldPath;
 use capstan_plan::boundary::{Beyond, FolderHome, ForeignObject, Surroundings};
 
@@ -11,7 +11,7 @@ use capstan_plan::boundary::{Beyond, FolderHome, ForeignObject, Surroundings};
 ///
 /// `rendered` has its namespaces already ([`place_in_namespaces`](super::place_in_namespaces)).
 pub fn boundary(
-    rendered: &Rendered,
+    rendered: &RenderedFolder,
     home: &FolderHome,
     surroundings: &Surroundings<'_>,
     owners: &OwnerIndex,

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://k-orc.cloud/development/architecture/>, and what its version 2.6.0 answers.
 
-use capstan_model::kinds::{Reader, is_of_orc, names};
+use capstan_model::kinds::{KindReader, is_of_orc, names};
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
@@ -54,8 +54,8 @@ pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
 /// Why nothing is read of an object: its version.
 fn unread(object: &Value) -> Option<String> {
     let kind = text(object, "/kind").unwrap_or_default();
-    let api_version = Reader::CloudObjects.unread(kind, text(object, "/apiVersion"))?;
-    Some(Reader::CloudObjects.told(kind, api_version))
+    let api_version = KindReader::CloudObjects.unread(kind, text(object, "/apiVersion"))?;
+    Some(KindReader::CloudObjects.told(kind, api_version))
 }
 
 /// How a live object stands, by what its controller says of this generation of it.

@@ -170,7 +170,7 @@ fn what_is_read_is_what_the_table_says() {
         namespace: Some("org".to_owned()),
         name: "one".to_owned(),
     };
-    for known in Reader::CloudObjects.known() {
+    for known in KindReader::CloudObjects.known() {
         let api_version = format!("{}/v9", known.group);
         if is_of_orc(known.group) {
             let available = [("Available", "True", "Success", "it is there", 1)];

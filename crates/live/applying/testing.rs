@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::{FolderHome, Scopes, place_in_namespaces};
 use crate::live_objects::LiveObjects;
-use capstan_kustomize::render::{Folders, Rendered, RenderedObject, render};
+use capstan_kustomize::render::{Folders, RenderedFolder, RenderedObject, render};
 use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 use capstan_yaml::YamlFile;
 
 /// The render of `c/base/a.yaml` and, unless it is empty, `c/overlay/a.yaml`.
-pub(crate) fn rendered(base: &str, overlay: &str) -> Rendered {
+pub(crate) fn rendered(base: &str, overlay: &str) -> RenderedFolder {
     let path = |text: &str| RepoPath::parse(text).unwrap();
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
     let mut files = vec![("c/base/a.yaml", base)];
@@ -22,7 +22,7 @@ pub(crate) fn rendered(base: &str, overlay: &str) -> Rendered {
 }
 
 /// The same with its namespaces.
-pub(crate) fn placed(base: &str, overlay: &str) -> (Rendered, FolderHome) {
+pub(crate) fn placed(base: &str, overlay: &str) -> (RenderedFolder, FolderHome) {
     let mut rendered = rendered(base, overlay);
     let home = place_in_namespaces(&mut rendered, &Scopes::default()).unwrap();
     (rendered, home)

@@ -1,7 +1,7 @@
 //! Folders and clouds, and what comes of them.
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
-use capstan_model::kinds::Reader;
+use capstan_model::kinds::KindReader;
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere as Classes;
 use capstan_plan::merge::AppliedBy;
@@ -658,7 +658,7 @@ fn port_security_asks_the_cloud_for_nothing() {
 /// Every kind of the table: read in the versions that it names, and in another one told by that version's name.
 #[test]
 fn what_is_read_is_what_the_table_says() {
-    for known in Reader::CloudPreflight.known().filter(|known| !known.kinds.is_empty()) {
+    for known in KindReader::CloudPreflight.known().filter(|known| !known.kinds.is_empty()) {
         for version in known.versions.iter().chain(&["v9"]) {
             let text =
                 whole().replace(&format!("{}/v1beta1", known.group), &format!("{}/{version}", known.group));

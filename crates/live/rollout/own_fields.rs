@@ -4,7 +4,7 @@ use super::pair::{FieldPair, differing, some};
 use super::pointer::{PointerTarget, is_below};
 use super::references::REFERENCES;
 use super::{facts, kubeadm};
-use capstan_model::kinds::Reader;
+use capstan_model::kinds::KindReader;
 use capstan_yaml::Value;
 
 /// The fields of a control plane that differ, by what they do to its machines.
@@ -23,7 +23,7 @@ pub(super) struct OwnFields {
 pub(super) fn own_fields(pair: FieldPair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
     let unread = |object: &Value| {
         let api_version = object.at("/apiVersion").and_then(Value::as_str);
-        Some(Reader::ControlPlanes.told(kind, Reader::ControlPlanes.unread(kind, api_version)?))
+        Some(KindReader::ControlPlanes.told(kind, KindReader::ControlPlanes.unread(kind, api_version)?))
     };
     let why = unread(pair.before).or_else(|| unread(pair.after));
     let mut found = match (kind, &why) {
@@ -31,7 +31,7 @@ pub(super) fn own_fields(pair: FieldPair<'_>, kind: &str, versions: &[&str]) -> 
         (_, None) => of_others(pair, facts::own_fields_that_roll(kind), versions),
         (_, Some(_)) => of_others(pair, None, versions),
     };
-    if let Some(why) = why.filter(|_| Reader::ControlPlanes.knows(kind) && !found.perhaps.is_empty()) {
+    if let Some(why) = why.filter(|_| KindReader::ControlPlanes.knows(kind) && !found.perhaps.is_empty()) {
         found.notes.push(format!("It is unknown which of its fields replace machines: {why}."));
     }
     found

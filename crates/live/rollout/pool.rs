@@ -9,7 +9,7 @@ use super::pointer::PointerTarget;
 use super::pools::{PoolEffect, PoolFacts};
 use super::references::{renamed, target, text};
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{Reader, is_cluster};
+use capstan_model::kinds::{KindReader, is_cluster};
 use capstan_model::wording::few;
 use capstan_yaml::Value;
 
@@ -47,11 +47,11 @@ impl ClusterChange<'_> {
             if !fields.is_empty() {
                 notes.push(are_fields_of(reference, &fields));
                 let api_version =
-                    Reader::Pools.unread(kind, named.1.at("/apiVersion").and_then(Value::as_str));
-                if let Some(api_version) = api_version.filter(|_| Reader::Pools.knows(kind)) {
+                    KindReader::Pools.unread(kind, named.1.at("/apiVersion").and_then(Value::as_str));
+                if let Some(api_version) = api_version.filter(|_| KindReader::Pools.knows(kind)) {
                     notes.push(format!(
                         "It is unknown which of its fields replace instances: {}.",
-                        Reader::Pools.told(kind, api_version)
+                        KindReader::Pools.told(kind, api_version)
                     ));
                 }
             }

@@ -5,7 +5,7 @@
 //! differs) and `scope/machinepool.go`; GCP `instancegroupmanagers_reconcile.go` (a new template without an update
 //! policy); OCI `exp/controllers/machine_pool.go` of v0.24.0; Docker `dockermachinepool_backend.go` of test v1.14.0.
 
-use capstan_model::kinds::{Reader, is_managed_pool, version_fields_of_fragment};
+use capstan_model::kinds::{KindReader, is_managed_pool, version_fields_of_fragment};
 use capstan_model::object::api_group;
 use capstan_yaml::Value;
 
@@ -172,7 +172,7 @@ impl<'v> PoolFacts<'v> {
     /// Of a kind, and the object where it is known. The provider decides for kinds and versions that are not read.
     pub(crate) fn of(kind: &'v str, object: Option<&'v Value>) -> Self {
         let api_version = object.and_then(|object| text(object, "apiVersion"));
-        let is_read = Reader::Pools.unread(kind, api_version).is_none();
+        let is_read = KindReader::Pools.unread(kind, api_version).is_none();
         let row = TABLE.iter().find(|row| row.kind == kind && is_read);
         let unknown = if is_managed_pool(kind) { &MANAGED } else { &UNKNOWN };
         Self { row: row.unwrap_or(unknown), kind, object }

@@ -32,7 +32,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use self::readers::{Reader, ReaderKinds};
+pub use self::readers::{KindReader, ReaderKinds};
 use self::row::KindRow;
 pub use self::row::{
     ApplyStage, Keys, KindRole, Loss, Machines, Treatment, VersionRole, Workers, is_cluster_api,

@@ -16,7 +16,7 @@ use super::{ORC_GROUP, names};
 
 /// A place that reads fields of other projects' kinds by their paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum KindReader {
     /// What machines and clusters ask of an OpenStack cloud, before the merge (`capstan_live::cloud`).
     CloudPreflight,
     /// For which objects of the cloud machines wait (`capstan_live::applying`).
@@ -35,7 +35,7 @@ pub enum Reader {
 #[derive(Debug, Clone, Copy)]
 pub struct ReaderKinds {
     /// Who reads.
-    pub reader: Reader,
+    pub reader: KindReader,
     /// The API group.
     pub group: &'static str,
     /// These kinds of it; all where none is named.
@@ -55,45 +55,45 @@ const BETA: &[&str] = &["v1beta1", "v1beta2"];
 
 const KNOWN: &[ReaderKinds] = &[
     ReaderKinds {
-        reader: Reader::CloudPreflight,
+        reader: KindReader::CloudPreflight,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_CLUSTER, names::OPENSTACK_MACHINE_TEMPLATE],
         versions: OPENSTACK,
     },
-    ReaderKinds { reader: Reader::CloudPreflight, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
+    ReaderKinds { reader: KindReader::CloudPreflight, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
     ReaderKinds {
-        reader: Reader::CloudObjects,
+        reader: KindReader::CloudObjects,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_MACHINE_TEMPLATE],
         versions: OPENSTACK,
     },
-    ReaderKinds { reader: Reader::CloudObjects, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
+    ReaderKinds { reader: KindReader::CloudObjects, group: ORC_GROUP, kinds: &[], versions: &["v1alpha1"] },
     ReaderKinds {
-        reader: Reader::CloudCredentials,
+        reader: KindReader::CloudCredentials,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_CLUSTER, names::OPENSTACK_MACHINE],
         versions: OPENSTACK,
     },
     ReaderKinds {
-        reader: Reader::CloudCredentials,
+        reader: KindReader::CloudCredentials,
         group: INFRASTRUCTURE,
         kinds: &[names::OPENSTACK_SERVER],
         versions: &["v1alpha1"],
     },
     ReaderKinds {
-        reader: Reader::Hosts,
+        reader: KindReader::Hosts,
         group: INFRASTRUCTURE,
         kinds: &[names::METAL3_CLUSTER, names::METAL3_MACHINE_TEMPLATE],
         versions: BETA,
     },
     ReaderKinds {
-        reader: Reader::Hosts,
+        reader: KindReader::Hosts,
         group: CONTROL_PLANE,
         kinds: &[names::KUBEADM_CONTROL_PLANE],
         versions: BETA,
     },
     ReaderKinds {
-        reader: Reader::Pools,
+        reader: KindReader::Pools,
         group: INFRASTRUCTURE,
         kinds: &[
             "AWSMachinePool",
@@ -106,31 +106,31 @@ const KNOWN: &[ReaderKinds] = &[
         versions: BETA,
     },
     ReaderKinds {
-        reader: Reader::Pools,
+        reader: KindReader::Pools,
         group: INFRASTRUCTURE,
         kinds: &["AzureMachinePool", "AzureManagedMachinePool", "GCPMachinePool", "GCPManagedMachinePool"],
         versions: &["v1beta1"],
     },
     ReaderKinds {
-        reader: Reader::ControlPlanes,
+        reader: KindReader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &[names::KUBEADM_CONTROL_PLANE],
         versions: &["v1alpha3", "v1alpha4", "v1beta1", "v1beta2"],
     },
     ReaderKinds {
-        reader: Reader::ControlPlanes,
+        reader: KindReader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &["RKE2ControlPlane"],
         versions: &["v1alpha1", "v1beta1", "v1beta2"],
     },
     ReaderKinds {
-        reader: Reader::ControlPlanes,
+        reader: KindReader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &["TalosControlPlane"],
         versions: &["v1alpha3"],
     },
     ReaderKinds {
-        reader: Reader::ControlPlanes,
+        reader: KindReader::ControlPlanes,
         group: CONTROL_PLANE,
         kinds: &["K0sControlPlane"],
         versions: BETA,
@@ -144,7 +144,7 @@ impl ReaderKinds {
     }
 }
 
-impl Reader {
+impl KindReader {
     /// What it knows.
     pub fn known(self) -> impl Iterator<Item = &'static ReaderKinds> {
         KNOWN.iter().filter(move |known| known.reader == self)
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_version_is_read_by_whoever_knows_it() {
-        use Reader::{CloudCredentials, CloudPreflight, ControlPlanes, Hosts};
+        use KindReader::{CloudCredentials, CloudPreflight, ControlPlanes, Hosts};
         for (reader, kind, api_version, unread) in [
             (CloudPreflight, "OpenStackCluster", "infrastructure.cluster.x-k8s.io/v1beta2", false),
             (CloudPreflight, "OpenStackCluster", "infrastructure.cluster.x-k8s.io/v1beta3", true),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::outside::{Beyond, ForeignObject};
-use capstan_kustomize::render::{PlacedContent, PlacedValue, Rendered, RenderedObject};
+use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedFolder, RenderedObject};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -85,7 +85,7 @@ pub struct FolderHome {
 
 impl FolderHome {
     /// That of a folder whose base does not say where it lies.
-    pub(super) fn elsewhere(rendered: &Rendered) -> Self {
+    pub(super) fn elsewhere(rendered: &RenderedFolder) -> Self {
         let clusters = rendered.base_objects().iter().filter(|object| is_cluster(&object.id));
         let clusters = clusters.map(|object| object.id.name.clone()).collect();
         Self { namespaces: BTreeSet::new(), clusters }
@@ -119,7 +119,7 @@ impl FolderHome {
 /// # Errors
 /// The object of which nobody can say where it lies.
 pub fn place_in_namespaces(
-    rendered: &mut Rendered,
+    rendered: &mut RenderedFolder,
     scopes: &Scopes,
 ) -> Result<FolderHome, Box<ForeignObject>> {
     let home = find(rendered.base_objects(), scopes)?;

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 
@@ -35,7 +35,7 @@ pub(super) struct HostSecrets<'a>(HashSet<(Option<&'a str>, &'a str)>);
 
 impl<'a> HostSecrets<'a> {
     /// Those that a render's hosts and SIPClusters name.
-    pub(super) fn of(rendered: &'a Rendered) -> Self {
+    pub(super) fn of(rendered: &'a RenderedFolder) -> Self {
         let of_hosts =
             |object: &&RenderedObject| [SIP_GROUP, METAL3_GROUP].contains(&object.id.group.as_str());
         let named = rendered.objects.iter().filter(of_hosts).flat_map(|object| {

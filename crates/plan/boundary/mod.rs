@@ -56,7 +56,7 @@ use self::kinds::{Family, family, is_identity, may_come_from_overlay};
 use self::neighbours::{NeighbourFolders, Whose};
 use self::origin::BoundaryOrigin;
 use crate::settings::RepositorySettings;
-use capstan_kustomize::render::{Rendered, RenderedObject, diff};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject, diff};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -92,7 +92,11 @@ impl Surroundings<'_> {
 /// the folder is applied.
 ///
 /// `rendered` has its namespaces already ([`place_in_namespaces`]).
-pub fn boundary(rendered: &Rendered, home: &FolderHome, around: &Surroundings<'_>) -> Vec<ForeignObject> {
+pub fn boundary(
+    rendered: &RenderedFolder,
+    home: &FolderHome,
+    around: &Surroundings<'_>,
+) -> Vec<ForeignObject> {
     let base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
     let beside = NeighbourFolders::of(home, around);
@@ -134,7 +138,7 @@ pub fn boundary(rendered: &Rendered, home: &FolderHome, around: &Surroundings<'_
 /// what is known of kinds without asking an API server. Objects keep the names that they have in Git.
 ///
 /// Of a folder that nobody claims, what its overlay brings and changes.
-pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<ForeignObject> {
+pub fn boundary_in_git(rendered: &RenderedFolder, around: &Surroundings<'_>) -> Vec<ForeignObject> {
     if !around.is_claimed() && of_overlay(rendered).is_empty() {
         return Vec::new();
     }
@@ -170,7 +174,7 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Fo
 }
 
 /// The objects that an overlay brings or changes.
-fn of_overlay(rendered: &Rendered) -> HashSet<&ObjectId> {
+fn of_overlay(rendered: &RenderedFolder) -> HashSet<&ObjectId> {
     let base = rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
     let is_its = |object: &&RenderedObject| {
         !matches!(BoundaryOrigin::of(object, &base, rendered), BoundaryOrigin::Base)
@@ -179,7 +183,7 @@ fn of_overlay(rendered: &Rendered) -> HashSet<&ObjectId> {
 }
 
 /// Whether an overlay selects Clusters in words of its own: only then [`strangers()`] has anything to say.
-pub fn overlay_selects(rendered: &Rendered) -> bool {
+pub fn overlay_selects(rendered: &RenderedFolder) -> bool {
     let of_base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
     rendered.base.is_some()
@@ -194,7 +198,7 @@ pub fn overlay_selects(rendered: &Rendered) -> bool {
 ///
 /// A base is not judged so: whoever makes a Cluster by hand must not get a folder refused that says nothing new.
 pub fn strangers(
-    rendered: &Rendered,
+    rendered: &RenderedFolder,
     home: &FolderHome,
     around: &Surroundings<'_>,
     live: &[LiveCluster],

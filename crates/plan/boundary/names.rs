@@ -15,7 +15,7 @@ use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use super::references::{NamedReference, ReferenceTarget, named, values_of_chart};
 use super::trusted::{Trusted, brings};
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::kinds::naming::MADE_SECRETS;
 use capstan_model::kinds::{is_cluster_api, names};
 use capstan_model::object::{FieldPath, ObjectId, Step};
@@ -41,7 +41,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn of(
-        rendered: &'a Rendered,
+        rendered: &'a RenderedFolder,
         home: &'a FolderHome,
         around: &'a Surroundings<'a>,
         trusted: &'a Trusted<'a>,

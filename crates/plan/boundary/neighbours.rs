@@ -9,7 +9,7 @@ use super::home::{FolderHome, Scopes, place_in_namespaces};
 use super::selectors::{ClusterSelector, ObjectLabels, selectors};
 use crate::layout::{Layout, TargetFolder};
 use crate::settings::RepositorySettings;
-use capstan_kustomize::render::{Folders, Rendered, render};
+use capstan_kustomize::render::{Folders, RenderedFolder, render};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
@@ -161,7 +161,7 @@ impl Neighbours {
     }
 
     /// What a folder renders, with its namespaces.
-    pub fn add(&mut self, folder: &ClusterId, rendered: &Rendered, home: &FolderHome) {
+    pub fn add(&mut self, folder: &ClusterId, rendered: &RenderedFolder, home: &FolderHome) {
         let base: BTreeMap<&ObjectId, &Value> =
             rendered.base_objects().iter().map(|object| (&object.id, &object.value)).collect();
         let mut brought = FolderObjects { namespaces: home.namespaces.clone(), ..FolderObjects::default() };

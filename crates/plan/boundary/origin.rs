@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::object::ObjectId;
 
 /// Who brought an object, base or overlay.
@@ -21,7 +21,7 @@ impl<'a> BoundaryOrigin<'a> {
     pub(super) fn of(
         object: &RenderedObject,
         base: &HashMap<&ObjectId, &'a RenderedObject>,
-        rendered: &Rendered,
+        rendered: &RenderedFolder,
     ) -> Self {
         match base.get(&object.id) {
             None => Self::Added,

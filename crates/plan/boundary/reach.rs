@@ -13,7 +13,7 @@ use super::neighbours::{FolderObjects, NamedCluster, NeighbourFolders, labels};
 use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
 use super::selectors::{ClusterSelector, ObjectLabels, selectors};
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -52,7 +52,7 @@ pub(super) struct FolderReach<'a> {
 
 impl<'a> FolderReach<'a> {
     pub(super) fn of(
-        rendered: &'a Rendered,
+        rendered: &'a RenderedFolder,
         home: &'a FolderHome,
         around: &'a Surroundings<'a>,
         beside: NeighbourFolders<'a>,

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use super::home::FolderHome;
 use super::origin::BoundaryOrigin;
 use super::outside::Beyond;
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// What a set has still of a provider that it dropped: the ConfigMaps with its components, in a namespace where no provider of the set
 /// lies, and what else lies there, the Namespace included. Nothing of that is applied, and nothing of it goes.
-pub fn left_over(rendered: &Rendered, home: &FolderHome) -> BTreeSet<ObjectId> {
+pub fn left_over(rendered: &RenderedFolder, home: &FolderHome) -> BTreeSet<ObjectId> {
     let lies = |object: &RenderedObject| match object.id.kind.as_str() {
         "Namespace" => Some(object.id.name.clone()),
         _ => object.id.namespace.clone(),

@@ -76,7 +76,7 @@ pub(super) fn judged(
     own: [&str; 2],
     other: [&str; 2],
     clusters: &str,
-    judge: impl Fn(&Rendered, &Surroundings<'_>) -> Vec<ForeignObject>,
+    judge: impl Fn(&RenderedFolder, &Surroundings<'_>) -> Vec<ForeignObject>,
 ) -> Vec<String> {
     let files = [("c", own), ("d", other)].map(|(folder, [base, overlay])| {
         [(format!("{folder}/base/a.yaml"), base), (format!("{folder}/overlay/a.yaml"), overlay)]
@@ -106,14 +106,14 @@ fn line(outside: &ForeignObject) -> String {
 }
 
 /// A base with its namespaces.
-fn placed(base: &str) -> (Rendered, FolderHome) {
+fn placed(base: &str) -> (RenderedFolder, FolderHome) {
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
     let mut rendered = render(&Files::new(&[("c/base/a.yaml", base)]), &folders).unwrap();
     let home = place_in_namespaces(&mut rendered, &Scopes::default()).unwrap();
     (rendered, home)
 }
 
-fn object<'r>(rendered: &'r Rendered, id: &str) -> Option<&'r RenderedObject> {
+fn object<'r>(rendered: &'r RenderedFolder, id: &str) -> Option<&'r RenderedObject> {
     rendered.objects.iter().find(|object| object.id.to_string() == id)
 }
 

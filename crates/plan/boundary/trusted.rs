@@ -19,7 +19,7 @@ use super::outside::Beyond;
 use super::references::named;
 use super::text;
 use crate::kubeconfig::InlineKubeconfig;
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -94,7 +94,11 @@ pub(super) struct Trusted<'a> {
 }
 
 impl<'a> Trusted<'a> {
-    pub(super) fn of(rendered: &'a Rendered, home: &'a FolderHome, beside: NeighbourFolders<'a>) -> Self {
+    pub(super) fn of(
+        rendered: &'a RenderedFolder,
+        home: &'a FolderHome,
+        beside: NeighbourFolders<'a>,
+    ) -> Self {
         let base = rendered.base_objects();
         let used = base.iter().flat_map(named).filter(|named| named.is_kubeconfig());
         Self {

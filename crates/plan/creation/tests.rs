@@ -5,7 +5,7 @@ use capstan_test_support::Files;
 
 use super::*;
 use crate::layout::discover;
-use crate::merge::{Source, SourceFacts};
+use crate::merge::{ReleaseSource, SourceFacts};
 use crate::settings::RepositorySettings;
 
 const CLUSTER: &str = "\
@@ -28,7 +28,7 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
 }
 
-fn release(files: &[(&str, &str)]) -> Source {
+fn release(files: &[(&str, &str)]) -> ReleaseSource {
     let base_folder = path("aws/v1.0.0/base");
     let file = |(name, text): &(&str, &str)| SourceFile::new(base_folder.join(name).unwrap(), *text);
     let facts = SourceFacts {
@@ -37,11 +37,11 @@ fn release(files: &[(&str, &str)]) -> Source {
         variables: BTreeMap::from([("OWN".to_owned(), "v1.30.4".to_owned())]),
         ..SourceFacts::default()
     };
-    Source::read(ReleaseId::from_path("aws/v1.0.0"), None, &facts).unwrap()
+    ReleaseSource::read(ReleaseId::from_path("aws/v1.0.0"), None, &facts).unwrap()
 }
 
 fn made(
-    release: &Source,
+    release: &ReleaseSource,
     base: &str,
     shape: &FolderShape,
     given: &[(&str, &str)],

@@ -9,13 +9,13 @@ use capstan_model::spelling::nearest;
 use super::{NewCluster, NotMade};
 use crate::merge::cluster_objects::Base;
 use crate::merge::objects::{Merged, merge_cluster};
-use crate::merge::piece::Piece;
+use crate::merge::piece::ReleasePiece;
 use crate::merge::views::MergeInput;
-use crate::merge::{ClusterFacts, Source};
-use crate::substitution::{Trouble, expressions, expressions_within};
+use crate::merge::{ClusterFacts, ReleaseSource};
+use crate::substitution::{SubstitutionError, expressions, expressions_within};
 
 /// The names of a release's variables, without those that it gives values itself.
-pub fn variables(release: &Source) -> BTreeSet<String> {
+pub fn variables(release: &ReleaseSource) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     for piece in release.all_pieces() {
         expressions(&piece.root, &mut used);
@@ -48,7 +48,7 @@ pub(super) fn troubles(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<Vec
     Ok(troubles)
 }
 
-fn no_variable(release: &Source, known: &BTreeSet<String>, name: &str) -> String {
+fn no_variable(release: &ReleaseSource, known: &BTreeSet<String>, name: &str) -> String {
     let id = &release.id;
     if release.variables.contains_key(name) {
         return format!(
@@ -89,7 +89,10 @@ fn merged(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<OfValues, NotMad
     let mut unbound: BTreeMap<String, Vec<Place>> = BTreeMap::new();
     for object in &merge.added {
         for missing in &object.missing {
-            let (Trouble::Unbound(name) | Trouble::NotGiven(name)) = &missing.trouble else { continue };
+            let (SubstitutionError::Unbound(name) | SubstitutionError::NotGiven(name)) = &missing.trouble
+            else {
+                continue;
+            };
             let place = place_of(input.new, matched.pieces[object.piece], &missing.below);
             unbound.entry(name.clone()).or_default().push(place);
         }
@@ -98,7 +101,7 @@ fn merged(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<OfValues, NotMad
 }
 
 /// Where a release's document has a field: its line where the text is the file's own, else the document's.
-fn place_of(release: &Source, piece: &Piece, below: &FieldPath) -> Place {
+fn place_of(release: &ReleaseSource, piece: &ReleasePiece, below: &FieldPath) -> Place {
     let own = release.document(piece).filter(|_| !release.is_made());
     match (own, piece.root.at(below)) {
         (Some((file, _)), Some(node)) => {

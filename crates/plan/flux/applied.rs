@@ -98,7 +98,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Flux
 
 /// What a folder that is applied stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Extent {
+pub(crate) enum AppliedExtent {
     /// What stands directly in it.
     Here,
     /// Everything below it: Flux makes a kustomization of it.
@@ -106,11 +106,11 @@ pub(crate) enum Extent {
 }
 
 /// The folders that building `start` reaches.
-pub(crate) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Extent)> {
+pub(crate) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, AppliedExtent)> {
     /// A kustomization that reaches more is not followed to its end.
     const MOST: usize = 1_000;
-    let Some(first) = kustomization(tree, start) else { return vec![(start.clone(), Extent::Below)] };
-    let mut found = vec![(start.clone(), Extent::Here)];
+    let Some(first) = kustomization(tree, start) else { return vec![(start.clone(), AppliedExtent::Below)] };
+    let mut found = vec![(start.clone(), AppliedExtent::Here)];
     let mut open = vec![(start.clone(), first)];
     while let Some((folder, file)) = open.pop() {
         let roots = file.documents().iter().map(|document| &document.root);
@@ -128,7 +128,7 @@ pub(crate) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Exten
             if !is_file && let Some(file) = kustomization(tree, &target) {
                 open.push((target.clone(), file));
             }
-            found.push((target, Extent::Here));
+            found.push((target, AppliedExtent::Here));
         }
     }
     found

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::FluxRemote;
-use super::applied::{Extent, FluxKustomization, FluxNeed, From, FromKind, reached, read};
+use super::applied::{AppliedExtent, FluxKustomization, FluxNeed, From, FromKind, reached, read};
 use super::{Disagreement, Knowledge, PostBuild, VariableSource, is_name};
 use crate::layout::Layout;
 use capstan_kustomize::render::is_kustomization;
@@ -21,7 +21,7 @@ use capstan_yaml::{Node, YamlFile};
 pub struct FluxIndex {
     applied: Vec<FluxKustomization>,
     /// What is applied by which of them.
-    folders: BTreeMap<RepoPath, Vec<(Extent, usize)>>,
+    folders: BTreeMap<RepoPath, Vec<(AppliedExtent, usize)>>,
     sources: Vec<ValueSource>,
     remote: Vec<FluxRemote>,
     /// The files that it was made from, beside the kustomizations on the way.
@@ -117,7 +117,8 @@ impl FluxIndex {
         while let (true, Some(ancestor)) = (found.is_empty(), above) {
             let list = self.folders.get(&ancestor).map(Vec::as_slice).unwrap_or_default();
             let below = list.iter().filter(|(extent, at)| {
-                *extent == Extent::Below && self.applied.get(*at).is_some_and(|applied| applied.from_git)
+                *extent == AppliedExtent::Below
+                    && self.applied.get(*at).is_some_and(|applied| applied.from_git)
             });
             found.extend(below.map(|(_, at)| *at));
             above = ancestor.parent();

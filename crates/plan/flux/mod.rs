@@ -27,7 +27,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use applied::{Extent, reached};
+pub(crate) use applied::{AppliedExtent, reached};
 pub(crate) use apply::{Apply, read_apply};
 pub use index::FluxIndex;
 pub use remote::FluxRemote;

@@ -28,7 +28,7 @@ pub use fleet::FleetInventory;
 pub use inline::Inline;
 pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, PlansOfCluster};
 pub use pending::without_pending;
-pub use reach::{Reach, beyond};
+pub use reach::{InventoryReach, beyond};
 pub use rendered::{ReleaseTemplates, ReleaseWithValues, RenderPart, Seen};
 pub use said::{Said, Stands, record_of};
 

@@ -13,14 +13,14 @@ use crate::settings::InventoryLimits;
 
 /// The definitions that a change concerns.
 #[derive(Debug)]
-pub struct Reach<'i> {
+pub struct InventoryReach<'i> {
     /// The objects that are new or other ones, and those that are gone, as they were.
     pub objects: Vec<&'i Object>,
     /// Definitions whose values or wishes are others now, new ones and those that are gone included.
     pub definitions: Vec<&'i Object>,
 }
 
-impl<'i> Reach<'i> {
+impl<'i> InventoryReach<'i> {
     /// What changed from one inventory to the other.
     pub fn of(before: &'i FleetInventory, after: &'i FleetInventory) -> Self {
         let (old, new) = (&before.inventory.objects, &after.inventory.objects);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_inventory::components::{self, Component};
+use capstan_inventory::components::{self, InventoryComponent};
 use capstan_inventory::record::ValuesRecord;
 use capstan_inventory::survey::ReleaseParts;
 use capstan_inventory::templates::{self, Cluster, Placement, RenderedObject, RenderedTemplates};
@@ -18,7 +18,7 @@ use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
 use capstan_yaml::{Document, Node, Value, YamlFile};
 
-use crate::merge::{Source, SourceFacts, SourceFile};
+use crate::merge::{ReleaseSource, SourceFacts, SourceFile};
 use crate::release::{holds_providers, kubernetes_version};
 use crate::upgrade::{ChangeSource, ReleaseRecord, ValueOrigin};
 
@@ -92,7 +92,7 @@ pub struct Seen<'s> {
     /// What is recorded of all of it.
     pub record: &'s ValuesRecord,
     /// The components that the record names, as they are or were.
-    pub components: &'s [&'s Component],
+    pub components: &'s [&'s InventoryComponent],
     /// What of it goes to the folder.
     pub part: RenderPart,
 }
@@ -124,7 +124,7 @@ impl Seen<'_> {
 /// A release under one cluster's values.
 #[derive(Debug)]
 pub struct ReleaseWithValues {
-    documents: Source,
+    documents: ReleaseSource,
     state: Option<SourceContent>,
     /// What the templates came to.
     rendered: RenderedTemplates,
@@ -185,8 +185,9 @@ impl ReleaseTemplates {
         if !twice.is_empty() {
             return Err(twice);
         }
-        let documents = Source::read_rendered(self.id.clone(), self.content.clone(), &facts, &files, schemas)
-            .map_err(|error| vec![Finding::from(&error)])?;
+        let documents =
+            ReleaseSource::read_rendered(self.id.clone(), self.content.clone(), &facts, &files, schemas)
+                .map_err(|error| vec![Finding::from(&error)])?;
         let digest = seen.record.digest();
         let state = self.content.as_ref().map(|content| SourceContent::from(content).with_values(&digest));
         let parsed = files.iter().chain(&facts.base).filter_map(|file| file.read_template().ok());
@@ -326,7 +327,7 @@ impl ChangeSource for ReleaseWithValues {
         self.state.clone()
     }
 
-    fn documents(&self) -> &Source {
+    fn documents(&self) -> &ReleaseSource {
         &self.documents
     }
 

@@ -133,7 +133,7 @@ pub struct ReleaseFolder {
     /// Its name as a version.
     pub version: ReleaseVersion,
     /// Whether a part of its path is `archived`.
-    pub shelf: Shelf,
+    pub shelf: ReleaseShelf,
     /// The files of its `base/`, subfolders included; empty where it has none.
     pub base_files: Vec<TreeEntry>,
     /// The files of its `overlay/`.
@@ -152,7 +152,7 @@ pub struct ReleaseFolder {
 /// Whether a release lies among those in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shelf {
+pub enum ReleaseShelf {
     /// It does.
     Current,
     /// It lies below a folder `archived`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::files::{FolderFiles, files_in, folder_or_root};
-use super::{ReleaseFolder, Shelf, services};
+use super::{ReleaseFolder, ReleaseShelf, services};
 use crate::settings::{FOLDER_FILE, Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{Provider, ReleaseId};
@@ -118,7 +118,7 @@ fn read(
         folder: folder.clone(),
         provider: Provider::new(folder.parent().unwrap_or_default().as_str()),
         version,
-        shelf: if is_archived(folder) { Shelf::Archived } else { Shelf::Current },
+        shelf: if is_archived(folder) { ReleaseShelf::Archived } else { ReleaseShelf::Current },
         base_files: files_in(tree, &FolderFiles::of(below(BASE)), problems),
         overlay_files: files_in(tree, &overlay, problems),
         manifest: file(MANIFEST),

@@ -63,7 +63,7 @@ fn the_shape_decides_where_no_pattern_does() {
     let archived = &layout.releases[2];
     assert_eq!(
         (archived.id.as_str(), archived.provider.as_str(), archived.shelf),
-        ("aws/v20.0.0", "aws", Shelf::Archived)
+        ("aws/v20.0.0", "aws", ReleaseShelf::Archived)
     );
     let release = &layout.releases[3];
     assert_eq!(names(&release.base_files), ["aws/v21.0.0/base/mp.yaml"]);

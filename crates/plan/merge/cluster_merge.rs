@@ -1,6 +1,6 @@
 //! What the merge of one cluster comes to: which objects stay, come and go, and what is to be said of them.
 
-use super::decision::{DecisionKind, Record, Stands};
+use super::decision::{DecisionKind, MergeRecord, Stands};
 use crate::substitution::{Found, Missing};
 use capstan_model::finding::Place;
 use capstan_model::kinds::{component_version, version_paths};
@@ -50,7 +50,7 @@ pub(crate) struct MergedObject {
     /// Index into the base's objects.
     pub(crate) object: usize,
     /// What was decided of its fields.
-    pub(crate) record: Record,
+    pub(crate) record: MergeRecord,
     /// Where the releases have it.
     pub(crate) stands: Stands,
     /// Fields that its conversion touched, which need no decision, and where the releases have them.
@@ -139,12 +139,12 @@ pub(crate) struct NamespaceChange {
     pub(crate) object: usize,
     pub(crate) old: Option<String>,
     pub(crate) new: Option<String>,
-    pub(crate) meaning: Meaning,
+    pub(crate) meaning: NamespaceMeaning,
 }
 
 /// What the new namespace stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum NamespaceMeaning {
     /// The release's own place for all its objects, in this cluster another one.
     Placeholder,
     /// Another object than the cluster's.

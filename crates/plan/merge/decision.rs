@@ -1,7 +1,7 @@
 //! The record of a merge: what was decided of each field, by which rule, and where the releases have it.
 //!
 //! The walk over O, C and N happens once ([`super::fields`]); who wants to know something of it listens
-//! ([`Recorder`]). The merge keeps a [`Record`], of which edits, conflicts, findings and explanations are made;
+//! ([`Recorder`]). The merge keeps a [`MergeRecord`], of which edits, conflicts, findings and explanations are made;
 //! inference of a release only counts ([`super::fit`]). Fields of which nothing is to be said leave no trace.
 
 use super::knowledge::MergedField;
@@ -78,15 +78,15 @@ pub(crate) struct Together<'d> {
 
 /// What the merge of one object decided.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
-    pub(crate) decisions: Vec<Decision>,
+pub(crate) struct MergeRecord {
+    pub(crate) decisions: Vec<MergeDecision>,
     pub(crate) lists: Vec<ListDecision>,
     pub(crate) values: Vec<ValueDecision>,
 }
 
 /// One place where the release's value would replace the cluster's, or might.
 #[derive(Debug, Clone)]
-pub(crate) struct Decision {
+pub(crate) struct MergeDecision {
     /// The field, as it is reported.
     pub(crate) path: FieldPath,
     /// Byte offset of the cluster's field, for its line; `None` for what is new.
@@ -238,7 +238,7 @@ impl From<ListRule<'_>> for HowMerged {
     }
 }
 
-impl Record {
+impl MergeRecord {
     /// Lists that change, and that count as one value for want of a key of these fields.
     pub(crate) fn lists_without_key(&self) -> impl Iterator<Item = (&ListDecision, &[String])> {
         self.lists.iter().filter_map(|list| match &list.how {
@@ -251,7 +251,7 @@ impl Record {
     }
 }
 
-impl Recorder for Record {
+impl Recorder for MergeRecord {
     fn decided(&mut self, decided: WalkDecision<'_>) {
         self.decisions.push(decided.into());
     }
@@ -260,7 +260,7 @@ impl Recorder for Record {
         let [base, cluster, release] = items.map(|items| {
             (!items.is_empty()).then(|| Node::sequence(items.iter().map(|node| (*node).clone())))
         });
-        self.decisions.push(Decision {
+        self.decisions.push(MergeDecision {
             path: list.path(),
             at,
             base,
@@ -272,7 +272,7 @@ impl Recorder for Record {
             path_in_new: list.path_in_new(),
             stands: Stands::default(),
             missing: Vec::new(),
-            edits: parts.iter().flat_map(|part| Decision::from(*part).edits).collect(),
+            edits: parts.iter().flat_map(|part| MergeDecision::from(*part).edits).collect(),
             text: None,
         });
     }
@@ -306,7 +306,7 @@ impl Recorder for Record {
     }
 }
 
-impl From<WalkDecision<'_>> for Decision {
+impl From<WalkDecision<'_>> for MergeDecision {
     fn from(decided: WalkDecision<'_>) -> Self {
         let WalkDecision { field, three, slot, had_null, partial, kind, rule, lines } = decided;
         let path = field.path();

@@ -13,9 +13,9 @@ use super::knowledge::known_object;
 use super::matched::{Matched, Target};
 use super::matching::match_and_learn;
 use super::nodes::remove;
-use super::piece::{Piece, Shape};
+use super::piece::{ReleasePiece, Shape};
 use super::prepared::substitution;
-use super::source::Source;
+use super::source::ReleaseSource;
 use super::three_way::OldState;
 use crate::flux::PostBuild;
 use crate::substitution::Bindings;
@@ -68,14 +68,14 @@ impl ReleaseFit {
 /// Releases with their fits, best first: those that the base has whole, then those of which it has most and
 /// lacks least.
 pub(crate) fn rank<'a>(
-    candidates: &[&'a Source],
+    candidates: &[&'a ReleaseSource],
     base: &Base,
     variables: &BTreeMap<String, String>,
     flux: &PostBuild,
     schemas: &Schemas,
-) -> Vec<(ReleaseFit, &'a Source)> {
-    let fitted = |source: &&'a Source| (fit(source, base, variables, flux, schemas), *source);
-    let mut ranked: Vec<(ReleaseFit, &Source)> = candidates.iter().map(fitted).collect();
+) -> Vec<(ReleaseFit, &'a ReleaseSource)> {
+    let fitted = |source: &&'a ReleaseSource| (fit(source, base, variables, flux, schemas), *source);
+    let mut ranked: Vec<(ReleaseFit, &ReleaseSource)> = candidates.iter().map(fitted).collect();
     ranked.sort_by_key(|(fit, _)| std::cmp::Reverse(fit.rank()));
     ranked
 }
@@ -84,7 +84,7 @@ pub(crate) fn rank<'a>(
 /// not have. Variables are bound as in a merge, so that a value of the cluster's own is no difference; a
 /// document that fits several objects counts as missing.
 fn fit(
-    source: &Source,
+    source: &ReleaseSource,
     base: &Base,
     variables: &BTreeMap<String, String>,
     flux: &PostBuild,
@@ -147,7 +147,7 @@ fn leaves(node: &Node) -> usize {
 /// The piece as one object of the cluster sees it, without what matching looked at.
 fn without_identity(
     matched: &Matched<'_>,
-    piece: &Piece,
+    piece: &ReleasePiece,
     base: &Base,
     bindings: &Bindings,
     object: Option<usize>,

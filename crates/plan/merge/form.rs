@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 
 use super::cluster_objects::Base;
 use super::piece::Form;
-use super::source::Source;
+use super::source::ReleaseSource;
 use crate::release::only_lists;
 use capstan_yaml::Node;
 
 /// The form in which a base holds these releases. Where their kustomizations only list files, both are
 /// the same.
-pub(crate) fn form_of(base: &Base, old: Option<&Source>, new: &Source) -> Form {
+pub(crate) fn form_of(base: &Base, old: Option<&ReleaseSource>, new: &ReleaseSource) -> Form {
     let sources = || old.into_iter().chain([new]);
-    if !sources().any(Source::is_made) {
+    if !sources().any(ReleaseSource::is_made) {
         return Form::AsFiles;
     }
     let is_closed = !sources().any(|source| source.reads_outside);
@@ -25,12 +25,12 @@ pub(crate) fn form_of(base: &Base, old: Option<&Source>, new: &Source) -> Form {
 }
 
 /// Whether a base has kustomizations that do what the release's own do.
-fn mirrors(base: &Base, old: Option<&Source>, new: &Source) -> bool {
+fn mirrors(base: &Base, old: Option<&ReleaseSource>, new: &ReleaseSource) -> bool {
     if !base.has_kustomization() {
         return false;
     }
     let own: BTreeSet<&str> = base.kustomizations.clone().flat_map(|at| makers(base.node(at))).collect();
-    let from = |source: &'_ Source| -> BTreeSet<String> {
+    let from = |source: &'_ ReleaseSource| -> BTreeSet<String> {
         let pieces = source.kustomizations.iter();
         pieces.flat_map(|piece| makers(&piece.root)).map(str::to_owned).collect()
     };

@@ -6,13 +6,13 @@
 
 use super::cluster_merge::{MergedObject, NotMerged};
 use super::cluster_objects::Base;
-use super::decision::{Record, Stands};
+use super::decision::{MergeRecord, Stands};
 use super::fields::FieldMerge;
 use super::knowledge::Knowledge;
 use super::kustomization::{FOLLOW_FILES, KIND};
 use super::matched::Matched;
 use super::nodes::remove;
-use super::piece::{Form, Piece};
+use super::piece::{Form, ReleasePiece};
 use super::three_way::OldState;
 use super::values::same_value;
 use crate::release::only_lists;
@@ -37,7 +37,7 @@ pub(super) fn merge(
     for object in base.kustomizations.clone() {
         let Some((o, n)) = views(base, old, new, bindings, object) else { continue };
         let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
-        let fields = FieldMerge::<Record>::new(KIND, owners, state, false);
+        let fields = FieldMerge::<MergeRecord>::new(KIND, owners, state, false);
         let record = fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
         if !record.decisions.is_empty() {
             merged.push(MergedObject {
@@ -82,7 +82,7 @@ pub(crate) fn views(
 
 /// Fields of kustomizations that the base does not have.
 fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<NotMerged> {
-    let before = |piece: &Piece| {
+    let before = |piece: &ReleasePiece| {
         let pieces = old.map(|matched| matched.source.kustomizations.as_slice()).unwrap_or_default();
         pieces.iter().find(|other| other.file == piece.file)
     };

@@ -34,10 +34,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::cluster_objects::Base;
 use super::learning::{self, Lesson};
 use super::matched::{Matched, Target};
-use super::piece::{Form, Piece, Shape};
-use super::source::Source;
+use super::piece::{Form, ReleasePiece, Shape};
+use super::source::ReleaseSource;
 use super::twins::part_by_namespace;
-use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, TextToken, budget, tokens};
+use crate::substitution::{
+    Bindings, Found, Scope, Substitution, SubstitutionExtent, TextToken, budget, tokens,
+};
 use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
@@ -46,13 +48,13 @@ use capstan_yaml::{Node, NodeKind};
 
 /// Matches all pieces. Binds the cluster's name on the way, which names depend on.
 pub(crate) fn match_source<'a>(
-    source: &'a Source,
+    source: &'a ReleaseSource,
     form: Form,
     base: &Base,
     bindings: &mut Bindings,
 ) -> Matched<'a> {
-    let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
-    let pieces: Vec<&Piece> = source.pieces(form).iter().filter(part_of_objects).collect();
+    let part_of_objects = |piece: &&ReleasePiece| !piece.patch || !base.has_kustomization();
+    let pieces: Vec<&ReleasePiece> = source.pieces(form).iter().filter(part_of_objects).collect();
     let own_cluster = base.cluster();
     let release_cluster = pieces
         .iter()
@@ -73,7 +75,7 @@ pub(crate) fn match_source<'a>(
         let own = own.namespace.clone()?;
         (namespace != own && !namespace.contains("${")).then_some((namespace, own))
     });
-    let pieces: Vec<&Piece> =
+    let pieces: Vec<&ReleasePiece> =
         pieces.into_iter().map(|piece| in_effect(piece, base, renamed.as_ref())).collect();
     let mut matcher = Matcher {
         base,
@@ -98,8 +100,8 @@ pub(crate) fn match_source<'a>(
     Matched { source, form, pieces, targets, of_object, names, renamed, moved }
 }
 
-fn by_object<'a>(pieces: &[&'a Piece], targets: &[Target]) -> HashMap<usize, Vec<&'a Piece>> {
-    let mut of_object: HashMap<usize, Vec<&Piece>> = HashMap::new();
+fn by_object<'a>(pieces: &[&'a ReleasePiece], targets: &[Target]) -> HashMap<usize, Vec<&'a ReleasePiece>> {
+    let mut of_object: HashMap<usize, Vec<&ReleasePiece>> = HashMap::new();
     for (piece, target) in pieces.iter().zip(targets) {
         let Target::Objects(found) = target else { continue };
         let found: BTreeSet<&usize> = found.iter().collect();
@@ -120,28 +122,32 @@ fn name_of(base: &Base, id: &ObjectId) -> Found {
     Found { value: id.name.clone(), object, path, at }
 }
 
-fn is_cluster(piece: &Piece) -> bool {
+fn is_cluster(piece: &ReleasePiece) -> bool {
     role_of_piece(piece) == Some(KindRole::Cluster)
 }
 
-fn is_class(piece: &Piece) -> bool {
+fn is_class(piece: &ReleasePiece) -> bool {
     role_of_piece(piece) == Some(KindRole::Class)
 }
 
-fn role_of_piece(piece: &Piece) -> Option<KindRole> {
+fn role_of_piece(piece: &ReleasePiece) -> Option<KindRole> {
     piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind))
 }
 
 /// A ConfigMap itself where the cluster has it; else what it wraps. `renamed` are the release's own name for its
 /// cluster, and the cluster's.
-fn in_effect<'a>(piece: &'a Piece, base: &Base, renamed: Option<&(String, String)>) -> &'a Piece {
+fn in_effect<'a>(
+    piece: &'a ReleasePiece,
+    base: &Base,
+    renamed: Option<&(String, String)>,
+) -> &'a ReleasePiece {
     let is_named = |name: &str, own: &str| {
         let after_cluster_name = |(release, cluster): &(String, String)| {
             name.strip_prefix(release.as_str()).is_some_and(|rest| own.strip_prefix(cluster) == Some(rest))
         };
         fits_pattern(name, own) || renamed.is_some_and(after_cluster_name)
     };
-    let has = |piece: &Piece| {
+    let has = |piece: &ReleasePiece| {
         base.objects.iter().any(|object| {
             piece.kind.as_deref() == Some(object.id.kind.as_str())
                 && piece.group.as_deref() == Some(object.id.group.as_str())
@@ -152,7 +158,7 @@ fn in_effect<'a>(piece: &'a Piece, base: &Base, renamed: Option<&(String, String
         return if has(wrapper) || keeps_wrappers(base, piece) { wrapper } else { piece };
     }
     let Some(inner) = &piece.wraps else { return piece };
-    let has_such = |fragment: &Piece| {
+    let has_such = |fragment: &ReleasePiece| {
         base.objects.iter().any(|object| {
             fragment.kind.as_deref() == Some(object.id.kind.as_str())
                 && fragment.group.as_deref().is_none_or(|group| group == object.id.group)
@@ -166,7 +172,7 @@ fn in_effect<'a>(piece: &'a Piece, base: &Base, renamed: Option<&(String, String
 
 /// Whether the cluster has, in the file that fields without a kind would speak of, ConfigMaps and nothing else: then
 /// it keeps such ConfigMaps as they are, and this is another of them.
-fn keeps_wrappers(base: &Base, fields: &Piece) -> bool {
+fn keeps_wrappers(base: &Base, fields: &ReleasePiece) -> bool {
     let in_file = |at: &usize| same_file(&base.file_of(*at).below, &fields.file);
     let mut kept = (0..base.objects.len()).filter(in_file).map(|at| &base.objects[at].id).peekable();
     fields.kind.is_none()
@@ -194,7 +200,7 @@ fn fits_tokens(parts: &[TextToken<'_>], text: &str) -> bool {
 struct Matcher<'m> {
     base: &'m Base,
     scope: Scope<'m>,
-    pieces: &'m [&'m Piece],
+    pieces: &'m [&'m ReleasePiece],
     renamed: Option<&'m (String, String)>,
     targets: Vec<Option<Target>>,
 }
@@ -234,7 +240,7 @@ impl Matcher<'_> {
     }
 
     /// The objects of the piece's group and kind.
-    fn candidates(&self, piece: &Piece) -> Vec<usize> {
+    fn candidates(&self, piece: &ReleasePiece) -> Vec<usize> {
         (0..self.base.objects.len())
             .filter(|at| {
                 let id = &self.base.objects[*at].id;
@@ -279,7 +285,8 @@ impl Matcher<'_> {
         static NONE: BTreeMap<String, String> = BTreeMap::new();
         bound == cluster
             || (cluster.contains('$') && {
-                let substitution = Substitution { extent: Extent::OwnOnly, ..self.scope.substitution };
+                let substitution =
+                    Substitution { extent: SubstitutionExtent::OwnOnly, ..self.scope.substitution };
                 Scope { substitution, ..self.scope }.text(release) == cluster
                     || Scope { own: &NONE, ..self.scope }.text(cluster) == bound
             })
@@ -302,7 +309,7 @@ impl Matcher<'_> {
             || self.renamed.is_some_and(after_cluster_name)
     }
 
-    fn by_namespace(&self, piece: &Piece, fits: Vec<usize>) -> Target {
+    fn by_namespace(&self, piece: &ReleasePiece, fits: Vec<usize>) -> Target {
         let Some(namespace) = &piece.namespace else { return Target::Ambiguous(fits) };
         let bound = self.scope.text(namespace);
         let same = |at: &usize| {
@@ -314,7 +321,7 @@ impl Matcher<'_> {
     }
 
     /// A kind without a name, of which there are several: the one in the file of the same name.
-    fn narrowed(&self, piece: &Piece, candidates: Vec<usize>) -> Target {
+    fn narrowed(&self, piece: &ReleasePiece, candidates: Vec<usize>) -> Target {
         let in_file: Vec<usize> = candidates
             .iter()
             .copied()
@@ -324,7 +331,7 @@ impl Matcher<'_> {
     }
 
     /// Fields alone: the objects of the file of the same name; of several those that have such fields.
-    fn by_file(&self, piece: &Piece) -> Target {
+    fn by_file(&self, piece: &ReleasePiece) -> Target {
         let objects = 0..self.base.objects.len();
         let in_file: Vec<usize> =
             objects.filter(|at| same_file(&self.base.file_of(*at).below, &piece.file)).collect();
@@ -402,7 +409,7 @@ impl Matcher<'_> {
 
     /// The objects that values of the cluster's owner name where a value of the release's owner names this piece, or
     /// that are called so and named anywhere.
-    fn named_by_value(&self, piece: &Piece, owner: &Piece, objects: &[usize]) -> Vec<usize> {
+    fn named_by_value(&self, piece: &ReleasePiece, owner: &ReleasePiece, objects: &[usize]) -> Vec<usize> {
         let (Some(group), Some(kind), Some(name)) = (&owner.group, &owner.kind, &piece.name) else {
             return Vec::new();
         };
@@ -429,7 +436,7 @@ impl Matcher<'_> {
     /// Whether an object bears the name of another piece and not this one's: a release that brings a
     /// second template and lets the owner name it does not rename the first.
     fn is_anothers(&self, at: usize, object: usize) -> bool {
-        let names_it = |piece: &Piece| {
+        let names_it = |piece: &ReleasePiece| {
             piece.name.as_deref().is_some_and(|name| self.fits(&self.scope.text(name), object))
         };
         let (own, rest) = (self.pieces[at], self.pieces.iter().enumerate());
@@ -465,7 +472,7 @@ impl Matcher<'_> {
 }
 
 /// Templates, bootstrap configs and classes: their names change with every rotation, their owners' do not.
-fn goes_by_owner(piece: &Piece) -> bool {
+fn goes_by_owner(piece: &ReleasePiece) -> bool {
     piece.name.is_some()
         && piece.kind.as_deref().is_some_and(|kind| {
             matches!(
@@ -497,7 +504,7 @@ fn shares_a_field(fragment: &Node, object: &Node) -> bool {
 /// Matches all pieces of the release that the cluster comes from, and learns from what they matched what the
 /// variables are: names that could not be bound before may be then.
 pub(crate) fn match_and_learn<'a>(
-    source: &'a Source,
+    source: &'a ReleaseSource,
     form: Form,
     base: &Base,
     schemas: &Schemas,

@@ -86,4 +86,4 @@ pub(crate) mod views;
 
 pub use facts::{AppliedBy, ClusterFacts, OtherFile, SourceFile};
 pub use fit::ReleaseFit;
-pub use source::{Source, SourceFacts};
+pub use source::{ReleaseSource, SourceFacts};

@@ -8,9 +8,9 @@
 //!
 //! [U2]: crate::merge::matching#u2
 
-use super::cluster_merge::{Meaning, NamespaceChange};
+use super::cluster_merge::{NamespaceChange, NamespaceMeaning};
 use super::matched::Matched;
-use super::piece::{Piece, Shape};
+use super::piece::{ReleasePiece, Shape};
 use super::views::Work;
 use crate::substitution::Substitution;
 
@@ -18,12 +18,13 @@ impl<'a> Work<'_, 'a> {
     pub(super) fn namespace_change(
         &self,
         object: usize,
-        old: &[&'a Piece],
-        new: &[&'a Piece],
+        old: &[&'a ReleasePiece],
+        new: &[&'a ReleasePiece],
     ) -> Option<NamespaceChange> {
-        let whole = |pieces: &[&'a Piece]| pieces.iter().copied().find(|piece| piece.shape == Shape::Whole);
+        let whole =
+            |pieces: &[&'a ReleasePiece]| pieces.iter().copied().find(|piece| piece.shape == Shape::Whole);
         let (old, new) = ((self.old?, whole(old)?), (self.new, whole(new)?));
-        let bound = |(matched, piece): (&Matched<'_>, &Piece)| {
+        let bound = |(matched, piece): (&Matched<'_>, &ReleasePiece)| {
             let scope = matched.scope(self.bindings, Substitution::FULL);
             piece.namespace.as_deref().map(|namespace| scope.text(namespace))
         };
@@ -32,7 +33,8 @@ impl<'a> Work<'_, 'a> {
         let own = base.objects[object].id.namespace.as_deref();
         let Some(is) = is else {
             let leaves = was.is_some() && was.as_deref() == own && base.namespace() != own;
-            let change = NamespaceChange { object, old: was, new: None, meaning: Meaning::AnotherObject };
+            let change =
+                NamespaceChange { object, old: was, new: None, meaning: NamespaceMeaning::AnotherObject };
             return leaves.then_some(change);
         };
         let kustomized = || {
@@ -48,8 +50,11 @@ impl<'a> Work<'_, 'a> {
             return None;
         }
         let follows = self.new.moved.as_ref().is_some_and(|(release, to)| *release == is && own == Some(to));
-        let meaning =
-            if follows && was.as_deref() != own { Meaning::Placeholder } else { Meaning::AnotherObject };
+        let meaning = if follows && was.as_deref() != own {
+            NamespaceMeaning::Placeholder
+        } else {
+            NamespaceMeaning::AnotherObject
+        };
         Some(NamespaceChange { object, old: was, new: Some(is), meaning })
     }
 }

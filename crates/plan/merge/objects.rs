@@ -32,14 +32,14 @@ use super::cluster_merge::{
     Ambiguity, Between, ClusterMerge, DroppedObject, MergedObject, NamedVersion, NewObject, NotMerged,
     ObjectConflict, Sides,
 };
-use super::decision::{DecisionKind, Record, Stands};
+use super::decision::{DecisionKind, MergeRecord, Stands};
 use super::fields::FieldMerge;
 use super::inputs;
 use super::kinds::kind_changes;
 use super::kustomization_merge;
 use super::matched::{Matched, Target};
 use super::nodes::{add_namespace, remove};
-use super::piece::{Piece, Shape, describe};
+use super::piece::{ReleasePiece, Shape, describe};
 use super::places::{Places, PlacesIn};
 use super::prepared::substitution;
 use super::three_way::OldState;
@@ -48,7 +48,7 @@ use super::values::same_value;
 use super::views::{AbsentObject, MergeInput, Views, Work, matched, named, pieces_of};
 use crate::settings::FieldOwner;
 use crate::substitution::reader::Cursor;
-use crate::substitution::{Bindings, Scope, Substitution, Trouble};
+use crate::substitution::{Bindings, Scope, Substitution, SubstitutionError};
 use crate::templates::split_suffix;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
@@ -160,9 +160,14 @@ impl<'a> Work<'_, 'a> {
 
     /// What both releases say of an object in several documents, and the new one's or else the old one's.
     /// What a kustomization names as a patch is no twin of what it patches.
-    fn twins_of(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> (Twins, Vec<&'a Piece>) {
-        let documents = |pieces: &[&'a Piece]| -> Vec<&'a Piece> {
-            let is_own = |piece: &&&Piece| piece.shape == Shape::Whole && !piece.patch;
+    fn twins_of(
+        &self,
+        object: usize,
+        old: &[&'a ReleasePiece],
+        new: &[&'a ReleasePiece],
+    ) -> (Twins, Vec<&'a ReleasePiece>) {
+        let documents = |pieces: &[&'a ReleasePiece]| -> Vec<&'a ReleasePiece> {
+            let is_own = |piece: &&&ReleasePiece| piece.shape == Shape::Whole && !piece.patch;
             pieces.iter().filter(is_own).copied().collect()
         };
         let (old, new) = (documents(old), documents(new));
@@ -171,9 +176,9 @@ impl<'a> Work<'_, 'a> {
         }
         let base = self.input.base;
         let id = &base.objects[object].id;
-        let both: Vec<&Piece> = old.iter().chain(&new).copied().collect();
+        let both: Vec<&ReleasePiece> = old.iter().chain(&new).copied().collect();
         let substitution = substitution(&both, base.node(object));
-        let sides = |matched: &Matched<'a>, pieces: &[&'a Piece]| -> Vec<Cow<'a, Node>> {
+        let sides = |matched: &Matched<'a>, pieces: &[&'a ReleasePiece]| -> Vec<Cow<'a, Node>> {
             pieces.iter().filter_map(|piece| self.side(matched, &[*piece], id, substitution)).collect()
         };
         let before = self.old.map(|matched| sides(matched, &old)).unwrap_or_default();
@@ -184,7 +189,7 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// The object stays: its fields are merged.
-    fn merged(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> MergedObject {
+    fn merged(&self, object: usize, old: &[&'a ReleasePiece], new: &[&'a ReleasePiece]) -> MergedObject {
         let base = self.input.base;
         let id = &base.objects[object].id;
         let cluster = base.node(object);
@@ -193,7 +198,7 @@ impl<'a> Work<'_, 'a> {
         let rules = base.converted.get(&object).map(|converted| converted.owners(self.input.owners));
         let owners = rules.as_deref().unwrap_or(self.input.owners);
         let known = self.known(&[Some(cluster), Some(&n)]);
-        let fields = FieldMerge::<Record>::new(&id.kind, owners, state, partial);
+        let fields = FieldMerge::<MergeRecord>::new(&id.kind, owners, state, partial);
         let mut record = fields.object(known, o.as_deref(), cluster, Some(&n));
         let places = Places {
             old: self.old.map(|matched| PlacesIn { source: matched.source, pieces: old, side: o.as_deref() }),
@@ -234,11 +239,11 @@ impl<'a> Work<'_, 'a> {
     fn renamed(
         &self,
         own: &ObjectId,
-        old: &[&'a Piece],
-        new: &[&'a Piece],
+        old: &[&'a ReleasePiece],
+        new: &[&'a ReleasePiece],
         substitution: Substitution,
     ) -> Option<String> {
-        let name = |matched: &Matched<'a>, pieces: &[&'a Piece]| {
+        let name = |matched: &Matched<'a>, pieces: &[&'a ReleasePiece]| {
             let piece = pieces.iter().find(|piece| piece.shape == Shape::Whole)?;
             let text = matched.scope(self.bindings, substitution).text(piece.name.as_ref()?);
             Some(matched.renamed_text(&text).unwrap_or(text))
@@ -249,7 +254,7 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// The release drops a whole object that the cluster has.
-    fn dropped(&self, object: usize, old: &[&'a Piece], out: &mut ClusterMerge) {
+    fn dropped(&self, object: usize, old: &[&'a ReleasePiece], out: &mut ClusterMerge) {
         let base = self.input.base;
         let id = &base.objects[object].id;
         let cluster = base.node(object);
@@ -291,7 +296,8 @@ impl<'a> Work<'_, 'a> {
             Twins::Alike => {}
             Twins::Unchanged => return,
             Twins::Open => {
-                let pieces: Vec<&Piece> = documents.iter().map(|(at, _)| self.new.pieces[*at]).collect();
+                let pieces: Vec<&ReleasePiece> =
+                    documents.iter().map(|(at, _)| self.new.pieces[*at]).collect();
                 out.ambiguous.extend(open(&id, &pieces));
                 return;
             }
@@ -325,12 +331,12 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-fn has_fragments(pieces: &[&Piece]) -> bool {
+fn has_fragments(pieces: &[&ReleasePiece]) -> bool {
     pieces.iter().any(|piece| piece.shape == Shape::Partial)
 }
 
 /// Documents of a release that are one object and differ, said at the first of them.
-fn open(id: &ObjectId, twins: &[&Piece]) -> Option<Ambiguity> {
+fn open(id: &ObjectId, twins: &[&ReleasePiece]) -> Option<Ambiguity> {
     let first = twins.first()?;
     let places = twins.iter().map(|piece| piece.place.clone()).collect();
     let between = Between::Documents(id.clone(), places);
@@ -338,7 +344,7 @@ fn open(id: &ObjectId, twins: &[&Piece]) -> Option<Ambiguity> {
 }
 
 /// The expressions of pieces that have no value, as they are written.
-fn troubles(scope: &Scope<'_>, pieces: &[&Piece]) -> BTreeMap<String, Trouble> {
+fn troubles(scope: &Scope<'_>, pieces: &[&ReleasePiece]) -> BTreeMap<String, SubstitutionError> {
     let mut troubles = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.templated) {
         scope.troubles_below(&piece.root, Cursor::of(piece.kind.as_deref()), &mut troubles);

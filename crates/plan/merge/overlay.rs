@@ -3,19 +3,19 @@
 use super::knowledge::Knowledge;
 use super::lists::{ListKind, kind_of};
 use super::nodes::text;
-use super::piece::{Piece, Shape};
+use super::piece::{ReleasePiece, Shape};
 use crate::substitution::is_templated;
 use capstan_kustomize::schema::Schemas;
 use capstan_yaml::{Entry, Node, NodeKind, same_meaning};
 
 /// Merges a piece over the pieces it speaks of; where there is none it is a piece of its own.
-pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece, schemas: &Schemas) {
-    let same_identity = |piece: &Piece| {
+pub(crate) fn overlay_piece(pieces: &mut Vec<ReleasePiece>, over: ReleasePiece, schemas: &Schemas) {
+    let same_identity = |piece: &ReleasePiece| {
         piece.kind == over.kind
             && piece.name == over.name
             && (over.group.is_none() || piece.group == over.group)
     };
-    let fits = |piece: &Piece| match (&over.kind, &over.name) {
+    let fits = |piece: &ReleasePiece| match (&over.kind, &over.name) {
         (Some(_), Some(_)) => same_identity(piece),
         (Some(kind), None) => piece.kind.as_ref() == Some(kind),
         _ => piece.file == over.file,

@@ -17,7 +17,7 @@ pub(crate) enum Form {
 
 /// One document of a release, unwrapped.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct ReleasePiece {
     /// The file's path below the release's base.
     pub(crate) file: String,
     /// The repository's path of that file, and the document's line in it.
@@ -39,9 +39,9 @@ pub(crate) struct Piece {
     pub(crate) patch: bool,
     /// A ConfigMap whose one string is a document with a kind: that document, whole or partial, for clusters
     /// that have such an object.
-    pub(crate) wraps: Option<Box<Piece>>,
+    pub(crate) wraps: Option<Box<ReleasePiece>>,
     /// The ConfigMap that this was unwrapped from, which is meant itself where the cluster has it.
-    pub(crate) wrapper: Option<Box<Piece>>,
+    pub(crate) wrapper: Option<Box<ReleasePiece>>,
 }
 
 /// Whether a piece is an object or some fields of one.
@@ -54,7 +54,7 @@ pub(crate) enum Shape {
 }
 
 /// A document of that file as a piece.
-pub(super) fn piece_of(root: Node, file: &str, place: Place) -> Piece {
+pub(super) fn piece_of(root: Node, file: &str, place: Place) -> ReleasePiece {
     let metadata = root.get("metadata");
     let owned = |node: Option<&Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
     let name = owned(metadata.and_then(|metadata| metadata.get("name")));
@@ -63,7 +63,7 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> Piece {
     let api_version = owned(root.get("apiVersion"));
     let shape =
         if kind.is_some() && api_version.is_some() && name.is_some() { Shape::Whole } else { Shape::Partial };
-    Piece {
+    ReleasePiece {
         file: file.to_owned(),
         place,
         shape,
@@ -87,7 +87,7 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> Piece {
     }
 }
 
-impl Piece {
+impl ReleasePiece {
     /// The document that it is, which what was unwrapped is none of.
     pub(super) fn stands_in(&mut self, document: Option<(usize, usize)>) {
         self.document = self.document.and(document);
@@ -106,7 +106,7 @@ pub(super) fn provider_components(root: &Node) -> Option<FieldPath> {
 }
 
 /// A piece in words: `MachineDeployment ${CLUSTER_NAME}-md-0`, or `fields without a kind`.
-pub(super) fn describe(piece: &Piece) -> String {
+pub(super) fn describe(piece: &ReleasePiece) -> String {
     match (&piece.kind, &piece.name) {
         (Some(kind), Some(name)) if name.is_empty() => kind.clone(),
         (Some(kind), Some(name)) => format!("{kind} {name}"),

@@ -1,8 +1,8 @@
 //! Where in its files a release has what it says of an object.
 
-use super::decision::{Decision, Stands};
-use super::piece::Piece;
-use super::source::Source;
+use super::decision::{MergeDecision, Stands};
+use super::piece::ReleasePiece;
+use super::source::ReleaseSource;
 use capstan_kustomize::conversion::{Conversion, ConversionStep};
 use capstan_model::finding::Place;
 use capstan_model::object::FieldPath;
@@ -23,7 +23,7 @@ impl Places<'_, '_> {
     }
 
     /// The places of what was decided about: the old one of what the cluster has, the new one of what it would get.
-    pub(super) fn of_decision(&self, decision: &Decision) -> Stands {
+    pub(super) fn of_decision(&self, decision: &MergeDecision) -> Stands {
         let old = self.old.as_ref().filter(|_| decision.cluster.is_some());
         let new = decision.release.is_some().then_some(&self.new);
         Stands {
@@ -47,8 +47,8 @@ impl Places<'_, '_> {
 
 /// Where a release has what it says of one object.
 pub(super) struct PlacesIn<'p, 'a> {
-    pub(super) source: &'a Source,
-    pub(super) pieces: &'p [&'a Piece],
+    pub(super) source: &'a ReleaseSource,
+    pub(super) pieces: &'p [&'a ReleasePiece],
     /// All of it, as the cluster sees it; `None` where the release says nothing.
     pub(super) side: Option<&'p Node>,
 }

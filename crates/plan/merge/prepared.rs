@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use super::matched::Matched;
 use super::nodes::{add_namespace, remove, set_text};
-use super::piece::{Piece, provider_components};
+use super::piece::{ReleasePiece, provider_components};
 use super::tidying::without_refused_empties;
 use crate::substitution::{
-    Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
+    Bindings, Flux, Scope, Substitution, SubstitutionExtent, expressions, expressions_of_fields, unescaped,
 };
 use crate::templates::{naming_values, references};
 use capstan_model::kinds::is_template_name;
@@ -18,7 +18,7 @@ use capstan_yaml::{Node, NodeKind};
 
 /// How variables are substituted for an object: one that still holds some expression of the release's is
 /// a template itself.
-pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
+pub(crate) fn substitution(pieces: &[&ReleasePiece], cluster: &Node) -> Substitution {
     if !pieces.iter().any(|piece| piece.templated) {
         return Substitution::FULL;
     }
@@ -44,7 +44,8 @@ pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
             own.retain(|expression| !kept.is_empty() || !escaped.contains(expression));
         }
     }
-    let extent = if theirs.is_disjoint(&own) { Extent::Full } else { Extent::OwnOnly };
+    let extent =
+        if theirs.is_disjoint(&own) { SubstitutionExtent::Full } else { SubstitutionExtent::OwnOnly };
     Substitution { extent, flux }
 }
 
@@ -54,7 +55,12 @@ impl<'a> Matched<'a> {
     }
 
     /// The piece as it concerns an object that the cluster has.
-    pub(crate) fn prepared(&self, piece: &'a Piece, scope: Scope<'_>, own: &ObjectId) -> Cow<'a, Node> {
+    pub(crate) fn prepared(
+        &self,
+        piece: &'a ReleasePiece,
+        scope: Scope<'_>,
+        own: &ObjectId,
+    ) -> Cow<'a, Node> {
         let mut node = self.substituted(piece, scope);
         let set = |node: &mut Cow<'a, Node>, path: &FieldPath, text: &str| {
             let scalar = node.at(path).and_then(Node::as_scalar);
@@ -77,7 +83,7 @@ impl<'a> Matched<'a> {
     /// The piece as an object that the cluster lacks.
     pub(crate) fn instantiated(
         &self,
-        piece: &'a Piece,
+        piece: &'a ReleasePiece,
         scope: Scope<'_>,
         namespace: Option<&str>,
     ) -> Cow<'a, Node> {
@@ -104,7 +110,7 @@ impl<'a> Matched<'a> {
         node
     }
 
-    fn substituted(&self, piece: &'a Piece, scope: Scope<'_>) -> Cow<'a, Node> {
+    fn substituted(&self, piece: &'a ReleasePiece, scope: Scope<'_>) -> Cow<'a, Node> {
         let mut node =
             if piece.templated { Cow::Owned(scope.node(&piece.root)) } else { Cow::Borrowed(&piece.root) };
         if let (Cow::Owned(node), Some(path)) = (&mut node, provider_components(&piece.root))

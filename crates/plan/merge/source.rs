@@ -26,7 +26,7 @@ use super::facts::SourceFile;
 use super::kustomization;
 use super::nodes::text;
 use super::overlay::overlay_piece;
-use super::piece::{Form, Piece, piece_of, provider_components};
+use super::piece::{Form, ReleasePiece, piece_of, provider_components};
 use crate::release::Rendering;
 use capstan_kustomize::render::{RenderedObject, is_kustomization};
 use capstan_kustomize::schema::Schemas;
@@ -36,7 +36,7 @@ use capstan_model::source::SourceId;
 use capstan_model::tree::{BlobId, RepoPath};
 use capstan_yaml::{Document, Entry, Node, NodeKind, YamlFile, manifest};
 
-/// What a release folder holds, as facts for [`Source::read`].
+/// What a release folder holds, as facts for [`ReleaseSource::read`].
 #[derive(Debug, Clone, Default)]
 pub struct SourceFacts {
     /// Folder of the release's base, to which the names of new files are relative.
@@ -54,20 +54,20 @@ pub struct SourceFacts {
 /// The documents of a release, or of another source that is made of such files, parsed. Read once and borrowed by
 /// every plan.
 #[derive(Debug)]
-pub struct Source {
+pub struct ReleaseSource {
     /// Its id.
     pub id: SourceId,
     /// Its content's id, as clusters record it.
     pub content: Option<ContentId>,
     pub(crate) variables: BTreeMap<String, String>,
     /// Its documents, file by file.
-    pieces: Vec<Piece>,
+    pieces: Vec<ReleasePiece>,
     /// Its documents as its kustomizations render them, where they do more than to list files.
-    rendered: Option<Vec<Piece>>,
+    rendered: Option<Vec<ReleasePiece>>,
     /// Whether they read files outside of the release's folder.
     pub(crate) reads_outside: bool,
     /// The kustomizations of its base, as pieces of their own.
-    pub(crate) kustomizations: Vec<Piece>,
+    pub(crate) kustomizations: Vec<ReleasePiece>,
     /// Files that those read besides resources, by their path below the base.
     pub(crate) inputs: BTreeMap<String, Input>,
     files: Vec<YamlFile>,
@@ -83,7 +83,7 @@ pub(crate) struct Input {
     pub(crate) blob: Option<BlobId>,
 }
 
-impl Source {
+impl ReleaseSource {
     /// Reads a release, with what is known of well-known kinds.
     ///
     /// # Errors
@@ -126,7 +126,7 @@ impl Source {
         let mut pieces = read_pieces(facts.base.iter().filter(is_named), folder, &mut files)?;
         let mut rendered = (!rendering.is_plain()).then(|| {
             let own = pieces.iter().filter(|piece| rendering.reads(piece.place.file())).cloned();
-            let mut own: Vec<Piece> = own.collect();
+            let mut own: Vec<ReleasePiece> = own.collect();
             own.extend(rendering.objects.iter().map(|object| rendered_piece(object, folder, &mut files)));
             own
         });
@@ -169,7 +169,7 @@ impl Source {
 
     /// Whether some document holds a variable.
     pub fn has_variables(&self) -> bool {
-        let wraps = |piece: &Piece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
+        let wraps = |piece: &ReleasePiece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
         self.all_pieces().any(|piece| piece.templated || wraps(piece))
     }
 
@@ -184,12 +184,12 @@ impl Source {
     }
 
     /// Its documents in all forms.
-    pub(crate) fn all_pieces(&self) -> impl Iterator<Item = &Piece> {
+    pub(crate) fn all_pieces(&self) -> impl Iterator<Item = &ReleasePiece> {
         self.pieces.iter().chain(self.rendered.iter().flatten())
     }
 
     /// Its documents in one of their two forms.
-    pub(crate) fn pieces(&self, form: Form) -> &[Piece] {
+    pub(crate) fn pieces(&self, form: Form) -> &[ReleasePiece] {
         match (form, &self.rendered) {
             (Form::Rendered, Some(rendered)) => rendered,
             _ => &self.pieces,
@@ -202,7 +202,7 @@ impl Source {
     }
 
     /// The text of the document that a piece was read from.
-    pub(crate) fn document(&self, piece: &Piece) -> Option<(&YamlFile, usize)> {
+    pub(crate) fn document(&self, piece: &ReleasePiece) -> Option<(&YamlFile, usize)> {
         let (file, document) = piece.document?;
         Some((self.files.get(file)?, document))
     }
@@ -212,7 +212,7 @@ fn read_pieces<'f>(
     files: impl Iterator<Item = &'f SourceFile>,
     folder: &RepoPath,
     read: &mut Vec<YamlFile>,
-) -> Result<Vec<Piece>, FileError> {
+) -> Result<Vec<ReleasePiece>, FileError> {
     let mut pieces = Vec::new();
     for file in files {
         if is_kustomization(&file.path) {
@@ -237,7 +237,7 @@ fn read_pieces<'f>(
 }
 
 /// The objects that templates came to. A base that has none of a template's file gets one of its name.
-fn read_made(templates: &[SourceFile], read: &mut Vec<YamlFile>) -> Result<Vec<Piece>, FileError> {
+fn read_made(templates: &[SourceFile], read: &mut Vec<YamlFile>) -> Result<Vec<ReleasePiece>, FileError> {
     let mut pieces = Vec::new();
     for file in templates {
         let yaml = file.read()?;
@@ -245,7 +245,8 @@ fn read_made(templates: &[SourceFile], read: &mut Vec<YamlFile>) -> Result<Vec<P
             for (path, root) in manifest::objects(root) {
                 let line = yaml.position(root.span.start).line;
                 let place = Place::line_of(file.path.clone(), line);
-                let mut piece = Piece { templated: false, ..piece_of(root.clone(), file.path.name(), place) };
+                let mut piece =
+                    ReleasePiece { templated: false, ..piece_of(root.clone(), file.path.name(), place) };
                 piece.document = path.is_root().then_some((read.len(), index));
                 pieces.push(piece);
             }
@@ -262,7 +263,7 @@ fn below(path: &RepoPath, folder: &RepoPath) -> String {
 /// An object that the release's kustomizations rendered. Where it stands in a file as it is, that document is
 /// it, with its comments; what they made is put in the file that it came from, and what they made of nothing
 /// in one of its own name.
-fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<YamlFile>) -> Piece {
+fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<YamlFile>) -> ReleasePiece {
     let origin = object.origin();
     let place = Place::line_of(origin.file().clone(), origin.position().line);
     let document = origin.content().filter(|_| !is_kustomization(origin.file()));
@@ -291,7 +292,9 @@ fn file_of_generated(object: &RenderedObject) -> String {
 }
 
 /// The kustomizations of a release's base, and the files that they name besides resources.
-fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<String, Input>), FileError> {
+fn read_kustomizations(
+    facts: &SourceFacts,
+) -> Result<(Vec<ReleasePiece>, BTreeMap<String, Input>), FileError> {
     let folder = &facts.base_folder;
     let (mut kustomizations, mut named) = (Vec::new(), BTreeSet::new());
     for file in facts.base.iter().filter(|file| is_kustomization(&file.path)) {
@@ -318,7 +321,7 @@ fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<Stri
 }
 
 /// The object or fields that a document stands for.
-fn unwrap(root: &Node, file: &str, place: Place) -> Piece {
+fn unwrap(root: &Node, file: &str, place: Place) -> ReleasePiece {
     let config_map = text(root, "kind") == Some("ConfigMap") && text(root, "apiVersion") == Some("v1");
     let data = root.get("data").and_then(Node::as_mapping).filter(|_| config_map).unwrap_or_default();
     let has = |key: &str| data.iter().any(|entry| entry.key == key);
@@ -332,13 +335,13 @@ fn unwrap(root: &Node, file: &str, place: Place) -> Piece {
         });
         let inner = Node::new(NodeKind::Mapping(entries.collect()));
         let wrapper = Some(Box::new(piece_of(root.clone(), file, place.clone())));
-        return Piece { document: None, wrapper, ..piece_of(inner, file, place) };
+        return ReleasePiece { document: None, wrapper, ..piece_of(inner, file, place) };
     }
     let mut piece = piece_of(root.clone(), file, place.clone());
     if let [entry] = data
         && let Some(inner) = parsed_string(&entry.value)
     {
-        let inner = Piece { document: None, ..piece_of(inner, file, place) };
+        let inner = ReleasePiece { document: None, ..piece_of(inner, file, place) };
         // A fragment says at least of what kind it is: anything else is a file that some program reads.
         if inner.kind.is_some() {
             piece.wraps = Some(Box::new(inner));

@@ -30,7 +30,7 @@ use std::cmp::Ordering;
 
 use super::cluster_merge::{ClusterMerge, NamedVersion};
 use super::cluster_objects::Base;
-use super::decision::{Decision, DecisionKind};
+use super::decision::{DecisionKind, MergeDecision};
 use capstan_model::kinds::{bears_images, component_version, is_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::version::{KubernetesVersion, names_version};
@@ -123,7 +123,7 @@ impl StepGroup {
     }
 
     /// Whether a decision is about a field of the group.
-    pub(crate) fn holds(&self, id: &ObjectId, decision: &Decision) -> bool {
+    pub(crate) fn holds(&self, id: &ObjectId, decision: &MergeDecision) -> bool {
         let path = &decision.path;
         is_version(id, path)
             || component_version(id).as_ref() == Some(path)

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::decision::DecisionKind;
-use super::decision::Record;
+use super::decision::MergeRecord;
 use super::fields::FieldMerge;
 use super::knowledge::Knowledge;
 use super::three_way::OldState;
@@ -36,7 +36,7 @@ pub(super) fn merged_as(
     let (file, new) = (read(cluster), read(new));
     let old = Some(read(old)).filter(|_| state == OldState::Known);
     let root = |file: &YamlFile| file.documents()[0].root.clone();
-    let fields = FieldMerge::<Record>::new("MachineDeployment", &[], state, said == Said::Fragment);
+    let fields = FieldMerge::<MergeRecord>::new("MachineDeployment", &[], state, said == Said::Fragment);
     let known = Knowledge::default();
     let record =
         fields.object(known, old.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
@@ -195,7 +195,7 @@ fn a_decision_is_recorded_with_its_rule_and_where_each_release_has_it() {
     let own = read("{replicas: 2, paused: {a: 1}, files: [{path: b, v: 1}], certSANs: [y, z, x], own: 1}");
     let new =
         read("{replicas: 3, paused: yes, files: [{path: c}, {path: a}, {path: b, v: 2}], certSANs: [x]}");
-    let merge = FieldMerge::<Record>::new("KubeadmConfig", &[], OldState::Known, false);
+    let merge = FieldMerge::<MergeRecord>::new("KubeadmConfig", &[], OldState::Known, false);
     let record = merge.object(Knowledge::default(), Some(&old), &own, Some(&new));
     let told: Vec<String> = record
         .decisions
@@ -219,7 +219,7 @@ fn a_decision_is_recorded_with_its_rule_and_where_each_release_has_it() {
         record.lists.iter().map(|list| format!("{} {:?}", list.path, list.how)).collect();
     assert_eq!(lists, ["/files ByKey([\"path\"])", "/certSANs AsSet"]);
     // What only the cluster edited leaves no trace.
-    let merge = FieldMerge::<Record>::new("KubeadmConfig", &[], OldState::Known, false);
+    let merge = FieldMerge::<MergeRecord>::new("KubeadmConfig", &[], OldState::Known, false);
     let record = merge.object(Knowledge::default(), Some(&old), &own, Some(&old));
     assert!(record.decisions.is_empty() && record.values.is_empty());
 }

@@ -3,7 +3,7 @@
 
 use super::cluster_objects::Base;
 use super::matched::Target;
-use super::piece::{Piece, Shape};
+use super::piece::{ReleasePiece, Shape};
 use crate::substitution::Scope;
 use capstan_yaml::{Node, same_meaning};
 
@@ -12,7 +12,7 @@ use capstan_yaml::{Node, same_meaning};
 pub(super) fn part_by_namespace(
     base: &Base,
     scope: Scope<'_>,
-    pieces: &[&Piece],
+    pieces: &[&ReleasePiece],
     moved: Option<&(String, String)>,
     targets: &mut [Target],
 ) {

@@ -13,13 +13,13 @@ use super::matched::{Matched, Target};
 use super::matching::{bind, match_and_learn, match_source};
 use super::nodes::{add_namespace, remove, set_text, text};
 use super::overlay::overlaid;
-use super::piece::{Piece, Shape};
+use super::piece::{ReleasePiece, Shape};
 use super::prepared::substitution;
-use super::source::Source;
+use super::source::ReleaseSource;
 use super::values::same_value;
 use crate::flux::PostBuild;
 use crate::settings::FieldRule;
-use crate::substitution::{Bindings, Extent, Flux, Substitution};
+use crate::substitution::{Bindings, Flux, Substitution, SubstitutionExtent};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::Node;
@@ -28,8 +28,8 @@ use capstan_yaml::manifest::identity;
 /// The facts of a merge.
 pub(crate) struct MergeInput<'a> {
     pub(crate) base: &'a Base,
-    pub(crate) old: Option<&'a Source>,
-    pub(crate) new: &'a Source,
+    pub(crate) old: Option<&'a ReleaseSource>,
+    pub(crate) new: &'a ReleaseSource,
     /// The base's files that are no manifests.
     pub(crate) contents: &'a [OtherFile],
     pub(crate) variables: &'a BTreeMap<String, String>,
@@ -62,7 +62,7 @@ pub(crate) struct Work<'w, 'a> {
 
 /// A whole object of a release that the cluster lacks, as it would have come into it.
 pub(crate) struct AbsentObject<'a> {
-    pub(crate) piece: &'a Piece,
+    pub(crate) piece: &'a ReleasePiece,
     pub(crate) node: Cow<'a, Node>,
 }
 
@@ -117,18 +117,24 @@ impl<'a> Work<'_, 'a> {
         same_value(&self.known(&[Some(new)]), Some(&old), Some(new))
     }
 
-    pub(crate) fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {
+    pub(crate) fn instantiated(&self, matched: &Matched<'a>, piece: &'a ReleasePiece) -> Cow<'a, Node> {
         let scope = matched.scope(self.bindings, self.substitution_of_new(piece));
         matched.instantiated(piece, scope, self.input.base.namespace())
     }
 
     /// What both releases say of an object that stays.
-    pub(crate) fn views(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> Views<'a> {
+    pub(crate) fn views(
+        &self,
+        object: usize,
+        old: &[&'a ReleasePiece],
+        new: &[&'a ReleasePiece],
+    ) -> Views<'a> {
         let id = &self.input.base.objects[object].id;
-        let both: Vec<&Piece> = old.iter().chain(new).copied().collect();
+        let both: Vec<&ReleasePiece> = old.iter().chain(new).copied().collect();
         let substitution = substitution(&both, self.input.base.node(object));
         let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
-        let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
+        let side =
+            |matched: &Matched<'a>, pieces: &[&'a ReleasePiece]| self.side(matched, pieces, id, substitution);
         let old = self.old.and_then(|matched| side(matched, old));
         let [mut old, new] = self.in_one_version(object, [old, side(self.new, new)]);
         // A fragment that the release dropped: its fields are absent, the object stays.
@@ -174,7 +180,7 @@ impl<'a> Work<'_, 'a> {
     pub(crate) fn side(
         &self,
         matched: &Matched<'a>,
-        pieces: &[&'a Piece],
+        pieces: &[&'a ReleasePiece],
         id: &ObjectId,
         substitution: Substitution,
     ) -> Option<Cow<'a, Node>> {
@@ -199,18 +205,21 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// In a base that is still a template new objects are templates too.
-    pub(super) fn substitution_of_new(&self, piece: &Piece) -> Substitution {
+    pub(super) fn substitution_of_new(&self, piece: &ReleasePiece) -> Substitution {
         let base = self.input.base;
         let passes_over = crate::flux::passes_over(&piece.root);
         let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
         let is_template = |at: usize| {
             let mut pieces = pieces_of(self.new, at);
             pieces.extend(self.old.into_iter().flat_map(|old| pieces_of(old, at)));
-            substitution(&pieces, base.node(at)).extent == Extent::OwnOnly
+            substitution(&pieces, base.node(at)).extent == SubstitutionExtent::OwnOnly
         };
         let is_one =
             self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
-        Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }
+        Substitution {
+            extent: if is_one { SubstitutionExtent::OwnOnly } else { SubstitutionExtent::Full },
+            flux,
+        }
     }
 }
 
@@ -231,6 +240,6 @@ fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
 }
 
 /// The pieces that speak of an object of the cluster, whole ones first.
-pub(crate) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
+pub(crate) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a ReleasePiece> {
     matched.of_object.get(&object).cloned().unwrap_or_default()
 }

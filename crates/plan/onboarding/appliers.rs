@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::survey::{Applies, Survey, Who};
-use crate::flux::{Extent, reached};
+use crate::flux::{AppliedExtent, reached};
 use crate::settings::Glob;
 use capstan_model::tree::{RepoPath, Tree};
 
@@ -18,7 +18,7 @@ const MOST_TOLD: usize = 20;
 /// Who applies what.
 pub(super) struct Appliers<'s> {
     survey: &'s Survey,
-    folders: BTreeMap<RepoPath, Vec<(Extent, usize)>>,
+    folders: BTreeMap<RepoPath, Vec<(AppliedExtent, usize)>>,
     /// Patterns as they are written, and who names them.
     patterns: BTreeMap<String, (Glob, Vec<usize>)>,
 }
@@ -80,7 +80,8 @@ impl<'s> Appliers<'s> {
                 break;
             }
             let list = self.folders.get(ancestor).map(Vec::as_slice).unwrap_or_default();
-            found.extend(list.iter().filter(|(extent, _)| *extent == Extent::Below).map(|(_, at)| *at));
+            found
+                .extend(list.iter().filter(|(extent, _)| *extent == AppliedExtent::Below).map(|(_, at)| *at));
         }
         found.sort_unstable();
         found.dedup();

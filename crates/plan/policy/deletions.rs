@@ -2,7 +2,7 @@
 
 use crate::layout::TargetFolder;
 use crate::settings::{Deletion, Tombstone};
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::kinds::{KindRole, is_cluster, role_of_fragment};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -25,7 +25,7 @@ impl Deletions {
     }
 
     /// Tombstones of what the folder still renders.
-    pub(super) fn of_what_is_rendered(&self, rendered: &Rendered) -> Vec<Finding> {
+    pub(super) fn of_what_is_rendered(&self, rendered: &RenderedFolder) -> Vec<Finding> {
         let Deletion::Objects(tombstones) = &self.deletion else { return Vec::new() };
         let still = |(index, tombstone): (usize, &Tombstone)| {
             let object = rendered_as(tombstone, rendered)?;
@@ -43,7 +43,12 @@ impl Deletions {
     /// Machines that go because `delete:` asks for more than it did; `said` is what it asked for before.
     ///
     /// What leaves the folder in the same change is said of its object.
-    pub(super) fn of_machines(&self, said: &Deletion, before: &Rendered, after: &Rendered) -> Vec<Finding> {
+    pub(super) fn of_machines(
+        &self,
+        said: &Deletion,
+        before: &RenderedFolder,
+        after: &RenderedFolder,
+    ) -> Vec<Finding> {
         match &self.deletion {
             Deletion::Nothing => Vec::new(),
             Deletion::Cluster if *said == Deletion::Cluster => Vec::new(),
@@ -100,6 +105,6 @@ fn cluster(object: &RenderedObject) -> Option<&ObjectId> {
 }
 
 /// The object that a tombstone means among those that are rendered.
-fn rendered_as<'a>(tombstone: &Tombstone, rendered: &'a Rendered) -> Option<&'a RenderedObject> {
+fn rendered_as<'a>(tombstone: &Tombstone, rendered: &'a RenderedFolder) -> Option<&'a RenderedObject> {
     rendered.objects.iter().find(|object| tombstone.means(&object.id, None))
 }

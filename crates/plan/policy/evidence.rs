@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use super::cluster_api::{CoreVersion, of_release};
-use super::facts::{Facts, Occasion, Values};
+use super::facts::{Facts, Occasion, ValueGivers};
 use super::filled::substituted;
 use super::fitting::{ObjectMisfit, misfits_of};
 use super::kubernetes::{RequiredVersion, wanted};
@@ -14,7 +14,7 @@ use super::variables::found_in;
 use crate::boundary::Surroundings;
 use crate::merge::AppliedBy;
 use crate::templates::{base_name, split_suffix};
-use capstan_kustomize::render::{Rendered, RenderedObject, SourceOffset};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, RuleEntry};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -117,7 +117,7 @@ impl<'a> Deref for Evidence<'a> {
 /// One state of a cluster.
 #[derive(Debug)]
 pub struct ClusterEvidence<'a> {
-    pub(super) rendered: &'a Rendered,
+    pub(super) rendered: &'a RenderedFolder,
     pub(super) objects: &'a [RenderedObject],
     /// The Kubernetes versions that are asked for.
     pub(super) versions: Vec<RequiredVersion<'a>>,
@@ -131,14 +131,14 @@ pub struct ClusterEvidence<'a> {
     /// What the folder is held apart by.
     pub(super) boundary: Option<Surroundings<'a>>,
     /// Who gives variables their values, where somebody looked, and who applies the cluster.
-    values: Option<(Values<'a>, AppliedBy)>,
+    values: Option<(ValueGivers<'a>, AppliedBy)>,
     misfits: OnceLock<Vec<ObjectMisfit<'a>>>,
     variables: OnceLock<Vec<Finding>>,
     references: OnceLock<Vec<(&'a RenderedObject, FieldReference<'a>)>>,
 }
 
 impl<'a> ClusterEvidence<'a> {
-    fn of(rendered: &'a Rendered, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
+    fn of(rendered: &'a RenderedFolder, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);

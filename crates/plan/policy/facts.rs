@@ -9,7 +9,7 @@ use crate::boundary::Surroundings;
 use crate::flux::PostBuild;
 use crate::merge::AppliedBy;
 use crate::release::Release;
-use capstan_kustomize::render::{Folders, Rendered, RenderedObject};
+use capstan_kustomize::render::{Folders, RenderedFolder, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 
@@ -19,9 +19,9 @@ pub struct Facts<'a> {
     /// Where the cluster's files lie.
     pub folders: &'a Folders,
     /// The cluster as it is; empty for a cluster that is new.
-    pub before: &'a Rendered,
+    pub before: &'a RenderedFolder,
     /// The cluster as it would be.
-    pub after: &'a Rendered,
+    pub after: &'a RenderedFolder,
     /// What the repository applies inside the cluster.
     pub inside: &'a [RenderedObject],
     /// Who applies it.
@@ -37,14 +37,14 @@ pub struct Facts<'a> {
     /// What the cluster's folder is held apart by; `None` of a provider set that others apply.
     pub boundary: Option<Surroundings<'a>>,
     /// Who gives its variables their values, where somebody looked.
-    pub values: Option<Values<'a>>,
+    pub values: Option<ValueGivers<'a>>,
     /// The day (UTC) on which it is judged.
     pub today: Date,
 }
 
 /// Who could give a cluster's variables their values.
 #[derive(Debug, Clone, Copy)]
-pub struct Values<'a> {
+pub struct ValueGivers<'a> {
     /// The cluster's `variables:`; whoever applies the cluster with other tools may use them.
     pub own: &'a BTreeMap<String, String>,
     /// Flux, as far as the repository shows it.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::Values;
+use super::facts::ValueGivers;
 use super::fitting::Trail;
 use crate::flux::{PostBuild, passes_over};
 use crate::substitution::{
@@ -179,7 +179,7 @@ fn filled(tokens: &[TextToken<'_>], scope: &Scope<'_>, budget: &TextBudget) -> O
 
 /// An object with the values of its variables, as whoever applies it puts them there; a text of which one is not known
 /// stays. `None` where it has no variable.
-pub(super) fn substituted(object: &RenderedObject, values: &Values<'_>) -> Option<Value> {
+pub(super) fn substituted(object: &RenderedObject, values: &ValueGivers<'_>) -> Option<Value> {
     if !holds_tokens(&object.value) || passes_over(&object.placed) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! What the repository applies inside a workload cluster.
 
 use crate::flux::{FluxIndex, FluxRemote};
-use capstan_kustomize::render::{Folders, ParsedFiles, Rendered, RenderedObject, render_with};
+use capstan_kustomize::render::{Folders, ParsedFiles, RenderedFolder, RenderedObject, render_with};
 use capstan_model::kinds::is_cluster;
 use capstan_model::tree::{RepoPath, Tree};
 
@@ -11,7 +11,7 @@ use capstan_model::tree::{RepoPath, Tree};
 pub fn inside(
     tree: &dyn Tree,
     folders: &Folders,
-    rendered: &Rendered,
+    rendered: &RenderedFolder,
     flux: Option<&FluxIndex>,
     parsed: &ParsedFiles,
 ) -> Vec<RenderedObject> {

@@ -4,7 +4,7 @@ use super::catalogue::catalogue;
 use super::evidence::Evidence;
 use super::facts::{Facts, Occasion};
 use super::overlay_loses_target::lost;
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_model::finding::{Finding, Severities};
 
 /// What the rules say of one cluster before and after, ordered by file, line (none last) and path.
@@ -30,7 +30,7 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
 }
 
 /// The patches of a render that were applied to nothing, where nobody wants to know more.
-pub fn lost_patches(rendered: &Rendered, severities: &Severities) -> Vec<Finding> {
+pub fn lost_patches(rendered: &RenderedFolder, severities: &Severities) -> Vec<Finding> {
     let verdicts = lost(&rendered.patches, &rendered.patches);
     let mut findings: Vec<Finding> =
         verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)).collect();

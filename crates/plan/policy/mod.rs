@@ -139,7 +139,7 @@ pub use catalogue::{catalogue, ids, rule};
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use compared_services::{ClusterState, ServiceDifference, compare_services};
 pub use evidence::{ClusterEvidence, Evidence};
-pub use facts::{Facts, Occasion, ReleaseStep, Values};
+pub use facts::{Facts, Occasion, ReleaseStep, ValueGivers};
 pub use folders::{folders_of, folders_of_service};
 pub use inside::inside;
 pub use judge::{judge, lost_patches, sort};

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use super::cluster_api::CoreVersion;
 use super::compared_services::{ClusterState, switched};
 use super::deletions::Deletions;
-use super::facts::{Facts, Occasion, Values};
+use super::facts::{Facts, Occasion, ValueGivers};
 use super::file_not_listed::unlisted;
 use super::folders::{folders_of, folders_of_service};
 use super::inside;
@@ -33,7 +33,7 @@ use capstan_campaign::membership::Candidate;
 use capstan_inventory::examples;
 use capstan_inventory::survey::{Elsewhere, Survey};
 use capstan_kustomize::render::{
-    ParsedFiles, RenderError, RenderErrorKind, Rendered, RenderedObject, render, render_with,
+    ParsedFiles, RenderError, RenderErrorKind, RenderedFolder, RenderedObject, render, render_with,
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
@@ -119,7 +119,7 @@ pub fn validate(
         if now.layout.target(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
-            checked.judge(gone, [&old, &Rendered::default()], &[], None, settings, &severities);
+            checked.judge(gone, [&old, &RenderedFolder::default()], &[], None, settings, &severities);
         }
     }
     if let Scope::Everything = scope {
@@ -398,7 +398,7 @@ impl CheckedCluster<'_> {
         self.doubled_keys(now.tree, &read_files, YamlFile::read_bytes);
         let variables = own.as_ref().map(|own| own.variables.clone()).unwrap_or_default();
         let flux = now.flux.map(|flux| flux.post_build(&folder.id));
-        let values = flux.as_ref().map(|flux| Values { own: &variables, flux });
+        let values = flux.as_ref().map(|flux| ValueGivers { own: &variables, flux });
         let deletions = own.map(|own| Deletions::of(now.tree, folder, own.delete));
         if let Some(deletions) = &deletions {
             self.verdicts.extend(deletions.of_what_is_rendered(&after));
@@ -474,7 +474,7 @@ impl CheckedCluster<'_> {
         before: Option<Snapshot<'_>>,
         folder: &TargetFolder,
         settings: &RepositorySettings,
-        after: &Rendered,
+        after: &RenderedFolder,
     ) {
         let old = before.and_then(|before| {
             let old_folder = before.layout.target(folder.id.as_str())?;
@@ -517,9 +517,9 @@ impl CheckedCluster<'_> {
     fn judge(
         &mut self,
         folder: &TargetFolder,
-        [before, after]: [&Rendered; 2],
+        [before, after]: [&RenderedFolder; 2],
         inside: &[RenderedObject],
-        values: Option<Values<'_>>,
+        values: Option<ValueGivers<'_>>,
         settings: &RepositorySettings,
         severities: &Severities,
     ) {

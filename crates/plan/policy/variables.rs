@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::Values;
+use super::facts::ValueGivers;
 use super::filled::misfilled;
 use crate::flux::{PostBuild, VariableSource, passes_over};
 use crate::merge::AppliedBy;
@@ -20,7 +20,7 @@ use capstan_model::object::FieldPath;
 /// Capstan's reconciler applies texts as they stand.
 pub(super) fn found_in(
     objects: &[RenderedObject],
-    values: &Values<'_>,
+    values: &ValueGivers<'_>,
     applied_by: AppliedBy,
     schemas: &Schemas,
 ) -> Vec<Finding> {
@@ -70,7 +70,7 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
 }
 
 struct VariableSearch<'a> {
-    values: &'a Values<'a>,
+    values: &'a ValueGivers<'a>,
     applied_by: AppliedBy,
     by_flux: bool,
     /// Every name that stands somewhere.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::giant_swarm::{self, ReleaseManifest};
 use super::kubernetes::{class_versions, holds_providers, infrastructure_kinds, kubernetes_version};
 use super::{Release, ReleaseService, ReleaseState, Rendering};
-use crate::layout::{ReleaseFolder, ServiceFiles, Shelf};
+use crate::layout::{ReleaseFolder, ReleaseShelf, ServiceFiles};
 use crate::settings::ReleaseSettings;
 use crate::strangers::first_stranger;
 use capstan_kustomize::render::{RenderError, RenderErrorKind};
@@ -149,7 +149,7 @@ fn services(tree: &dyn Tree, folder: &ReleaseFolder) -> Result<Vec<ReleaseServic
 
 /// The strongest reason not to offer it counts.
 fn state(folder: &ReleaseFolder, written: Option<ReleaseState>) -> ReleaseState {
-    let shelf = (folder.shelf == Shelf::Archived).then_some(ReleaseState::Archived);
+    let shelf = (folder.shelf == ReleaseShelf::Archived).then_some(ReleaseState::Archived);
     let prerelease = folder.version.is_prerelease().then_some(ReleaseState::Prerelease);
     [shelf, written, prerelease].into_iter().flatten().max().unwrap_or(ReleaseState::Active)
 }

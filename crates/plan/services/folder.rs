@@ -2,7 +2,7 @@
 
 use super::edits::{Objects, kept};
 use super::step::ServicesStep;
-use crate::merge::{AppliedBy, ClusterFacts, Source, SourceFile};
+use crate::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFile};
 use crate::settings::ServiceFolder;
 use crate::upgrade::{KeptEdit, OldSource, Planned, Request, Retarget, plan};
 use capstan_kustomize::render::is_kustomization;
@@ -47,7 +47,7 @@ pub(super) fn plan_folder(
         empty_kustomizations(&facts, &mut planned);
     }
     let (was, is) = (objects_of(&facts.base, &[]), objects_of(&facts.base, &planned.intended));
-    let brought = |source: Option<&Source>| match source {
+    let brought = |source: Option<&ReleaseSource>| match source {
         Some(source) => {
             let empty =
                 ClusterFacts { base: Vec::new(), contents: Vec::new(), overlay: Vec::new(), ..facts.clone() };
@@ -67,7 +67,7 @@ fn request<'r>(
     step: &ServicesStep<'r>,
     cluster: &'r ClusterFacts,
     old: OldSource<'r>,
-    new: &'r Source,
+    new: &'r ReleaseSource,
 ) -> Request<'r> {
     let (settings, schemas) = (step.settings, step.schemas);
     Request { cluster, old, new, settings, schemas, retarget: Retarget::Refused }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::merge::{Source, SourceFacts, SourceFile};
+use crate::merge::{ReleaseSource, SourceFacts, SourceFile};
 use crate::release::Release;
 use crate::settings::{FOLDER_FILE, ServiceFolder};
 use capstan_kustomize::schema::Schemas;
@@ -19,11 +19,11 @@ pub(super) const CLOUD: &str = "cloud";
 #[derive(Debug)]
 pub struct ReleaseServices {
     /// The documents of each folder.
-    pub(super) folders: BTreeMap<ServiceFolder, Source>,
+    pub(super) folders: BTreeMap<ServiceFolder, ReleaseSource>,
     /// Its `capstan.yaml`, where it has one.
     pub(super) settings: Option<YamlFile>,
     /// No documents at all, in the place of a folder that it does not have.
-    pub(super) nothing: Source,
+    pub(super) nothing: ReleaseSource,
 }
 
 impl ReleaseServices {
@@ -33,7 +33,7 @@ impl ReleaseServices {
     /// A file that cannot be read, with its place.
     pub fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Self, FileError> {
         let mut folders = BTreeMap::new();
-        let source = |facts: &SourceFacts| Source::read_with(release.id.clone(), None, facts, schemas);
+        let source = |facts: &SourceFacts| ReleaseSource::read_with(release.id.clone(), None, facts, schemas);
         for service in release.services.iter() {
             let facts = SourceFacts {
                 base_folder: service.files.folder.inside(&release.folder),
@@ -61,7 +61,7 @@ impl ReleaseServices {
 
     /// Names of files that its kustomizations make objects of, and that are no manifests: of one service.
     pub fn contents(&self, folder: &ServiceFolder) -> impl Iterator<Item = &str> {
-        self.folders.get(folder).into_iter().flat_map(Source::contents)
+        self.folders.get(folder).into_iter().flat_map(ReleaseSource::contents)
     }
 
     /// What its `capstan.yaml` says under a key.

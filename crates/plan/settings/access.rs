@@ -34,7 +34,7 @@ text_type!(
 /// The access of a cluster's owners.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Access {
+pub struct OwnersAccess {
     /// What the key is.
     pub credentials: OwnersCredentials,
     /// How many days it is valid: 1 to 365. It is renewed once two thirds of them are over.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::access::Access;
+use super::access::OwnersAccess;
 use super::fields::Track;
 use super::services::{CloudName, OptionalService, Owner, Service};
 use super::values::{calendar_date, release_id, release_reads, sha256};
@@ -56,7 +56,7 @@ pub struct ClusterSettings {
     /// Who gets a key of the cluster.
     pub owners: Vec<Owner>,
     /// What they get, and where they find it.
-    pub access: Access,
+    pub access: OwnersAccess,
     /// The cloud of the cluster, by its name in the credentials.
     #[schemars(with = "Option<String>")]
     pub cloud: Option<CloudName>,

@@ -47,7 +47,9 @@ mod tests;
 mod title;
 mod values;
 
-pub use access::{Access, IssuerUrl, LifetimeDays, OidcLogin, OidcWord, OwnersCredentials, PublishedAt};
+pub use access::{
+    IssuerUrl, LifetimeDays, OidcLogin, OidcWord, OwnersAccess, OwnersCredentials, PublishedAt,
+};
 pub use campaign_findings::campaign_candidate;
 pub use campaigns::read_campaigns;
 pub use capstan_model::glob::{Glob, InvalidGlob};
@@ -71,7 +73,7 @@ pub(crate) use read::{error_in_list, read_strictly};
 pub use recipient::{Recipient, Unusable};
 pub(crate) use record::heading;
 pub use record::{
-    Record, RecordError, record_components, record_deletion, record_first_release, record_release,
+    RecordError, RecordedRelease, record_components, record_deletion, record_first_release, record_release,
 };
 pub use repository::{
     ClusterRule, ClustersSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, MergeMethod,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::access::{Access, OwnersCredentials};
+use super::access::{OwnersAccess, OwnersCredentials};
 use super::key_path::{KeyPath, find};
 use super::recipient::Recipient;
 use super::services::Owner;
@@ -23,7 +23,7 @@ pub struct DeclaredOwners<'s> {
     /// Its owners.
     pub owners: &'s [Owner],
     /// What they are given; `None` in a file that does not say that: a release's.
-    pub access: Option<&'s Access>,
+    pub access: Option<&'s OwnersAccess>,
 }
 
 impl DeclaredOwners<'_> {
@@ -45,7 +45,7 @@ impl DeclaredOwners<'_> {
     /// Whether they are given something that cannot be taken back.
     fn are_given_admin(&self) -> bool {
         let is_admin =
-            |access: &Access| access.credentials == OwnersCredentials::Admin && access.oidc.is_none();
+            |access: &OwnersAccess| access.credentials == OwnersCredentials::Admin && access.oidc.is_none();
         !self.owners.is_empty() && self.access.is_some_and(is_admin)
     }
 }

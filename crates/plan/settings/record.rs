@@ -27,14 +27,14 @@ pub enum RecordError {
 
 /// A release and its content, as a cluster records them.
 #[derive(Debug, Clone, Copy)]
-pub struct Record<'r> {
+pub struct RecordedRelease<'r> {
     /// The release.
     pub release: &'r ReleaseId,
     /// Its content, where that has an id.
     pub content: Option<&'r ContentId>,
 }
 
-impl Record<'_> {
+impl RecordedRelease<'_> {
     /// Key and value, in their order; `None` takes the key out, so that no stale content stands beside a release.
     fn entries(self) -> [(&'static str, Option<Node>); 3] {
         let reads = self.content.map(|content| &content.reads).filter(|reads| !reads.is_empty());
@@ -105,7 +105,7 @@ pub fn record_first_release(
     file: &RepoPath,
     text: Option<&str>,
     name: &str,
-    record: Record<'_>,
+    record: RecordedRelease<'_>,
     (variable, value): (&str, &str),
 ) -> Result<String, RecordError> {
     let recorded = record_release(file, text, name, record)?;
@@ -173,7 +173,7 @@ pub fn record_release(
     file: &RepoPath,
     text: Option<&str>,
     name: &str,
-    record: Record<'_>,
+    record: RecordedRelease<'_>,
 ) -> Result<String, RecordError> {
     let made = || format!("{}{}", write(&heading(name)), write(&record.node(None)));
     let Some(text) = text else { return Ok(made()) };

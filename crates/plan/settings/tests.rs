@@ -520,7 +520,7 @@ fn a_record_is_written_and_everything_else_stays() {
     let file = path("gauss/peu01/capstan.yaml");
     let release = ReleaseId::from_path("aws/v22.0.0");
     let content = ContentId::from(TreeId::parse(&"ab".repeat(20)).unwrap());
-    let record = Record { release: &release, content: Some(&content) };
+    let record = RecordedRelease { release: &release, content: Some(&content) };
     let write = |text: Option<&str>| record_release(&file, text, "peu01", record);
     let made = write(None).unwrap();
     assert_eq!(
@@ -573,8 +573,13 @@ fn what_a_release_reads_elsewhere_is_recorded_beside_its_tree() {
     let reading =
         ContentId { tree: tree.clone(), reads: [(parts, BlobId::parse(&"cd".repeat(20)).unwrap())].into() };
     let write = |text: &str, content: &ContentId| {
-        record_release(&file, Some(text), "peu01", Record { release: &release, content: Some(content) })
-            .unwrap()
+        record_release(
+            &file,
+            Some(text),
+            "peu01",
+            RecordedRelease { release: &release, content: Some(content) },
+        )
+        .unwrap()
     };
     let before =
         "release: aws/v21.0.0\nreleaseTree: 1111111111111111111111111111111111111111\ntrack: patch # ours\n";

@@ -46,7 +46,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Flux, Found};
 pub(crate) use capstan_envsubst::{TextBudget, TextToken, Variable, VariableOperation, may_hold_tokens};
-pub(crate) use substitute::{Extent, Scope, Substitution, Trouble, is_collection};
+pub(crate) use substitute::{Scope, Substitution, SubstitutionError, SubstitutionExtent, is_collection};
 pub(crate) use troubles::{Missing, expressions, expressions_of_fields, expressions_within, unescaped};
 
 use capstan_envsubst::{Dialect, may_hold_expressions};

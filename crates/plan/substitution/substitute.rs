@@ -23,14 +23,14 @@ pub(super) const LONGEST: usize = DIALECT.bounds.text;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Substitution {
     /// How far.
-    pub(crate) extent: Extent,
+    pub(crate) extent: SubstitutionExtent,
     /// Whether Flux has its hand in it.
     pub(crate) flux: Flux,
 }
 
 /// How far variables are substituted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum SubstitutionExtent {
     /// All that are bound, else the default; `$$` becomes `$`.
     Full,
     /// Only the release's own: the cluster's object is still a template, and tokens are copied.
@@ -39,12 +39,12 @@ pub(crate) enum Extent {
 
 impl Substitution {
     /// Everything, Flux's values included.
-    pub(crate) const FULL: Self = Self { extent: Extent::Full, flux: Flux::Substitutes };
+    pub(crate) const FULL: Self = Self { extent: SubstitutionExtent::Full, flux: Flux::Substitutes };
 }
 
 /// Why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trouble {
+pub(crate) enum SubstitutionError {
     /// Nothing binds this variable.
     Unbound(String),
     /// Flux takes this variable from a Secret, which is never read.
@@ -81,16 +81,19 @@ impl Scope<'_> {
                 (TextToken::Escaped(dollar), extent) => {
                     out.push_str(dollar);
                     // Flux takes the escape away where it reads what is written.
-                    if extent == Extent::OwnOnly || self.is_read_by_flux() {
+                    if extent == SubstitutionExtent::OwnOnly || self.is_read_by_flux() {
                         out.push_str(dollar);
                     }
                 }
-                (TextToken::Variable(variable), Extent::Full) => match self.variable_within(variable, budget)
-                {
-                    Ok(value) if out.len() + value.len() <= LONGEST => out.push_str(&value),
-                    Ok(_) | Err(_) => out.push_str(variable.raw),
-                },
-                (TextToken::Variable(variable), Extent::OwnOnly) => self.copy(variable, budget, &mut out),
+                (TextToken::Variable(variable), SubstitutionExtent::Full) => {
+                    match self.variable_within(variable, budget) {
+                        Ok(value) if out.len() + value.len() <= LONGEST => out.push_str(&value),
+                        Ok(_) | Err(_) => out.push_str(variable.raw),
+                    }
+                }
+                (TextToken::Variable(variable), SubstitutionExtent::OwnOnly) => {
+                    self.copy(variable, budget, &mut out)
+                }
             }
         }
         out
@@ -101,7 +104,7 @@ impl Scope<'_> {
         &self,
         variable: &Variable<'_>,
         budget: &TextBudget,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, SubstitutionError> {
         self.evaluated(budget, |evaluator, out| evaluator.variable(variable, out))
     }
 
@@ -110,7 +113,7 @@ impl Scope<'_> {
         &self,
         tokens: &[TextToken<'_>],
         budget: &TextBudget,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, SubstitutionError> {
         self.evaluated(budget, |evaluator, out| evaluator.tokens(tokens, out))
     }
 
@@ -118,14 +121,16 @@ impl Scope<'_> {
         &self,
         budget: &TextBudget,
         evaluate: impl FnOnce(Evaluator<'_, '_>, &mut Substituted<&'t str>) -> Result<(), EvaluationError<'t>>,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, SubstitutionError> {
         let value = |name: &str| self.value(name);
         let mut out = Substituted::default();
         match evaluate(Evaluator::new(&DIALECT, &value, budget), &mut out) {
             Ok(()) => Ok(out.text),
-            Err(EvaluationError::Unset(name)) => Err(Trouble::Unbound(name.to_owned())),
-            Err(EvaluationError::Secret(name)) => Err(Trouble::Secret(name.to_owned())),
-            Err(EvaluationError::NotComputed { raw, .. }) => Err(Trouble::Unsupported(raw.to_owned())),
+            Err(EvaluationError::Unset(name)) => Err(SubstitutionError::Unbound(name.to_owned())),
+            Err(EvaluationError::Secret(name)) => Err(SubstitutionError::Secret(name.to_owned())),
+            Err(EvaluationError::NotComputed { raw, .. }) => {
+                Err(SubstitutionError::Unsupported(raw.to_owned()))
+            }
         }
     }
 
@@ -380,7 +385,7 @@ mod tests {
         let scope = Scope {
             own: &own,
             bindings: &bindings,
-            substitution: Substitution { extent: Extent::OwnOnly, ..Substitution::FULL },
+            substitution: Substitution { extent: SubstitutionExtent::OwnOnly, ..Substitution::FULL },
         };
         assert_eq!(scope.text("${K} ${A} $${B} ${C:=${K}-${A}}"), "v1 ${A} $${B} ${C:=v1-${A}}");
     }

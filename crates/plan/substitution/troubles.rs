@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings::{Bindings, Flux, Found};
 use super::reader::{Cursor, TextReader, is_of_the_machine, patched_by, texts};
-use super::substitute::{Extent, LONGEST, Scope, Trouble, is_collection};
+use super::substitute::{LONGEST, Scope, SubstitutionError, SubstitutionExtent, is_collection};
 use super::{budget, tokens, tokens_to_flux};
 use capstan_envsubst::{TextBudget, TextToken, Variable, VariableOperation, may_hold_expressions};
 use capstan_model::object::{FieldPath, Step};
@@ -16,7 +16,7 @@ use capstan_yaml::{Node, NodeKind};
 /// An expression without a value, and the text that it would leave in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Missing {
-    pub(crate) trouble: Trouble,
+    pub(crate) trouble: SubstitutionError,
     /// Below the value that the release brings.
     pub(crate) below: FieldPath,
     /// The whole text there, with the expression in it.
@@ -26,7 +26,7 @@ pub(crate) struct Missing {
 impl Missing {
     /// The variable's value, if that is what makes the cluster's text of the release's: a proposal.
     pub(crate) fn proposed(&self, cluster: &str) -> Option<String> {
-        let Trouble::Unbound(name) = &self.trouble else { return None };
+        let SubstitutionError::Unbound(name) = &self.trouble else { return None };
         let mut bindings = Bindings::default();
         let found = Found { value: cluster.to_owned(), object: 0, path: FieldPath::root(), at: 0 };
         bindings.unify(&BTreeMap::new(), &self.text, found, &budget());
@@ -36,16 +36,22 @@ impl Missing {
 
 impl Scope<'_> {
     /// What below has no value, by the text that stays in its place.
-    pub(crate) fn troubles_below(&self, node: &Node, place: Cursor<'_>, out: &mut BTreeMap<String, Trouble>) {
+    pub(crate) fn troubles_below(
+        &self,
+        node: &Node,
+        place: Cursor<'_>,
+        out: &mut BTreeMap<String, SubstitutionError>,
+    ) {
         let budget = budget();
         texts(node, place, &mut |text, reader| {
             let length = self.troubles_in(text, reader, &budget, out);
             if !budget.takes_bytes(length) {
                 // The whole text stays as it is written.
                 out.extend(tokens(text).into_iter().filter_map(|token| match token {
-                    TextToken::Variable(variable) => {
-                        Some((variable.raw.to_owned(), Trouble::Unsupported(variable.raw.to_owned())))
-                    }
+                    TextToken::Variable(variable) => Some((
+                        variable.raw.to_owned(),
+                        SubstitutionError::Unsupported(variable.raw.to_owned()),
+                    )),
                     TextToken::Text(_) | TextToken::Escaped(_) | TextToken::Malformed(_) => None,
                 }));
             }
@@ -58,7 +64,7 @@ impl Scope<'_> {
         text: &str,
         reader: TextReader,
         budget: &TextBudget,
-        out: &mut BTreeMap<String, Trouble>,
+        out: &mut BTreeMap<String, SubstitutionError>,
     ) -> usize {
         if !may_hold_expressions(text) {
             return 0;
@@ -72,10 +78,10 @@ impl Scope<'_> {
                 }
                 TextToken::Malformed(raw) => {
                     length += raw.len();
-                    (*raw, Trouble::Unsupported((*raw).to_owned()), false)
+                    (*raw, SubstitutionError::Unsupported((*raw).to_owned()), false)
                 }
                 TextToken::Variable(variable) if self.stops_flux(variable, budget) => {
-                    (variable.raw, Trouble::Unsupported(variable.raw.to_owned()), false)
+                    (variable.raw, SubstitutionError::Unsupported(variable.raw.to_owned()), false)
                 }
                 TextToken::Variable(variable) => match self.trouble_within(variable, budget, &mut length) {
                     Some(trouble) => (variable.raw, trouble, is_of_the_machine(variable.name)),
@@ -86,10 +92,10 @@ impl Scope<'_> {
             // is no expression stops it.
             let stays = (reader == TextReader::Machine || is_of_the_machine)
                 && !self.is_read_by_flux()
-                && matches!(trouble, Trouble::Unbound(_) | Trouble::Unsupported(_));
-            let is_said = self.substitution.extent == Extent::Full
+                && matches!(trouble, SubstitutionError::Unbound(_) | SubstitutionError::Unsupported(_));
+            let is_said = self.substitution.extent == SubstitutionExtent::Full
                 || self.is_read_by_flux()
-                || !matches!(trouble, Trouble::Unsupported(_));
+                || !matches!(trouble, SubstitutionError::Unsupported(_));
             if is_said && !stays {
                 out.insert(raw.to_owned(), trouble);
             }
@@ -104,7 +110,8 @@ impl Scope<'_> {
 
     /// Whether what stays of an expression for Flux is none to it: it knows no white space round names, and fails.
     fn stops_flux(&self, variable: &Variable<'_>, budget: &TextBudget) -> bool {
-        let stays = self.substitution.extent == Extent::OwnOnly && !self.own.contains_key(variable.name);
+        let stays =
+            self.substitution.extent == SubstitutionExtent::OwnOnly && !self.own.contains_key(variable.name);
         if !stays || !self.is_read_by_flux() {
             return false;
         }
@@ -119,13 +126,13 @@ impl Scope<'_> {
         variable: &Variable<'_>,
         budget: &TextBudget,
         length: &mut usize,
-    ) -> Option<Trouble> {
-        if self.substitution.extent == Extent::OwnOnly {
+    ) -> Option<SubstitutionError> {
+        if self.substitution.extent == SubstitutionExtent::OwnOnly {
             return self.trouble_in_template(variable);
         }
         let (trouble, added) = match self.variable_within(variable, budget) {
             Ok(value) if *length + value.len() <= LONGEST => (None, value.len()),
-            Ok(_) => (Some(Trouble::Unsupported(variable.raw.to_owned())), variable.raw.len()),
+            Ok(_) => (Some(SubstitutionError::Unsupported(variable.raw.to_owned())), variable.raw.len()),
             Err(trouble) => (Some(trouble), variable.raw.len()),
         };
         *length += added;
@@ -134,7 +141,7 @@ impl Scope<'_> {
 
     /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
     /// substitutes, nothing can be said.
-    fn trouble_in_template(&self, variable: &Variable<'_>) -> Option<Trouble> {
+    fn trouble_in_template(&self, variable: &Variable<'_>) -> Option<SubstitutionError> {
         if self.substitution.flux == Flux::PassesOver {
             return None;
         }
@@ -146,7 +153,7 @@ impl Scope<'_> {
                 TextToken::Variable(variable) => self.trouble_in_template(variable),
                 _ => None,
             }),
-            _ => Some(Trouble::NotGiven(variable.name.to_owned())),
+            _ => Some(SubstitutionError::NotGiven(variable.name.to_owned())),
         }
     }
 
@@ -155,7 +162,7 @@ impl Scope<'_> {
     /// afterwards.
     pub(crate) fn missing(
         &self,
-        known: &BTreeMap<String, Trouble>,
+        known: &BTreeMap<String, SubstitutionError>,
         release: &Node,
         place: Cursor<'_>,
     ) -> Vec<Missing> {
@@ -166,13 +173,13 @@ impl Scope<'_> {
 
     fn missing_below(
         &self,
-        known: &BTreeMap<String, Trouble>,
+        known: &BTreeMap<String, SubstitutionError>,
         node: &Node,
         place: Cursor<'_>,
         trail: &mut Vec<Step>,
         found: &mut Vec<Missing>,
     ) {
-        let mut say_all = |troubles: Vec<Trouble>, text: &str, trail: &[Step]| {
+        let mut say_all = |troubles: Vec<SubstitutionError>, text: &str, trail: &[Step]| {
             for trouble in troubles {
                 if !found.iter().any(|known: &Missing| known.trouble == trouble) {
                     let below = trail.iter().cloned().collect();
@@ -187,9 +194,11 @@ impl Scope<'_> {
             NodeKind::Scalar(scalar) if is_collection(scalar) => {
                 // Written into a file it would be a string: it never stays.
                 let mut troubles = self.missing_in(known, &scalar.text, TextReader::Controller);
-                troubles.retain(|trouble| matches!(trouble, Trouble::Unbound(_) | Trouble::NotGiven(_)));
+                troubles.retain(|trouble| {
+                    matches!(trouble, SubstitutionError::Unbound(_) | SubstitutionError::NotGiven(_))
+                });
                 if troubles.is_empty() {
-                    troubles.push(Trouble::Unsupported(scalar.text.clone()));
+                    troubles.push(SubstitutionError::Unsupported(scalar.text.clone()));
                 }
                 say_all(troubles, &scalar.text, trail);
             }
@@ -217,19 +226,26 @@ impl Scope<'_> {
         }
     }
 
-    fn missing_in(&self, known: &BTreeMap<String, Trouble>, text: &str, reader: TextReader) -> Vec<Trouble> {
+    fn missing_in(
+        &self,
+        known: &BTreeMap<String, SubstitutionError>,
+        text: &str,
+        reader: TextReader,
+    ) -> Vec<SubstitutionError> {
         if !may_hold_expressions(text) {
             return Vec::new();
         }
         let mut here = BTreeMap::new();
         match self.substitution.extent {
-            Extent::Full if reader == TextReader::Machine && !self.is_read_by_flux() => {
-                let is_secret = |(_, trouble): &(&String, &Trouble)| matches!(trouble, Trouble::Secret(_));
+            SubstitutionExtent::Full if reader == TextReader::Machine && !self.is_read_by_flux() => {
+                let is_secret = |(_, trouble): &(&String, &SubstitutionError)| {
+                    matches!(trouble, SubstitutionError::Secret(_))
+                };
                 let secrets = known.iter().filter(is_secret);
                 here.extend(secrets.map(|(raw, trouble)| (raw.clone(), trouble.clone())));
             }
-            Extent::Full => here = known.clone(),
-            Extent::OwnOnly => {
+            SubstitutionExtent::Full => here = known.clone(),
+            SubstitutionExtent::OwnOnly => {
                 let _length = self.troubles_in(text, reader, &budget(), &mut here);
                 return here.into_values().collect();
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::component::{ComponentChange, ComponentVersion};
 use super::model::{Conflict, Rollout};
-use crate::merge::Source;
+use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
 use capstan_model::finding::{Finding, Place};
@@ -25,8 +25,8 @@ pub trait ChangeSource: fmt::Debug + Send + Sync {
     /// Its content; `None` where nobody can tell it from another.
     fn content(&self) -> Option<SourceContent>;
 
-    /// Objects, and parts of them, that are merged into those of the target; [`Source::read`] makes them of files.
-    fn documents(&self) -> &Source;
+    /// Objects, and parts of them, that are merged into those of the target; [`ReleaseSource::read`] makes them of files.
+    fn documents(&self) -> &ReleaseSource;
 
     /// Fields that it sets in objects that the target has already; where there are any, nothing is merged.
     fn fields(&self) -> Option<OwnFields<'_>> {
@@ -112,7 +112,7 @@ pub(super) struct AmbiguousFields {
 }
 
 /// A release folder, and whatever else is made of files alone.
-impl ChangeSource for Source {
+impl ChangeSource for ReleaseSource {
     fn id(&self) -> &SourceId {
         &self.id
     }
@@ -121,7 +121,7 @@ impl ChangeSource for Source {
         self.content.as_ref().map(SourceContent::from)
     }
 
-    fn documents(&self) -> &Source {
+    fn documents(&self) -> &ReleaseSource {
         self
     }
 

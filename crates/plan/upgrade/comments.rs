@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::redact::redact;
-use crate::merge::Source;
+use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
@@ -19,7 +19,7 @@ const TOLD: usize = 10;
 /// people here; what stands in a template that a rotation left behind stands in its successor.
 pub(super) fn comments_that_go(
     base: &Base,
-    old: Option<&Source>,
+    old: Option<&ReleaseSource>,
     intended: &[FileChange],
     leftovers: &[usize],
 ) -> Vec<String> {
@@ -41,7 +41,7 @@ pub(super) fn comments_that_go(
         };
         for (offset, comment) in comments::all(before) {
             let position = before.position(offset);
-            let is_own = |old: &Source| old.says(comment);
+            let is_own = |old: &ReleaseSource| old.says(comment);
             if removed.contains(&position.line) && !is_left_over(offset) && !old.is_some_and(is_own) {
                 gone.push((Place::line_of(file.path.clone(), position.line), comment.to_owned()));
             }

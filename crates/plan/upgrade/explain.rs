@@ -5,7 +5,7 @@
 
 use super::model::{Change, Reason, Rollout, Upgrade};
 use super::provenance::{ListMerged, ObjectProvenance, Provenance, ValueCompared};
-use crate::merge::decision::{Decision, MergeRule, Stands};
+use crate::merge::decision::{MergeDecision, MergeRule, Stands};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -92,13 +92,14 @@ impl ObjectProvenance {
     }
 
     /// The decision of which a change was made. New items of one list have one path, and differ in their values.
-    fn decision(&self, change: &Change) -> Option<&Decision> {
+    fn decision(&self, change: &Change) -> Option<&MergeDecision> {
         if !matches!(change.reason, Reason::Release | Reason::Inventory) || change.from.is_some() {
             return None;
         }
         let of_field = || self.decisions.iter().filter(|decision| decision.path == change.path);
-        let is_it =
-            |decision: &&Decision| decision.release.as_ref().map(capstan_yaml::Node::value) == change.new;
+        let is_it = |decision: &&MergeDecision| {
+            decision.release.as_ref().map(capstan_yaml::Node::value) == change.new
+        };
         of_field().find(is_it).or_else(|| of_field().next())
     }
 }

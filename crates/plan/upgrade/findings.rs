@@ -10,7 +10,7 @@ use super::staying::Staying;
 use super::variables::contradictions;
 use crate::merge::api_versions::{self, Origin};
 use crate::merge::cluster_merge::{Between, ClusterMerge, MergedObject};
-use crate::merge::decision::Decision;
+use crate::merge::decision::MergeDecision;
 use crate::merge::step_group::StepGroup;
 use capstan_kustomize::conversion::{AtHand, convert_or_all};
 use capstan_model::finding::{Finding, Place, rules};
@@ -129,7 +129,7 @@ pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
 pub(super) fn split(
     context: Context<'_>,
     merged: &MergedObject,
-    decision: &Decision,
+    decision: &MergeDecision,
     holder: &str,
     said: &mut Said,
 ) {

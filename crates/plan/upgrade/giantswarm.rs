@@ -17,7 +17,7 @@ use super::components;
 use super::model::{Certainty, Course, Rollout};
 use crate::giant_swarm::{Holder, NamedRelease, named_releases};
 use crate::merge::cluster_objects::Base;
-use crate::merge::{Source, SourceFile};
+use crate::merge::{ReleaseSource, SourceFile};
 use crate::settings::ConflictPolicy;
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::source::{SourceContent, SourceId};
@@ -32,7 +32,7 @@ const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
 #[derive(Debug)]
 pub struct GiantSwarmRelease {
     /// What else stands in its folder; nothing of it is merged.
-    documents: Source,
+    documents: ReleaseSource,
     manifest: YamlFile,
     file: RepoPath,
 }
@@ -42,7 +42,7 @@ impl GiantSwarmRelease {
     ///
     /// # Errors
     /// A file that is no YAML, with its place.
-    pub fn read(documents: Source, release_yaml: &SourceFile) -> Result<Self, FileError> {
+    pub fn read(documents: ReleaseSource, release_yaml: &SourceFile) -> Result<Self, FileError> {
         Ok(Self { documents, manifest: release_yaml.read()?, file: release_yaml.path.clone() })
     }
 }
@@ -56,7 +56,7 @@ impl ChangeSource for GiantSwarmRelease {
         ChangeSource::content(&self.documents)
     }
 
-    fn documents(&self) -> &Source {
+    fn documents(&self) -> &ReleaseSource {
         &self.documents
     }
 

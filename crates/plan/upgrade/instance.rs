@@ -1,17 +1,17 @@
 //! The text of a new object: the release's own document, with the scalars that differ edited in it,
 //! so that its comments and layout come along.
 
-use crate::merge::Source;
-use crate::merge::piece::Piece;
+use crate::merge::ReleaseSource;
+use crate::merge::piece::ReleasePiece;
 use capstan_model::object::FieldPath;
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, with_words, write};
 
 /// The document's text for `node`, which was made from `piece`.
-pub(super) fn instance(source: &Source, piece: &Piece, node: &Node) -> String {
+pub(super) fn instance(source: &ReleaseSource, piece: &ReleasePiece, node: &Node) -> String {
     from_document(source, piece, node).unwrap_or_else(|| write(node))
 }
 
-fn from_document(source: &Source, piece: &Piece, node: &Node) -> Option<String> {
+fn from_document(source: &ReleaseSource, piece: &ReleasePiece, node: &Node) -> Option<String> {
     let (file, index) = source.document(piece)?;
     let document = file.documents().get(index)?;
     let start = if document.marker.is_empty() { document.span.start } else { document.marker.end };

@@ -7,14 +7,14 @@
 use super::model::{Change, Reason};
 use super::planned::Planned;
 use super::redact::hide_in;
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit};
 
 /// Whether the files that an upgrade intends were changed once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum FilesSettled {
     /// They are as they were.
     AsPlanned,
     /// They changed: what was rendered from them is out of date.
@@ -25,15 +25,15 @@ impl Planned {
     /// Keeps old templates what they are in the render, given the cluster rendered before and after.
     /// Where they stand in no file that the upgrade edits, or cannot be edited, they stay as planned, and
     /// the rules say what becomes of them.
-    pub fn settle_leftovers(&mut self, before: &Rendered, after: &Rendered) -> Settled {
-        let mut settled = Settled::AsPlanned;
+    pub fn settle_leftovers(&mut self, before: &RenderedFolder, after: &RenderedFolder) -> FilesSettled {
+        let mut settled = FilesSettled::AsPlanned;
         for id in self.rotated.clone() {
-            let spec = |rendered: &Rendered| {
+            let spec = |rendered: &RenderedFolder| {
                 rendered.object(&id).and_then(|object| object.value.get("spec")).cloned()
             };
             let (Some(was), Some(is)) = (spec(before), spec(after)) else { continue };
             if was != is && self.write_into_base(&id, &was).is_some() {
-                settled = Settled::Changed;
+                settled = FilesSettled::Changed;
             }
         }
         settled

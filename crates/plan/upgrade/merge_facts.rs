@@ -2,7 +2,7 @@
 
 use super::model::Basis;
 use super::request::{OldSource, Request};
-use crate::merge::Source;
+use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{ConversionObstacle, wanted};
 use crate::merge::fit::rank;
@@ -11,7 +11,7 @@ use crate::merge::views::MergeInput;
 /// What is merged: the cluster's base in the new release's API versions, and O.
 pub(super) struct ConvertedBase<'a> {
     pub(super) base: Base,
-    pub(super) old: Option<&'a Source>,
+    pub(super) old: Option<&'a ReleaseSource>,
     pub(super) basis: Basis,
     /// What could not be brought to those versions.
     pub(super) obstacles: Vec<ConversionObstacle>,
@@ -29,7 +29,7 @@ pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> ConvertedBase<
 pub(in crate::upgrade) fn merge_input<'a>(
     request: &Request<'a>,
     base: &'a Base,
-    old: Option<&'a Source>,
+    old: Option<&'a ReleaseSource>,
 ) -> MergeInput<'a> {
     let cluster = request.cluster;
     MergeInput {
@@ -45,7 +45,7 @@ pub(in crate::upgrade) fn merge_input<'a>(
 }
 
 /// O and how it is known.
-fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a Source>, Basis) {
+fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a ReleaseSource>, Basis) {
     match request.old {
         OldSource::Known(source) => (Some(source.documents()), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),

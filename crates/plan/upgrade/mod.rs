@@ -127,7 +127,7 @@ pub use explain::{ChangeOrigin, Explanation, explain};
 pub use explain_json::explanation_to_json;
 pub use giantswarm::GiantSwarmRelease;
 pub use json::{element_to_json, finding_to_json, to_json};
-pub use leftover::Settled;
+pub use leftover::FilesSettled;
 pub use machines::MachineCount;
 pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,

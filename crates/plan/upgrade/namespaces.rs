@@ -9,7 +9,7 @@
 use super::context::Context;
 use super::said::Said;
 use crate::merge::cluster_merge::ClusterMerge;
-use crate::merge::cluster_merge::{Meaning, NamespaceChange};
+use crate::merge::cluster_merge::{NamespaceChange, NamespaceMeaning};
 use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::text;
 use capstan_model::file_change::FileChange;
@@ -22,7 +22,7 @@ use capstan_yaml::{Node, NodeKind, YamlFile, manifest};
 /// Says which namespaces the release adds, changes or drops, and blocks where that means other objects.
 pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
     let (placeholders, others): (Vec<&NamespaceChange>, Vec<&NamespaceChange>) =
-        merge.namespaces.iter().partition(|change| change.meaning == Meaning::Placeholder);
+        merge.namespaces.iter().partition(|change| change.meaning == NamespaceMeaning::Placeholder);
     for change in others {
         let id = context.base.objects[change.object].id.clone();
         let was = change.old.as_ref().map_or_else(

@@ -5,7 +5,7 @@
 
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use crate::merge::decision::{Decider, Decision, HowMerged, MergeRule, Record, Stands};
+use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, Stands};
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -30,7 +30,7 @@ pub(super) struct ObjectProvenance {
     pub(super) stands: Stands,
     /// Whether it comes or goes, or its fields merge.
     pub(super) rule: MergeRule,
-    pub(super) decisions: Vec<Decision>,
+    pub(super) decisions: Vec<MergeDecision>,
     /// Fields that its conversion to another API version touched, and where the releases have them.
     pub(super) converted: Vec<(FieldPath, Stands)>,
 }
@@ -81,7 +81,7 @@ impl Provenance {
     pub(super) fn of_merge(base: &Base, merge: ClusterMerge) -> Self {
         let mut provenance = Self::default();
         for merged in merge.merged {
-            let Record { decisions, lists, values } = merged.record;
+            let MergeRecord { decisions, lists, values } = merged.record;
             let id = &base.objects[merged.object].id;
             provenance.lists.extend(lists.into_iter().map(|list| ListMerged {
                 object: id.clone(),

@@ -3,7 +3,7 @@
 use super::change_source::{ChangeSource, ReleaseRecord};
 use super::draft::edit_refused;
 use crate::merge::ClusterFacts;
-use crate::settings::{FOLDER_FILE, Record, Tombstone, heading};
+use crate::settings::{FOLDER_FILE, RecordedRelease, Tombstone, heading};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -71,8 +71,8 @@ fn record_node(new: &dyn ChangeSource, tombstones: &[Tombstone]) -> Option<Node>
     }
 }
 
-const fn recorded<'r>(release: &'r ReleaseRecord<'_>) -> Record<'r> {
-    Record { release: &release.release, content: release.content }
+const fn recorded<'r>(release: &'r ReleaseRecord<'_>) -> RecordedRelease<'r> {
+    RecordedRelease { release: &release.release, content: release.content }
 }
 
 fn tombstone_edits(root: &Node, changes: &TombstoneChanges<'_>) -> Vec<Edit> {

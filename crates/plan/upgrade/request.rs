@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_source::ChangeSource;
 use super::model::SettledConflict;
-use crate::merge::{ClusterFacts, Source};
+use crate::merge::{ClusterFacts, ReleaseSource};
 use crate::settings::{ConflictPolicy, FieldRule};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::FieldPath;
@@ -16,7 +16,7 @@ pub enum OldSource<'a> {
     Known(&'a dyn ChangeSource),
     /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
     /// The releases of the provider, the offered one included.
-    Infer(&'a [&'a Source]),
+    Infer(&'a [&'a ReleaseSource]),
     /// Not recorded and not to be looked for: what the cluster lacks comes ([U5](crate::merge::fields#u5)).
     Unknown,
 }

@@ -11,7 +11,7 @@ use super::request::Versions;
 use super::said::Said;
 use super::variables::without_value;
 use crate::merge::cluster_merge::{ClusterMerge, MergedObject};
-use crate::merge::decision::{Decision, DecisionKind};
+use crate::merge::decision::{DecisionKind, MergeDecision};
 use crate::merge::step_group::StepGroup;
 use crate::settings::ConflictPolicy;
 use capstan_model::digest::digest;
@@ -88,7 +88,7 @@ impl Settling<'_> {
         }
     }
 
-    fn verdict(&self, merged: &MergedObject, decision: &Decision, in_group: bool) -> SettleVerdict {
+    fn verdict(&self, merged: &MergedObject, decision: &MergeDecision, in_group: bool) -> SettleVerdict {
         let (id, path) = (&self.context.base.objects[merged.object].id, &decision.path);
         if in_group && self.context.request.settings.versions == Versions::Stay {
             return SettleVerdict::Stay;
@@ -138,7 +138,7 @@ impl Settling<'_> {
         }
     }
 
-    fn settle(&mut self, merged: &MergedObject, decision: &Decision) {
+    fn settle(&mut self, merged: &MergedObject, decision: &MergeDecision) {
         let in_group = self.group.holds(&self.context.base.objects[merged.object].id, decision);
         let verdict = self.verdict(merged, decision, in_group);
         let kept = match verdict {
@@ -182,9 +182,9 @@ impl Settling<'_> {
     }
 
     /// A text comes whose lines were merged.
-    fn take_text(&mut self, merged: &MergedObject, decision: &Decision, text: &Node) {
+    fn take_text(&mut self, merged: &MergedObject, decision: &MergeDecision, text: &Node) {
         let edits = vec![Edit::Set { path: decision.path.clone(), node: text.clone() }];
-        self.take(merged, &Decision { release: Some(text.clone()), edits, ..decision.clone() });
+        self.take(merged, &MergeDecision { release: Some(text.clone()), edits, ..decision.clone() });
     }
 
     fn say_what_stays(&mut self) {
@@ -204,7 +204,7 @@ impl Settling<'_> {
     }
 
     /// The release's value goes in.
-    fn take(&mut self, merged: &MergedObject, decision: &Decision) {
+    fn take(&mut self, merged: &MergedObject, decision: &MergeDecision) {
         let (object, base) = (merged.object, self.context.base);
         for missing in &decision.missing {
             without_value(self.context, object, decision, missing, self.said);
@@ -222,13 +222,13 @@ impl Settling<'_> {
     }
 
     /// One side's value of what was decided, as it may be kept for showing.
-    fn value(&self, object: usize, decision: &Decision, side: &Option<Node>) -> Option<Value> {
+    fn value(&self, object: usize, decision: &MergeDecision, side: &Option<Node>) -> Option<Value> {
         let value = side.as_ref().map(Node::value)?;
         Some(hide_in(self.context.base.node(object), &decision.path, value))
     }
 
     /// What a person settled of these very values.
-    fn settled(&self, object: usize, decision: &Decision) -> Option<&SettledConflict> {
+    fn settled(&self, object: usize, decision: &MergeDecision) -> Option<&SettledConflict> {
         let settled = &self.context.request.settings.settled;
         if settled.is_empty() {
             return None;
@@ -240,7 +240,7 @@ impl Settling<'_> {
 
     /// Identifies the three values of a conflict. It is shown to people: a secret value is told by the whole object that
     /// holds it, and by the release, so that nobody finds it by trying.
-    fn values(&self, object: usize, decision: &Decision) -> String {
+    fn values(&self, object: usize, decision: &MergeDecision) -> String {
         let base = self.context.base;
         let id = &base.objects[object].id;
         let mut is_hidden = false;
@@ -260,7 +260,7 @@ impl Settling<'_> {
         digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn conflict(&mut self, merged: &MergedObject, decision: &Decision, kept: Side, blocks: bool) {
+    fn conflict(&mut self, merged: &MergedObject, decision: &MergeDecision, kept: Side, blocks: bool) {
         // What stays by wish is nothing that somebody could settle.
         let is_open =
             kept == Side::Release || self.context.request.settings.versions == Versions::Move || blocks;

@@ -8,10 +8,10 @@ use super::context::Context;
 use super::redact::{hide_in, redact};
 use super::request::OldSource;
 use super::said::Said;
-use crate::merge::Source;
+use crate::merge::ReleaseSource;
 use crate::merge::cluster_merge::{ClusterMerge, NewObject};
-use crate::merge::decision::Decision;
-use crate::substitution::{Found, Missing, Trouble, expressions};
+use crate::merge::decision::MergeDecision;
+use crate::substitution::{Found, Missing, SubstitutionError, expressions};
 use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, Value, flow_text};
@@ -97,7 +97,7 @@ fn used(context: Context<'_>) -> BTreeSet<String> {
         OldSource::Known(source) => Some(source.documents()),
         _ => None,
     };
-    let mut add = |source: &Source| {
+    let mut add = |source: &ReleaseSource| {
         let templated = source.all_pieces().filter(|piece| piece.templated);
         templated.for_each(|piece| expressions(&piece.root, &mut used));
     };
@@ -123,7 +123,7 @@ fn declaration(context: Context<'_>, name: &str) -> Place {
 pub(super) fn without_value(
     context: Context<'_>,
     object: usize,
-    decision: &Decision,
+    decision: &MergeDecision,
     missing: &Missing,
     said: &mut Said,
 ) {
@@ -175,12 +175,12 @@ fn say(verdict: MissingValueVerdict, place: Place, id: &ObjectId, path: &FieldPa
 /// in as the release writes it where whoever applies the cluster knows it; else it blocks.
 fn trouble(
     context: Context<'_>,
-    trouble: &Trouble,
+    trouble: &SubstitutionError,
     here: &str,
     proposed: Option<&str>,
 ) -> MissingValueVerdict {
     match trouble {
-        Trouble::Unbound(name) => MissingValueVerdict {
+        SubstitutionError::Unbound(name) => MissingValueVerdict {
             rule: rules::UNBOUND_VARIABLE,
             message: format!(
                 "The release's ${{{name}}} has no value for this cluster, and {here}: a variable without a value replaces nothing. {} Literal text is written `$${{{name}}}` in the release.",
@@ -188,7 +188,7 @@ fn trouble(
             ),
             blocks: Some(format!("The release's ${{{name}}} has no value for this cluster.")),
         },
-        Trouble::Secret(name) => {
+        SubstitutionError::Secret(name) => {
             let given = context.request.cluster.flux.given(name);
             let from = given.map_or_else(String::new, |given| {
                 format!(" ({}, {})", given.by, given.place.clone().without_column())
@@ -198,14 +198,14 @@ fn trouble(
             );
             MissingValueVerdict { rule: rules::SECRET_VARIABLE, message, blocks: None }
         }
-        Trouble::NotGiven(name) => MissingValueVerdict {
+        SubstitutionError::NotGiven(name) => MissingValueVerdict {
             rule: rules::UNBOUND_VARIABLE,
             message: format!(
                 "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so it becomes empty. Add it there first."
             ),
             blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
         },
-        Trouble::Unsupported(raw) => MissingValueVerdict {
+        SubstitutionError::Unsupported(raw) => MissingValueVerdict {
             rule: rules::UNSUPPORTED_SUBSTITUTION,
             message: format!(
                 "The release's `{raw}` is not an expression that Capstan can compute. Capstan understands ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."

@@ -9,7 +9,7 @@ use super::{ContainerChange, ProviderChange, ValueChange};
 use crate::objects::id_of;
 use crate::pods::{FEATURE_GATES, containers};
 use crate::state::RenderedComponents;
-use crate::variables::Values;
+use crate::variables::VariableValues;
 
 /// What is known of containers, by container.
 #[derive(Default)]
@@ -93,7 +93,7 @@ impl ContainerFacts {
 const SHORT: usize = 6;
 
 /// A text with the names of variables where their values stand. The longest first: one may hold another.
-fn concealed(text: &str, values: &Values) -> String {
+fn concealed(text: &str, values: &VariableValues) -> String {
     let mut all: Vec<(&str, &str)> = values.iter().filter(|(_, value)| value.len() >= SHORT).collect();
     all.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
     all.into_iter().fold(text.to_owned(), |text, (name, value)| text.replace(value, &format!("${{{name}}}")))

@@ -28,7 +28,7 @@ use super::refusal::{Refusal, RenderStage};
 use super::set::ProviderSet;
 use super::source::{self, VersionComponents};
 use super::spec::Provider;
-use super::variables::{self, Fallback, Substituted, Values, VariableError};
+use super::variables::{self, Fallback, Substituted, VariableError, VariableValues};
 use super::{deployment, patches};
 
 /// The key of a config Secret that holds overrides of images.
@@ -45,7 +45,7 @@ pub struct Inputs<'a> {
     /// The objects around the provider.
     pub set: &'a ProviderSet,
     /// Values for what config Secrets that are not at hand would have, and theirs lack.
-    pub variables: &'a Values,
+    pub variables: &'a VariableValues,
     /// Overrides of images in the configuration that the operator is started with, if it is.
     pub configuration: Option<&'a Overrides>,
 }
@@ -79,7 +79,7 @@ pub(crate) struct RenderTraces {
     /// The variables of the text.
     pub(crate) variables: BTreeMap<String, Variable>,
     /// Those that have values, with them.
-    pub(crate) values: Values,
+    pub(crate) values: VariableValues,
 }
 
 /// The source of a variable's value. The value itself is never shown.
@@ -189,7 +189,7 @@ fn states(
     text: &str,
     provider: &Provider,
     set: &ProviderSet,
-    values: &Values,
+    values: &VariableValues,
 ) -> Result<BTreeMap<String, Variable>, Refusal> {
     let secret = provider.spec.config_secret.as_ref();
     let names = secret.map(|secret| set.secret_names(secret));
@@ -208,8 +208,12 @@ fn states(
 }
 
 /// What the provider's config Secret gives its variables. Where it names none, they have no values.
-fn values(provider: &Provider, inputs: Inputs<'_>, notes: &mut Vec<String>) -> Result<Values, Refusal> {
-    let Some(secret) = &provider.spec.config_secret else { return Ok(Values::default()) };
+fn values(
+    provider: &Provider,
+    inputs: Inputs<'_>,
+    notes: &mut Vec<String>,
+) -> Result<VariableValues, Refusal> {
+    let Some(secret) = &provider.spec.config_secret else { return Ok(VariableValues::default()) };
     let mut values = match inputs.set.secret(secret)? {
         Some((values, no_text)) => {
             if !no_text.is_empty() {
@@ -222,7 +226,7 @@ fn values(provider: &Provider, inputs: Inputs<'_>, notes: &mut Vec<String>) -> R
             notes.push(format!(
                 "Secret {secret} is not here, or is encrypted: variables have the given values, else their defaults"
             ));
-            Values::default()
+            VariableValues::default()
         }
     };
     values.fill(inputs.variables);
@@ -241,7 +245,7 @@ fn with_manifests(text: String, provider: &Provider, set: &ProviderSet) -> Resul
     })
 }
 
-fn substituted(text: &str, provider: &Provider, values: &Values) -> Result<Substituted, Refusal> {
+fn substituted(text: &str, provider: &Provider, values: &VariableValues) -> Result<Substituted, Refusal> {
     variables::substitute(text, values).map_err(|trouble| match trouble {
         VariableError::Refused(refusal) => refusal,
         VariableError::Missing(names) => {

@@ -14,7 +14,7 @@ pub struct ProviderRuleFacts<'a> {
     /// The version that the management cluster's API server reports; `None` where nobody asked it.
     pub management: Option<KubernetesVersion>,
     /// The claimed clusters, in whatever order.
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<ManagedWorkload>,
     /// Objects of the repository, as they are rendered or written, with their places; those whose kinds no definition
     /// of the set has are passed over.
     pub objects: Vec<&'a PlacedValue>,
@@ -28,7 +28,7 @@ pub struct ProviderRuleFacts<'a> {
 
 /// A cluster that the management cluster runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Workload {
+pub struct ManagedWorkload {
     /// Its name, as people know it: `gauss/peu01`.
     pub name: String,
     /// A version of Kubernetes that it runs, or is asked to run: one entry for each where they differ.

@@ -35,7 +35,7 @@ use capstan_model::version::ReleaseVersion;
 use super::comparison::{self, ProviderChange, SetChanges};
 use super::kind::ProviderKind;
 use super::state::{RenderedSet, SetMember};
-pub use facts::{Live, Managed, Migration, ProviderRuleFacts, Recorded, Workload};
+pub use facts::{Live, Managed, ManagedWorkload, Migration, ProviderRuleFacts, Recorded};
 pub use fitting_set::accepts as accepts_contract;
 
 /// What becomes of a set, and what is wrong with it.

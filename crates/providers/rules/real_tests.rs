@@ -13,7 +13,7 @@ use super::*;
 use crate::definitions::VersionState;
 use crate::rendering::Inputs;
 use crate::set::ProviderSet;
-use crate::variables::Values;
+use crate::variables::VariableValues;
 
 const CORE: &[(&str, &str)] =
     &[("CoreProvider", "cluster-api"), ("BootstrapProvider", "kubeadm"), ("ControlPlaneProvider", "kubeadm")];
@@ -55,7 +55,7 @@ fn tree(folder: &std::path::Path, providers: &[(&str, &str, &str)], spec: &str) 
 
 fn rendered(tree: &Files) -> RenderedSet {
     let set = ProviderSet::read(tree, &RepoPath::parse("mc").unwrap()).unwrap();
-    let variables = Values::default();
+    let variables = VariableValues::default();
     let read = RenderedSet::read(Inputs { tree, set: &set, variables: &variables, configuration: None });
     for member in &read.members {
         assert!(member.rendered().is_some(), "{:?}", member.components);

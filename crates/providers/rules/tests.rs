@@ -212,7 +212,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
 
 #[test]
 fn clusters_of_another_kubernetes_are_named() {
-    let workload = |name: &str, version: &str| Workload {
+    let workload = |name: &str, version: &str| ManagedWorkload {
         name: name.to_owned(),
         version: KubernetesVersion::parse(version).unwrap(),
         place: None,

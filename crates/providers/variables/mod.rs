@@ -22,9 +22,9 @@ pub(crate) type Substituted = capstan_envsubst::Substituted<Arc<str>>;
 
 /// Values of variables by name; case counts. They are never shown: what prints this prints names.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Values(BTreeMap<String, String>);
+pub struct VariableValues(BTreeMap<String, String>);
 
-impl Values {
+impl VariableValues {
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -53,7 +53,7 @@ impl Values {
     }
 }
 
-impl fmt::Debug for Values {
+impl fmt::Debug for VariableValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
@@ -79,7 +79,7 @@ impl From<Refusal> for VariableError {
 /// # Errors
 /// An invalid expression, with its line; all variables that have neither value nor default; a function that
 /// cannot be computed.
-pub(crate) fn substitute(text: &str, values: &Values) -> Result<Substituted, VariableError> {
+pub(crate) fn substitute(text: &str, values: &VariableValues) -> Result<Substituted, VariableError> {
     let tokens = read(text)?;
     let missing = missing(&tokens, values);
     if !missing.is_empty() {
@@ -132,7 +132,7 @@ fn line_of(text: &str, at: usize) -> usize {
 
 /// Names of the variables that have no value and whose first use has no default. Variables inside of an
 /// argument are never required, as in clusterctl.
-fn missing(tokens: &[TextToken<'_>], values: &Values) -> Vec<String> {
+fn missing(tokens: &[TextToken<'_>], values: &VariableValues) -> Vec<String> {
     let is_missing =
         |(name, default): &(&str, Fallback)| *default == Fallback::Missing && values.get(name).is_none();
     first_uses(tokens).into_iter().filter(is_missing).map(|(name, _)| name.to_owned()).collect()

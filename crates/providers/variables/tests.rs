@@ -1,4 +1,4 @@
-use super::{Substituted, Values, VariableError, substitute};
+use super::{Substituted, VariableError, VariableValues, substitute};
 
 const VALUES: &[(&str, &str)] = &[
     ("V", "abcABC123ABCabc"),
@@ -10,8 +10,8 @@ const VALUES: &[(&str, &str)] = &[
     ("UMLAUT", "äb"),
 ];
 
-fn values() -> Values {
-    let mut values = Values::default();
+fn values() -> VariableValues {
+    let mut values = VariableValues::default();
     VALUES.iter().for_each(|(name, value)| values.insert(*name, *value));
     values
 }
@@ -140,14 +140,14 @@ fn every_byte_knows_whether_it_came_from_a_value() {
 
 #[test]
 fn values_are_never_printed() {
-    let mut values = Values::default();
+    let mut values = VariableValues::default();
     values.insert("TOKEN", "s3cret");
     assert_eq!(format!("{values:?}"), r#"{"TOKEN"}"#);
 }
 
 #[test]
 fn what_grows_beyond_all_bounds_is_refused() {
-    let mut values = Values::default();
+    let mut values = VariableValues::default();
     values.insert("A", "a".repeat(1 << 20));
     let refused = |written: &str| match substitute(written, &values) {
         Err(VariableError::Refused(refusal)) => refusal.to_string(),

@@ -2,7 +2,7 @@
 
 use capstan_live::cloud::secret_of;
 use capstan_live::live_objects::{MANAGER, identity};
-use capstan_model::kinds::{Reader, names};
+use capstan_model::kinds::{KindReader, names};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -49,8 +49,8 @@ pub fn of_provider(objects: &[Value], cluster: &str, written: &Written, now: Tim
 /// Why nothing is read of an object: its version.
 fn unread(object: &Value) -> Option<String> {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let api_version = Reader::CloudCredentials.unread(kind, object["apiVersion"].as_str())?;
-    Some(Reader::CloudCredentials.told(kind, api_version))
+    let api_version = KindReader::CloudCredentials.unread(kind, object["apiVersion"].as_str())?;
+    Some(KindReader::CloudCredentials.told(kind, api_version))
 }
 
 /// Whether an object names the Secret, or names none and takes its cluster's. One of which nobody can tell what it names
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_the_table_says() {
-        for known in Reader::CloudCredentials.known() {
+        for known in KindReader::CloudCredentials.known() {
             for kind in known.kinds {
                 assert!(worked_on().any(|known| known == *kind), "nobody reads {kind}");
                 for version in known.versions {

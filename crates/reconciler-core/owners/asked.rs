@@ -2,7 +2,7 @@
 
 use capstan_live::owners::{Endpoint, OwnersForm};
 use capstan_model::digest::digest;
-use capstan_plan::settings::{Access, OwnersCredentials, PublicKey, Recipient};
+use capstan_plan::settings::{OwnersAccess, OwnersCredentials, PublicKey, Recipient};
 use serde_json::json;
 
 use super::step::WantedAccess;
@@ -19,7 +19,7 @@ pub struct OwnersRequest {
     /// Why nothing can be encrypted to the others: a sentence each.
     pub unusable: Vec<String>,
     /// What they are given.
-    pub access: Access,
+    pub access: OwnersAccess,
 }
 
 impl OwnersRequest {
@@ -98,7 +98,7 @@ impl OwnersRequest {
 }
 
 /// Gives `access` the form of the file that is there; `None` of a login.
-fn keep_form(access: &mut Access, before: &OwnersKeyStatus) -> Option<()> {
+fn keep_form(access: &mut OwnersAccess, before: &OwnersKeyStatus) -> Option<()> {
     access.credentials = match before.file.as_ref().map(|file| file.form) {
         Some(OwnersForm::Login) => return None,
         Some(OwnersForm::Admin) => OwnersCredentials::Admin,

@@ -1,6 +1,6 @@
 //! Why a folder is refused for what stands in Git, whatever is live.
 
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_live::applying::{FolderHome, OwnerIndex, Scopes, Surroundings, boundary};
 use capstan_model::finding::{Severity, rules};
 use capstan_model::ids::ClusterId;
@@ -12,7 +12,7 @@ use capstan_reconciler_core::reason::Reason;
 pub(super) fn is_refused(
     fleet: &Fleet,
     id: &ClusterId,
-    rendered: &Rendered,
+    rendered: &RenderedFolder,
     home: &FolderHome,
     scopes: &Scopes,
 ) -> bool {
@@ -23,7 +23,7 @@ pub(super) fn is_refused(
 }
 
 /// Why its render is not applied as it is.
-pub(super) fn unusable(fleet: &Fleet, id: &ClusterId, rendered: &Rendered) -> Vec<Reason> {
+pub(super) fn unusable(fleet: &Fleet, id: &ClusterId, rendered: &RenderedFolder) -> Vec<Reason> {
     if rendered.objects.is_empty() {
         return vec![Reason::plain(
             "NothingRendered",

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_live::applying::{
     AppliedInventory, FolderHome, InventoryObject, OwnerIndex, Scopes, place_in_namespaces,
 };
@@ -348,7 +348,7 @@ enum OpenedFolder {
         /// Whether it is larger than folders are.
         is_large: bool,
         /// Its objects in their namespaces; `None` where nobody can say where they lie.
-        placed: Option<Box<(Rendered, FolderHome)>>,
+        placed: Option<Box<(RenderedFolder, FolderHome)>>,
     },
 }
 

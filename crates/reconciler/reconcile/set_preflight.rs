@@ -22,8 +22,8 @@ use capstan_model::wording::count;
 use capstan_plan::settings::ProvidersBy;
 use capstan_providers::{
     ComponentsState, Inputs, InstalledSet, Live, Managed, Migration, Provider, ProviderKind,
-    ProviderRuleFacts, ProviderSet, Recorded, RenderedSet, Supplies, Supply, Values, at_hand, compare,
-    installation_of, lacking, supply,
+    ProviderRuleFacts, ProviderSet, Recorded, RenderedSet, Supplies, Supply, VariableValues, at_hand,
+    compare, installation_of, lacking, supply,
 };
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -71,7 +71,7 @@ pub(super) async fn look(
         .map(Provider::label)
         .collect();
     let mut reasons = complete(ports, by, head, id, applied, &mut set).await?;
-    let variables = Values::default();
+    let variables = VariableValues::default();
     let rendered = RenderedSet::read(Inputs { tree, set: &set, variables: &variables, configuration: None });
     for member in &rendered.members {
         if let ComponentsState::Unknown(why) = &member.components {
@@ -177,7 +177,8 @@ async fn complete(
     let mut asked = Vec::new();
     for wanted in unasked {
         let provider = set.providers().iter().find(|one| one.label() == wanted.label());
-        let values = provider.and_then(|one| set.values(one, &Values::default()).ok()).unwrap_or_default();
+        let values =
+            provider.and_then(|one| set.values(one, &VariableValues::default()).ok()).unwrap_or_default();
         let who = versions.get(&wanted.label()).cloned().unwrap_or_default();
         asked.push(async move {
             let components = WantedComponents {

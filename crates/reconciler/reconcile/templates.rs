@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
@@ -24,7 +24,7 @@ use capstan_ports::{ApiObject, As, LiveError, ManagementCluster};
 #[derive(Debug)]
 pub(super) struct TemplateNaming {
     /// The render under live names.
-    pub(super) rendered: Rendered,
+    pub(super) rendered: RenderedFolder,
     /// All templates in it.
     pub(super) templates: Vec<NamedTemplate>,
     /// What was known, and what was found out now.
@@ -54,7 +54,7 @@ impl Namer<'_> {
     /// Names the templates of a render. `known` are the names in the status.
     pub(super) async fn name(
         &self,
-        plain: &Rendered,
+        plain: &RenderedFolder,
         known: &TemplateNames,
     ) -> Result<TemplateNaming, NamingError> {
         let mut names = known.clone();
@@ -86,9 +86,9 @@ impl Namer<'_> {
     /// Names the templates by what is known. Of a class the whole fleet is read, which takes its time.
     async fn name_by(
         &self,
-        plain: &Rendered,
+        plain: &RenderedFolder,
         names: &TemplateNames,
-    ) -> Result<(Rendered, Vec<NamedTemplate>), Refused> {
+    ) -> Result<(RenderedFolder, Vec<NamedTemplate>), Refused> {
         let (fleet, cluster) = (Arc::clone(self.fleet), self.cluster.clone());
         let (mut rendered, names) = (plain.clone(), names.clone());
         where_blocking_is_allowed(move || {
@@ -178,7 +178,7 @@ impl DefaultedSpecs {
     }
 }
 
-fn named_object<'r>(rendered: &'r Rendered, template: &NamedTemplate) -> Option<&'r RenderedObject> {
+fn named_object<'r>(rendered: &'r RenderedFolder, template: &NamedTemplate) -> Option<&'r RenderedObject> {
     let id = ObjectId { name: template.name.clone(), ..template.logical.clone() };
     rendered.object(&id)
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::settings::RepositorySettings;
@@ -150,7 +150,7 @@ impl Trial {
     }
 
     /// Renders a folder that was tried.
-    pub(super) fn render(&self, fleet: &Fleet, id: &ClusterId) -> Result<Rendered, Refused> {
+    pub(super) fn render(&self, fleet: &Fleet, id: &ClusterId) -> Result<RenderedFolder, Refused> {
         fleet.render_remembering(id, &self.harmless)
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_live::applying::{
     Beyond, FolderHome, ForeignObject, LiveCluster, Surroundings, boundary, overlay_selects,
     place_in_namespaces, strangers,
@@ -29,7 +29,7 @@ use capstan_reconciler_core::unwanted::Unwanted;
 #[derive(Debug)]
 pub(super) struct FolderRequests {
     /// Its objects under the names in Git.
-    pub(super) rendered: Rendered,
+    pub(super) rendered: RenderedFolder,
     /// Where they lie.
     pub(super) home: FolderHome,
     /// What may be deleted.
@@ -130,7 +130,7 @@ fn applier(account: &ServiceAccountSpec, home: &FolderHome) -> Result<As, Unwant
 }
 
 /// Renders a folder, or says why not.
-fn render(fleet: &Fleet, id: &ClusterId) -> Result<(Rendered, Deletion, bool), Vec<Reason>> {
+fn render(fleet: &Fleet, id: &ClusterId) -> Result<(RenderedFolder, Deletion, bool), Vec<Reason>> {
     let failed = |refused| vec![Reason::of_refused("RenderFailed", refused)];
     let tombstones = fleet.tombstones(id).map_err(failed)?;
     let cleanup = fleet.cleans_up(id).map_err(failed)?;

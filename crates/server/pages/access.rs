@@ -31,7 +31,7 @@ use super::query::{QueryFields, address};
 use capstan_bot::page_orders::may_order;
 use capstan_bot::visitors::Person;
 use capstan_listener::answer::HttpRefusal;
-use capstan_ports::{ShownCampaign, Sight};
+use capstan_ports::{ShownCampaign, VisibleRepositories};
 
 /// The cookie that holds a session: by its prefix browsers take it over https (and from this machine) alone, for this
 /// host and all of its paths.
@@ -61,9 +61,9 @@ pub(super) enum Visitor {
 }
 
 impl Visitor {
-    pub(super) fn sight(&self) -> Sight {
+    pub(super) fn sight(&self) -> VisibleRepositories {
         match self {
-            Self::Local { .. } => Sight::Everything,
+            Self::Local { .. } => VisibleRepositories::Everything,
             Self::Person(person) => person.sight(),
         }
     }

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use capstan_ports::Sight;
+use capstan_ports::VisibleRepositories;
 use futures_util::stream::{Stream, StreamExt as _, unfold};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -85,7 +85,7 @@ impl Drop for StreamSlot {
 
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response {
     let sight = visitor.sight();
-    let sees_nothing = matches!(&sight, Sight::Repositories(those) if those.is_empty());
+    let sees_nothing = matches!(&sight, VisibleRepositories::Repositories(those) if those.is_empty());
     let slot = if sees_nothing { None } else { site.streams.slot(visitor.login()) };
     let Some(slot) = slot else {
         // To a browser that says: none, and do not ask again.

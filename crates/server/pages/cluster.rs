@@ -20,7 +20,7 @@ use super::prose::{Html, prose};
 use super::query::{Paged, Pager, QueryFields, extent, page_address, path};
 use super::queue;
 use super::row::{Row, row};
-use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, Sight};
+use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, VisibleRepositories};
 
 const PER_PAGE: u32 = 50;
 
@@ -221,7 +221,7 @@ async fn shown(
     let merges = site.records.merges(first.repository, name).await?;
     let details = site.records.details(first.repository, name).await?;
     // A person who sees one of its clusters sees the repository.
-    let own = Sight::Repositories(BTreeSet::from([first.repository]));
+    let own = VisibleRepositories::Repositories(BTreeSet::from([first.repository]));
     let repositories = site.records.shown_repositories(&own).await?;
     let at = extent(fields.page(), PER_PAGE);
     let filter = AuditFilter {

@@ -3,7 +3,7 @@
 use askama::Template;
 use url::form_urlencoded;
 
-use capstan_ports::Extent;
+use capstan_ports::ListExtent;
 
 /// A page of a list begins with 1.
 const FARTHEST_PAGE: u64 = 100_000;
@@ -35,8 +35,8 @@ impl QueryFields {
 }
 
 /// The part of a list that a page shows.
-pub(super) const fn extent(page: u64, size: u32) -> Extent {
-    Extent { skip: (page - 1) * size as u64, take: size }
+pub(super) const fn extent(page: u64, size: u32) -> ListExtent {
+    ListExtent { skip: (page - 1) * size as u64, take: size }
 }
 
 /// An address with the fields that are not empty.
@@ -121,7 +121,7 @@ impl Pager {
     /// Of a list; `more` says whether something follows, `total` how many there are where that is known.
     pub(super) fn new(
         list: Paged,
-        at: Extent,
+        at: ListExtent,
         count: usize,
         more: bool,
         total: Option<u64>,

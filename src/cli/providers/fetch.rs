@@ -9,7 +9,7 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::settings::{HostName, OperatorHost};
 use capstan_ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
-use capstan_providers::{OciArtifact, Provider, ProviderSet, Published, Values, at_hand};
+use capstan_providers::{OciArtifact, Provider, ProviderSet, Published, VariableValues, at_hand};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -96,7 +96,7 @@ struct FetchWork<'a> {
     runtime: Runtime,
     set: &'a ProviderSet,
     tree: &'a dyn Tree,
-    values: Values,
+    values: VariableValues,
 }
 
 impl<'a> FetchWork<'a> {
@@ -176,9 +176,9 @@ fn as_recorded(
 }
 
 /// Credentials of the file, then of the environment.
-fn credentials(command: &ProvidersFetch) -> Result<Values, Failure> {
+fn credentials(command: &ProvidersFetch) -> Result<VariableValues, Failure> {
     let mut values = command.variables_file.as_deref().map(of_file).transpose()?.unwrap_or_default();
-    let mut environment = Values::default();
+    let mut environment = VariableValues::default();
     for name in SourceCredentials::NAMES {
         if let Ok(value) = env::var(name) {
             environment.insert(name, value);

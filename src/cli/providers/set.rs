@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_providers::{Inputs, Overrides, ProviderSet, RenderedObjects, Values, render, versions_at_hand};
+use capstan_providers::{
+    Inputs, Overrides, ProviderSet, RenderedObjects, VariableValues, render, versions_at_hand,
+};
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
@@ -102,8 +104,8 @@ pub(super) fn failed<E: ToString>(refused: &[E]) -> Failure {
 }
 
 /// What was typed counts before the file.
-fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
-    let mut values = Values::default();
+fn variables(typed: &ProviderInputs) -> Result<VariableValues, Failure> {
+    let mut values = VariableValues::default();
     for pair in &typed.variables {
         let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
             Failure::Usage(
@@ -120,12 +122,12 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
 }
 
 /// The variables of a file; their values are never printed.
-pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
+pub(super) fn of_file(file: &Path) -> Result<VariableValues, Failure> {
     let shown = file.display();
     let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
     let read = YamlFile::read(&text_of(file)?)
         .map_err(|error| failed(&format!("line {}: this is not YAML", error.position.line)))?;
-    let mut values = Values::default();
+    let mut values = VariableValues::default();
     for document in read.documents().iter().filter(|document| !document.root.is_null()) {
         let entries =
             document.root.as_mapping().ok_or_else(|| failed("variables are a mapping of names to values"))?;

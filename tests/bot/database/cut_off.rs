@@ -11,8 +11,8 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
 use capstan_ports::{
-    CampaignRecord, CampaignTarget, ClusterFilter, Extent, FleetFacts, Jobs as _, Lease, PageRecords as _,
-    Records as _, RepositoryName, Sight, SystemClock, WavePlace,
+    CampaignRecord, CampaignTarget, ClusterFilter, FleetFacts, Jobs as _, Lease, ListExtent,
+    PageRecords as _, Records as _, RepositoryName, SystemClock, VisibleRepositories, WavePlace,
 };
 use capstan_report::ProposalState;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
@@ -234,8 +234,9 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             );
             bot.save_campaigns(repository, &[campaign("proposed")]).await.unwrap();
             assert_eq!(states(row).await, kept("proposed"), "{cut:?} {at}");
-            let all = Extent { skip: 0, take: 100 };
-            let shown = bot.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+            let all = ListExtent { skip: 0, take: 100 };
+            let shown =
+                bot.targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all).await.unwrap();
             assert_eq!(shown[0].kubernetes_offered.as_deref(), Some("v1.32.0"), "{cut:?} {at}");
 
             // The end of a job: it has ended with all its deliveries, or it goes on with all of them.

@@ -7,7 +7,8 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
-    ClusterFilter, Extent, PageRecords as _, ProposalRecord, Records as _, Retention as _, Sight, SystemClock,
+    ClusterFilter, ListExtent, PageRecords as _, ProposalRecord, Records as _, Retention as _, SystemClock,
+    VisibleRepositories,
 };
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -104,8 +105,8 @@ async fn proposals_and_campaigns_of_clusters_are_those_of_releases() {
         let counts = database.row_counts().await.unwrap();
         assert!(counts.contains(&("campaigns", 1)), "{counts:?}");
         let targets = async || {
-            let all = Extent { skip: 0, take: 10 };
-            database.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap()
+            let all = ListExtent { skip: 0, take: 10 };
+            database.targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all).await.unwrap()
         };
         let found = targets().await;
         let rows: Vec<_> = found

@@ -9,8 +9,8 @@ use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
 use capstan_ports::{
     Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Cause, Clock as _, ClusterFilter,
-    ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, FleetFacts, JobRequest, Jobs as _,
-    PageRecords as _, Records as _, RepositoryName, Sight, SortKey, WavePlace,
+    ClusterOrder, DeliveryFilter, DeliveryOutcome, FleetFacts, JobRequest, Jobs as _, ListExtent,
+    PageRecords as _, Records as _, RepositoryName, SortKey, VisibleRepositories, WavePlace,
 };
 use capstan_report::ProposalState;
 
@@ -20,7 +20,7 @@ use super::{Bench, each_engine};
 const ONE: u64 = 1 << 40;
 const OTHER: u64 = (1 << 40) + 1;
 const GUID: &str = "11111111-1111-4111-8111-111111111111";
-const ALL: Extent = Extent { skip: 0, take: 10 };
+const ALL: ListExtent = ListExtent { skip: 0, take: 10 };
 
 async fn fill(bench: &Bench) {
     for (repository, name, targets) in [
@@ -58,16 +58,16 @@ async fn clusters_are_narrowed_and_what_may_not_be_seen_is_left_out() {
     each_engine(async |bench| {
         fill(&bench).await;
         let records = &bench.database;
-        let one = Sight::Repositories(BTreeSet::from([ONE]));
-        let nothing = Sight::Repositories(BTreeSet::new());
-        let all = Sight::Everything;
+        let one = VisibleRepositories::Repositories(BTreeSet::from([ONE]));
+        let nothing = VisibleRepositories::Repositories(BTreeSet::new());
+        let all = VisibleRepositories::Everything;
         let filter = |text: &str, state: &str, repository: &str| ClusterFilter {
             text: text.to_owned(),
             state: state.to_owned(),
             repository: repository.to_owned(),
             ..ClusterFilter::default()
         };
-        let cases: [(&Sight, ClusterFilter, &[&str]); 14] = [
+        let cases: [(&VisibleRepositories, ClusterFilter, &[&str]); 14] = [
             (&all, filter("", "", ""), &["gauss/peu01", "gauss/peu_2", "noether/Vault"]),
             (&one, filter("", "", ""), &["gauss/peu01", "gauss/peu_2"]),
             (&nothing, filter("", "", ""), &[]),
@@ -88,7 +88,7 @@ async fn clusters_are_narrowed_and_what_may_not_be_seen_is_left_out() {
             let names: Vec<&str> = found.iter().map(|target| target.target.as_str()).collect();
             assert_eq!(names, expected, "{filter:?}");
         }
-        let part = records.targets(&all, &filter("", "", ""), Extent { skip: 1, take: 1 }).await.unwrap();
+        let part = records.targets(&all, &filter("", "", ""), ListExtent { skip: 1, take: 1 }).await.unwrap();
         assert_eq!(part[0].target, "gauss/peu_2");
         let mut states = records.states(&all, &filter("", "held", "")).await.unwrap();
         states.sort();
@@ -127,7 +127,7 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
             unreachable!("a comment is of interest")
         };
         records.store(&[*delivery]).await.unwrap();
-        let all = Sight::Everything;
+        let all = VisibleRepositories::Everything;
         let outcome = async |expected| {
             let part = records.deliveries(&all, &DeliveryFilter::default(), ALL).await.unwrap();
             assert_eq!((part.items[0].outcome, part.more), (expected, false));
@@ -161,7 +161,7 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
         assert_eq!(records.look_again(ONE, "wim").await.unwrap(), Again::Queued);
         assert_eq!(records.look_again(99, "wim").await.unwrap(), Again::NotThere);
 
-        let audit = async |sight: &Sight, filter: AuditFilter| {
+        let audit = async |sight: &VisibleRepositories, filter: AuditFilter| {
             let part = records.audit_trail(sight, &filter, ALL).await.unwrap();
             let said = part.items.into_iter().map(|entry| format!("{} {}", entry.actor, entry.action));
             // What is of the same millisecond stands in any order.
@@ -171,7 +171,7 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
         let both = ["ada delivery-replayed", "wim look-asked"].map(str::to_owned);
         assert_eq!(audit(&all, AuditFilter::default()).await, BTreeSet::from(both));
         assert_eq!(audit(&all, by("ADA")).await, BTreeSet::from(["ada delivery-replayed".to_owned()]));
-        let other = Sight::Repositories(BTreeSet::from([OTHER]));
+        let other = VisibleRepositories::Repositories(BTreeSet::from([OTHER]));
         assert_eq!(audit(&other, AuditFilter::default()).await, BTreeSet::new());
         assert_eq!(records.deliveries(&other, &DeliveryFilter::default(), ALL).await.unwrap().items, []);
         let target = AuditFilter { target: Some("gauss/peu01".to_owned()), ..AuditFilter::default() };
@@ -221,7 +221,7 @@ async fn the_fleet_is_sorted_counted_and_says_since_when() {
         let in_order = async |key, is_reversed| {
             let order = ClusterOrder { key, is_reversed };
             let filter = ClusterFilter { order, ..ClusterFilter::default() };
-            let shown = records.targets(&Sight::Everything, &filter, ALL).await.unwrap();
+            let shown = records.targets(&VisibleRepositories::Everything, &filter, ALL).await.unwrap();
             shown.into_iter().map(|one| one.target).collect::<Vec<_>>().join(" ")
         };
         for (key, forward, reversed) in [
@@ -242,18 +242,22 @@ async fn the_fleet_is_sorted_counted_and_says_since_when() {
                 "{key:?}"
             );
         }
-        let mut versions = records.versions(&Sight::Everything, &ClusterFilter::default()).await.unwrap();
+        let mut versions =
+            records.versions(&VisibleRepositories::Everything, &ClusterFilter::default()).await.unwrap();
         versions.sort_by(|a, b| a.version.cmp(&b.version));
         let versions: Vec<_> = versions.iter().map(|one| (one.version.as_deref(), one.clusters)).collect();
         assert_eq!(versions, [(None, 1), (Some("v1.31.10"), 1), (Some("v1.31.9"), 1)]);
-        let nobody = Sight::Repositories(BTreeSet::new());
+        let nobody = VisibleRepositories::Repositories(BTreeSet::new());
         assert_eq!(records.versions(&nobody, &ClusterFilter::default()).await.unwrap(), []);
         assert_eq!(records.rolling(&nobody, ALL).await.unwrap().items, []);
 
         // A state that stays keeps its beginning, however the rows are written.
-        let stamp = records.stamp(&Sight::Everything).await.unwrap();
+        let stamp = records.stamp(&VisibleRepositories::Everything).await.unwrap();
         let since = async || {
-            let shown = records.targets(&Sight::Everything, &ClusterFilter::default(), ALL).await.unwrap();
+            let shown = records
+                .targets(&VisibleRepositories::Everything, &ClusterFilter::default(), ALL)
+                .await
+                .unwrap();
             shown.into_iter().map(|one| one.since.unwrap()).collect::<Vec<_>>()
         };
         bench.clock.advance(Duration::from_secs(60));
@@ -274,9 +278,9 @@ async fn the_fleet_is_sorted_counted_and_says_since_when() {
         bench.clock.advance(Duration::from_secs(60));
         records.save_campaigns(ONE, &[campaign]).await.unwrap();
         assert_eq!(since().await, [bench.clock.now(), later]);
-        assert_eq!(records.stamp(&Sight::Everything).await.unwrap(), stamp);
+        assert_eq!(records.stamp(&VisibleRepositories::Everything).await.unwrap(), stamp);
         records.enqueue(&request).await.unwrap();
-        assert_ne!(records.stamp(&Sight::Everything).await.unwrap(), stamp);
+        assert_ne!(records.stamp(&VisibleRepositories::Everything).await.unwrap(), stamp);
     })
     .await;
 }

@@ -9,8 +9,8 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
     AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock,
-    ClusterFilter, Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords,
-    ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, Sight,
+    ClusterFilter, FleetView, JobRequest, JobState, Jobs, KnownDashboard, ListExtent, PageRecords,
+    ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, VisibleRepositories,
 };
 use capstan_report::ProposalState;
 
@@ -186,8 +186,11 @@ async fn of_a_campaign_what_was_saved_last_is_read() {
         };
         let is_kept = async |campaign: &CampaignRecord| {
             records.save_campaigns(REPOSITORY, std::slice::from_ref(campaign)).await.unwrap();
-            let all = Extent { skip: 0, take: 1_000 };
-            let shown = records.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+            let all = ListExtent { skip: 0, take: 1_000 };
+            let shown = records
+                .targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all)
+                .await
+                .unwrap();
             let shown: Vec<_> =
                 shown.into_iter().map(|one| (one.target, one.state, one.reason, one.at, one.hold)).collect();
             let saved = campaign.targets.iter().map(|one| {
@@ -256,7 +259,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
             .await
             .unwrap();
 
-        let repositories = records.shown_repositories(&Sight::Everything).await.unwrap();
+        let repositories = records.shown_repositories(&VisibleRepositories::Everything).await.unwrap();
         let [repository] = repositories.as_slice() else { unreachable!("one repository: {repositories:?}") };
         assert_eq!((repository.id, repository.name.as_str()), (REPOSITORY, "acme/gitops"));
         assert_eq!(repository.job.state, JobState::Queued);
@@ -281,8 +284,9 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
             check: None,
             rollout: None,
         };
-        let all = Extent { skip: 0, take: 10 };
-        let targets = records.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+        let all = ListExtent { skip: 0, take: 10 };
+        let targets =
+            records.targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all).await.unwrap();
         assert_eq!(
             targets,
             [

@@ -5,7 +5,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use capstan_database::{Database, TransferError};
-use capstan_ports::{Jobs as _, PageRecords as _, Retention as _, Sight, SystemClock, Transferred};
+use capstan_ports::{
+    Jobs as _, PageRecords as _, Retention as _, SystemClock, Transferred, VisibleRepositories,
+};
 
 use super::engines::{each_empty_database, fresh_postgres};
 
@@ -182,7 +184,7 @@ async fn a_stream_of_an_older_capstan_is_brought_up_to_date() {
         assert_eq!(import(url, &stream).await.unwrap(), Transferred { rows: 2, schema: 7 });
         let database = Database::open(url, Arc::new(SystemClock)).await.unwrap();
         // A column of migration 8 is there, and empty.
-        let shown = database.shown_repositories(&Sight::Everything).await.unwrap();
+        let shown = database.shown_repositories(&VisibleRepositories::Everything).await.unwrap();
         assert_eq!(shown.len(), 1, "{shown:?}");
         database.close().await;
     })

@@ -8,8 +8,8 @@ use capstan_plan::verbs::Verb;
 use capstan_ports::{
     BranchHead, Branches, CheckConclusion, Checks, CodeHostError, Comments, CommitMetadata, Contents,
     CreatedPullRequest, CreatedReference, EarlierPullRequest, Installations, Merging, MovedReference,
-    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PullRequest, PullRequestEdit, PullRequestState,
-    PullRequests, Reaction, RepositoryName, ReviewDecision, Rights, SidebarPart, Sidebars, Trees,
+    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PermissionLookup, PullRequest, PullRequestEdit,
+    PullRequestState, PullRequests, Reaction, RepositoryName, ReviewDecision, SidebarPart, Sidebars, Trees,
 };
 use capstan_report::{Annotation, AnnotationLevel};
 use capstan_test_support::tally;

@@ -1,7 +1,7 @@
 //! The inventory as a source of change: clusters that come, change, move and go by what it says, through the whole bot.
 
 use capstan_forge::{CheckView, Edit, MergeMethod};
-use capstan_ports::{ClusterFilter, Extent, PageRecords as _, Sight};
+use capstan_ports::{ClusterFilter, ListExtent, PageRecords as _, VisibleRepositories};
 
 use super::town::{REPOSITORY, Town};
 
@@ -149,8 +149,12 @@ pub(super) async fn made() -> Town {
 
 /// How it stands with what the inventory brings to a cluster: its state, and why.
 pub(super) async fn brought(town: &Town, cluster: &str) -> (String, String) {
-    let all = Extent { skip: 0, take: u32::MAX };
-    let targets = town.database().targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+    let all = ListExtent { skip: 0, take: u32::MAX };
+    let targets = town
+        .database()
+        .targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all)
+        .await
+        .unwrap();
     let found = targets.into_iter().find(|row| row.target == cluster && row.kind == "inventory").unwrap();
     (found.state, found.reason)
 }

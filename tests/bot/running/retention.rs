@@ -7,7 +7,7 @@ use capstan_bot::retention::{Forgotten, Housekeeping};
 use capstan_git::{MirrorLimits, Mirrors};
 use capstan_ports::{
     Cause, JobRequest, Jobs as _, MirrorError, MirrorShelf, PageRecords as _, RepositoryName, Retention as _,
-    Sight,
+    VisibleRepositories,
 };
 use jiff::SignedDuration;
 
@@ -42,7 +42,7 @@ async fn rows_and_mirror_of_a_repository_go_within_a_day_of_its_removal() {
     town.pass(2 * 3600);
     assert_eq!(housekeeping.make_room().await.unwrap().repositories, [before[0].id]);
     assert_eq!(mirrors.mirrored().await.unwrap(), []);
-    assert_eq!(town.database().shown_repositories(&Sight::Everything).await.unwrap(), []);
+    assert_eq!(town.database().shown_repositories(&VisibleRepositories::Everything).await.unwrap(), []);
     let left = town.database().row_counts().await.unwrap();
     let left: Vec<_> = left.into_iter().filter(|(_, rows)| *rows > 0).collect();
     assert_eq!(left, [("signing_keys", 1)], "the bot's own, and nothing of the repository");

@@ -1,7 +1,7 @@
 //! What a run finds out stands in the records that the pages show.
 
 use capstan_forge::{Edit, MergeMethod};
-use capstan_ports::{ClusterFilter, Extent, PageRecords as _, ShownTarget, Sight};
+use capstan_ports::{ClusterFilter, ListExtent, PageRecords as _, ShownTarget, VisibleRepositories};
 
 use super::town::{REPOSITORY, Town};
 
@@ -9,8 +9,8 @@ const PEU01: &str = "gauss/peu01";
 const PEU02: &str = "gauss/peu02";
 
 async fn targets(town: &Town) -> Vec<ShownTarget> {
-    let all = Extent { skip: 0, take: 10 };
-    town.database().targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap()
+    let all = ListExtent { skip: 0, take: 10 };
+    town.database().targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all).await.unwrap()
 }
 
 fn hold(town: &Town, cluster: &str) {
@@ -44,7 +44,7 @@ async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
     );
     town.comment(1, "ada", "/capstan unhold").await;
     assert_eq!(targets(&town).await[0].hold, None);
-    let repositories = town.database().shown_repositories(&Sight::Everything).await.unwrap();
+    let repositories = town.database().shown_repositories(&VisibleRepositories::Everything).await.unwrap();
     assert_eq!(repositories[0].limits, Some((7, 9)));
     assert_eq!((repositories[0].open, repositories[0].opened_last_hour), (1, 1));
 

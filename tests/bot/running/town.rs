@@ -23,8 +23,8 @@ use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_plan::settings::OperatorHost;
 use capstan_planner_process::{ProcessPlanner, Processes, STACK};
 use capstan_ports::{
-    AuditFilter, Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, Ordered,
-    PageRecords as _, RepositoryName, Sight,
+    AuditFilter, Cause, Clock, ClusterFilter, CodeHost, FetchLimits, Hints, Jobs, ListExtent, Ordered,
+    PageRecords as _, RepositoryName, VisibleRepositories,
 };
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
@@ -383,9 +383,13 @@ impl Town {
 
     /// What the fleet page says of a cluster: its state, and why.
     pub(crate) async fn standing(&self, cluster: &str) -> (String, String) {
-        let all = Extent { skip: 0, take: u32::MAX };
-        let targets =
-            self.bot.database.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+        let all = ListExtent { skip: 0, take: u32::MAX };
+        let targets = self
+            .bot
+            .database
+            .targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all)
+            .await
+            .unwrap();
         let found = targets.into_iter().rfind(|row| row.target == cluster).unwrap();
         (found.state, found.reason)
     }
@@ -393,14 +397,14 @@ impl Town {
     /// Somebody presses a button of a campaign's page; what the audit trail says of it, newest first.
     pub(crate) async fn press_on_page(&self, by: &str, given: &str) -> String {
         let database = &self.bot.database;
-        let repository = database.shown_repositories(&Sight::Everything).await.unwrap()[0].id;
+        let repository = database.shown_repositories(&VisibleRepositories::Everything).await.unwrap()[0].id;
         let Ordered::Recorded(id) = database.order(repository, by, given).await.unwrap() else {
             panic!("the repository is known");
         };
         self.settle().await;
         let filter = AuditFilter { text: id, actor: by.to_owned(), ..AuditFilter::default() };
-        let all = Extent { skip: 0, take: 10 };
-        let found = database.audit_trail(&Sight::Everything, &filter, all).await.unwrap().items;
+        let all = ListExtent { skip: 0, take: 10 };
+        let found = database.audit_trail(&VisibleRepositories::Everything, &filter, all).await.unwrap().items;
         let words: Vec<String> = found.into_iter().map(|entry| entry.action).collect();
         words.join(" ")
     }

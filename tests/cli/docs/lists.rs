@@ -6,7 +6,7 @@ use std::fs;
 use capstan_bot::intake::Event;
 use capstan_bot::setup::PERMISSIONS;
 use capstan_model::finding::{Change, RuleEntry, Severity, rules};
-use capstan_model::kinds::{Reader, ReaderKinds};
+use capstan_model::kinds::{KindReader, ReaderKinds};
 
 use super::{assert_same, page, root};
 use capstan_test_parts::page::Page;
@@ -179,12 +179,12 @@ fn every_event_that_is_read_is_subscribed_to() {
 #[test]
 fn every_version_that_is_read_is_listed() {
     let read_for = |reader| match reader {
-        Reader::CloudPreflight => "the preflight of a cloud",
-        Reader::CloudObjects => "the objects of a cloud for which machines wait",
-        Reader::CloudCredentials => "a cluster's credential of its cloud",
-        Reader::Hosts => "hosts",
-        Reader::Pools => "rollouts of a MachinePool",
-        Reader::ControlPlanes => "rollouts of a control plane",
+        KindReader::CloudPreflight => "the preflight of a cloud",
+        KindReader::CloudObjects => "the objects of a cloud for which machines wait",
+        KindReader::CloudCredentials => "a cluster's credential of its cloud",
+        KindReader::Hosts => "hosts",
+        KindReader::Pools => "rollouts of a MachinePool",
+        KindReader::ControlPlanes => "rollouts of a control plane",
     };
     let kinds = |known: &ReaderKinds| match known.kinds {
         [] => format!("all of {}", known.group),

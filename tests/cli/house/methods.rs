@@ -15,10 +15,10 @@ const IN_CIRCLES: &[(&str, &str, usize)] = &[
     ("crates/bot", "Agents", 2),
     ("crates/fleet", "Fleet", 11),
     ("crates/forge", "State", 3),
-    ("crates/git", "Place", 2),
+    ("crates/git", "MirrorFolder", 2),
     ("crates/github", "GitHub", 2),
     ("crates/inventory", "Merger", 2),
-    ("crates/plan", "Comparison", 2),
+    ("crates/plan", "FieldComparison", 2),
     ("crates/plan", "Scope", 2),
 ];
 

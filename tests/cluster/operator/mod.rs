@@ -30,7 +30,7 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_fleet::components::{config_map, layers};
 use capstan_model::tree::RepoPath;
 use capstan_ports::{AllowedHosts, ComponentSource, FetchLimits, SourceCredentials};
-use capstan_providers::{Inputs, OciArtifact, ProviderSet, Published, Values, render};
+use capstan_providers::{Inputs, OciArtifact, ProviderSet, Published, VariableValues, render};
 use capstan_registries::Fetcher;
 use capstan_test_support::Files;
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ async fn the_real_operator_renders_what_capstan_renders() {
     let caches = live("secrets");
     let mut compared = 0;
     for ((kind, name, namespace, label, version, _), provider) in in_order(&set) {
-        let variables = Values::default();
+        let variables = VariableValues::default();
         let inputs = Inputs { tree: &tree, set: &set, variables: &variables, configuration: None };
         let rendered = render(provider, inputs).unwrap();
         let cache = format!("{}-{name}-{version}-cache", provider.kind.word());

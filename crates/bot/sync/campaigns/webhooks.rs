@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capstan_bot_core::campaigns::{Moving, by_folder};
 use capstan_bot_core::facts::settings_file;
 use capstan_bot_core::planned::Planned;
-use capstan_campaign::decision::{CampaignFacts, Decision, decide};
+use capstan_campaign::decision::{CampaignDecision, CampaignFacts, decide};
 use capstan_campaign::facts::{Load, Member, Memory, Standing};
 use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
@@ -39,7 +39,7 @@ impl Run<'_> {
         planned: Planned<'_>,
         moving: &Moving<'_>,
         known: WebhookCampaign<'_>,
-    ) -> Result<(Decision, Memory, Option<Timestamp>), SyncError> {
+    ) -> Result<(CampaignDecision, Memory, Option<Timestamp>), SyncError> {
         let settings = moving.settings;
         let WebhookCampaign { members, besides, urgent, now, .. } = known;
         let mut memory = moving.note.memory.clone();

@@ -10,7 +10,7 @@ mod vars;
 
 use serde_json::Value;
 
-use super::{Folders, RenderError, Rendered, render};
+use super::{Folders, RenderError, RenderedFolder, render};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
@@ -23,16 +23,16 @@ fn folders(cluster: &str) -> Folders {
     }
 }
 
-fn try_render(files: &[(&str, &str)]) -> Result<Rendered, RenderError> {
+fn try_render(files: &[(&str, &str)]) -> Result<RenderedFolder, RenderError> {
     render(&Files::new(files), &folders("c"))
 }
 
-fn rendered(files: &[(&str, &str)]) -> Rendered {
+fn rendered(files: &[(&str, &str)]) -> RenderedFolder {
     try_render(files).unwrap()
 }
 
 /// The values of a render, against what is written by hand as YAML documents.
-fn expect(rendered: &Rendered, expected: &str) {
+fn expect(rendered: &RenderedFolder, expected: &str) {
     let values: Vec<&Value> = rendered.objects.iter().map(|object| &object.value).collect();
     let file = capstan_yaml::YamlFile::read(expected).unwrap();
     let wanted: Vec<Value> = file.documents().iter().map(|document| document.root.value()).collect();
@@ -55,7 +55,7 @@ fn refusal(files: &[(&str, &str)]) -> String {
     )
 }
 
-fn lost(rendered: &Rendered) -> Vec<String> {
+fn lost(rendered: &RenderedFolder) -> Vec<String> {
     rendered
         .patches
         .iter()

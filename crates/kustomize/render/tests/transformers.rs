@@ -1,10 +1,10 @@
 //! What the fields of a kustomization do to values, and where the values come from afterwards.
 
 use super::{DEPLOYMENT, expect, lost, refusal, rendered};
-use crate::render::Rendered;
+use crate::render::RenderedFolder;
 use capstan_model::object::FieldPath;
 
-fn place(rendered: &Rendered, object: usize, path: &str) -> String {
+fn place(rendered: &RenderedFolder, object: usize, path: &str) -> String {
     let place = rendered.objects[object].place_of(&FieldPath::parse(path).unwrap()).unwrap();
     format!("{}:{}:{}", place.file(), place.position().line, place.position().column)
 }

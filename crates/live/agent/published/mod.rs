@@ -20,7 +20,7 @@ mod sealed;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_model::digest::sha256;
-use capstan_plan::settings::{Access, OidcLogin, Owner, PublishedAt, Recipient};
+use capstan_plan::settings::{OidcLogin, Owner, OwnersAccess, PublishedAt, Recipient};
 
 use self::sealed::Stanza;
 use super::kubeconfig::{Kubeconfig, KubeconfigForm, KubeconfigRecipient};
@@ -46,7 +46,7 @@ pub struct PublishedFile {
 
 impl GitOwners {
     /// What a cluster's `capstan.yaml` says. An owner whose key cannot be encrypted to is none here.
-    pub fn new(owners: &[Owner], access: &Access) -> Self {
+    pub fn new(owners: &[Owner], access: &OwnersAccess) -> Self {
         let usable =
             |owner: &Owner| Some((Words::new(owner.name.as_str()), Recipient::parse(&owner.key).ok()?));
         Self {

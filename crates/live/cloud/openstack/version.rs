@@ -1,6 +1,6 @@
-//! How the versions of the OpenStack provider's kinds that are read here differ. Which those are tells [`Reader`].
+//! How the versions of the OpenStack provider's kinds that are read here differ. Which those are tells [`KindReader`].
 
-use capstan_model::kinds::Reader;
+use capstan_model::kinds::KindReader;
 use capstan_yaml::Value;
 
 /// How the fields of an object are read.
@@ -28,6 +28,6 @@ impl Version {
 pub(super) fn unread(object: &Value) -> Option<String> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let kind = text("kind").unwrap_or_default();
-    let api_version = Reader::CloudPreflight.unread(kind, text("apiVersion"))?;
-    Some(format!("its cloud resources are unknown: {}", Reader::CloudPreflight.told(kind, api_version)))
+    let api_version = KindReader::CloudPreflight.unread(kind, text("apiVersion"))?;
+    Some(format!("its cloud resources are unknown: {}", KindReader::CloudPreflight.told(kind, api_version)))
 }

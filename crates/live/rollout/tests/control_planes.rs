@@ -1,6 +1,6 @@
 //! Control planes.
 
-use capstan_model::kinds::Reader;
+use capstan_model::kinds::KindReader;
 use serde_json::json;
 
 use super::*;
@@ -186,7 +186,7 @@ fn the_same_control_plane_in_another_version_of_the_api_rolls_nothing() {
 /// Every kind of the table, and a version that is not in it: the controller decides, and it is said why nobody can tell.
 #[test]
 fn of_a_version_that_is_not_known_nobody_can_tell() {
-    for known in Reader::ControlPlanes.known() {
+    for known in KindReader::ControlPlanes.known() {
         for kind in known.kinds {
             let (text, from, to) = match *kind {
                 "KubeadmControlPlane" => (CONTROL_PLANE, "content: a", "content: b"),

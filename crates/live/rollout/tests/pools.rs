@@ -1,6 +1,6 @@
 //! MachinePools.
 
-use capstan_model::kinds::Reader;
+use capstan_model::kinds::KindReader;
 use serde_json::json;
 
 use super::*;
@@ -301,7 +301,7 @@ spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
 /// Every kind of the table, and a version that is not in it: the provider decides, and it is said why nobody can tell.
 #[test]
 fn of_a_version_that_is_not_known_nobody_can_tell() {
-    for known in Reader::Pools.known() {
+    for known in KindReader::Pools.known() {
         for kind in known.kinds {
             let tree = |version: &str, name: &str| {
                 let pool = POOL.replace("AWSMachinePool", kind);

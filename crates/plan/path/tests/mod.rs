@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::civil::{Date, date};
 
 use super::*;
-use crate::layout::{Shelf, discover};
+use crate::layout::{ReleaseShelf, discover};
 use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, RepositorySettings};
 use capstan_model::ids::{ClusterId, ReleaseName};
@@ -317,7 +317,7 @@ fn no_step_over_the_real_releases_skips_a_minor() {
         let mut release = Release::read(&tree, folder).unwrap();
         let is_prerelease = release.version.is_prerelease();
         release.state = if is_prerelease { ReleaseState::Prerelease } else { ReleaseState::Active };
-        assert!(folder.shelf == Shelf::Archived || release.kubernetes.is_some());
+        assert!(folder.shelf == ReleaseShelf::Archived || release.kubernetes.is_some());
         then.push(release);
     }
     let then = Catalogue::new(then);

@@ -10,7 +10,7 @@ use crate::layout::discover;
 use crate::policy::{self, AppliedBy, Facts, Occasion, ReleaseStep};
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::settings::RepositorySettings;
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_model::finding::{Finding, Severities};
 use capstan_test_support::Files;
 
@@ -34,7 +34,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         base: capstan_model::tree::RepoPath::parse("c/base").unwrap(),
         overlay: capstan_model::tree::RepoPath::parse("c/overlay").unwrap(),
     };
-    let nothing = Rendered::default();
+    let nothing = RenderedFolder::default();
     let facts = Facts {
         folders: &folders,
         before: &nothing,

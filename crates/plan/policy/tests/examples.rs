@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::Cluster;
 use crate::flux::FluxIndex;
-use crate::inventory::{FleetInventory, Reach, beyond};
+use crate::inventory::{FleetInventory, InventoryReach, beyond};
 use crate::layout::{discover, schemas_of};
-use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
+use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use crate::policy::{
     About, AppliedBy, Facts, Occasion, ReleaseStep, Scope, Snapshot, catalogue, core_version, folders_of,
     judge, validate,
@@ -141,7 +141,7 @@ fn reached(before: Texts<'_>, after: Texts<'_>) -> Option<Finding> {
     let limits = settings.inventory.as_ref()?.limits;
     let (old, new) = (tree_of(before), tree_of(after));
     let (old, new) = (FleetInventory::read(&old, &settings)?, FleetInventory::read(&new, &settings)?);
-    let reach = Reach::of(&old, &new);
+    let reach = InventoryReach::of(&old, &new);
     beyond(&limits, [reach.definitions.len(), 0], None, reach.place(&new))
 }
 
@@ -269,7 +269,7 @@ fn source(tree: &Files, release: &Release) -> Box<dyn ChangeSource> {
         variables: BTreeMap::clone(&release.variables),
         rendering: Arc::clone(&release.rendering),
     };
-    let documents = Source::read(release.id.clone(), None, &facts).unwrap();
+    let documents = ReleaseSource::read(release.id.clone(), None, &facts).unwrap();
     match &release.manifest {
         Some(entry) => Box::new(GiantSwarmRelease::read(documents, &text(tree, entry)).unwrap()),
         None => Box::new(documents),

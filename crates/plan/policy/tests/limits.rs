@@ -2,7 +2,7 @@
 
 use super::{TODAY, folders, render_files};
 use crate::policy::{AppliedBy, Facts, Occasion, judge};
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::RenderedFolder;
 use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::finding::{Severities, rules};
 use capstan_model::tree::RepoPath;
@@ -10,7 +10,7 @@ use capstan_model::tree::RepoPath;
 /// What is told of an object: `line:column message`, but for what every message has.
 fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
     let after = render_files(&[("base/a.yaml", text)]);
-    let (folders, before) = (folders(), Rendered::default());
+    let (folders, before) = (folders(), RenderedFolder::default());
     let facts = Facts {
         folders: &folders,
         before: &before,

@@ -18,7 +18,7 @@ use jiff::civil::Date;
 use super::{Facts, Occasion, ReleaseStep};
 use crate::merge::AppliedBy;
 use crate::release::{App, Release, ReleaseComponent, ReleaseState};
-use capstan_kustomize::render::{Folders, Rendered, render};
+use capstan_kustomize::render::{Folders, RenderedFolder, render};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Change, Finding, Severities, Severity, SeverityLevel, SeverityRefused, rules};
 use capstan_model::ids::{Provider, ReleaseId};
@@ -38,9 +38,9 @@ fn folders() -> Folders {
     Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") }
 }
 
-fn render_files(files: &[(&str, &str)]) -> Rendered {
+fn render_files(files: &[(&str, &str)]) -> RenderedFolder {
     if files.is_empty() {
-        return Rendered::default();
+        return RenderedFolder::default();
     }
     let files: Vec<(String, Vec<u8>)> =
         files.iter().map(|(path, text)| (format!("c/{path}"), text.as_bytes().to_vec())).collect();

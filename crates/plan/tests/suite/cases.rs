@@ -18,12 +18,12 @@ use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, 
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::flux::{FluxIndex, PostBuild};
 use capstan_plan::layout::Layout;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, OtherFile, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, OtherFile, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::release::Rendering;
 use capstan_plan::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_plan::upgrade::{
-    ChangeSource, Explanation, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request, Retarget,
-    Settled, Upgrade, Versions, explain, explanation_to_json, plan, to_json,
+    ChangeSource, Explanation, FilesSettled, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request,
+    Retarget, Upgrade, Versions, explain, explanation_to_json, plan, to_json,
 };
 use capstan_yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -111,7 +111,7 @@ impl Case {
         map.into_iter().map(|(key, value)| (key, text(value))).collect()
     }
 
-    fn source(&self, folder: &str, id: &str, tree: char) -> Source {
+    fn source(&self, folder: &str, id: &str, tree: char) -> ReleaseSource {
         let root = self.folder.join(folder);
         let at = |below: &str| path(&format!("{id}/{below}"));
         let files = if root.join("base").is_dir() { root.join("base") } else { root.clone() };
@@ -135,7 +135,8 @@ impl Case {
             variables: self.variables(&format!("{folder}Variables")),
         };
         let tree = TreeId::parse(&tree.to_string().repeat(40)).unwrap();
-        Source::read_with(ReleaseId::from_path(id), Some(tree.into()), &facts, &self.schemas()).unwrap()
+        ReleaseSource::read_with(ReleaseId::from_path(id), Some(tree.into()), &facts, &self.schemas())
+            .unwrap()
     }
 
     /// The same, or a Giant Swarm release where the folder has a `release.yaml`.
@@ -319,14 +320,14 @@ fn run(folder: &Path) -> Vec<String> {
     let new = case.change_source("new", &case.text("to", "aws/v2.0.0"), '2');
     let from = case.text("from", "aws/v1.0.0");
     let old = case.folder.join("old").is_dir().then(|| case.change_source("old", &from, '1'));
-    let candidates: Vec<Source> = case.settings["infer"]
+    let candidates: Vec<ReleaseSource> = case.settings["infer"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
         .map(|folder| case.source(folder, &format!("aws/{folder}"), '3'))
         .collect();
-    let candidates: Vec<&Source> = candidates.iter().collect();
+    let candidates: Vec<&ReleaseSource> = candidates.iter().collect();
     let settings = case.merge_settings();
     let old = match &old {
         Some(old) => OldSource::Known(old.as_ref()),
@@ -373,7 +374,7 @@ fn run(folder: &Path) -> Vec<String> {
         (_, Err(error)) => return vec![format!("the upgraded cluster does not render: {error}")],
     };
     let mut planned = planned;
-    if planned.settle_leftovers(&rendered_before, &rendered_after) == Settled::Changed {
+    if planned.settle_leftovers(&rendered_before, &rendered_after) == FilesSettled::Changed {
         rendered_after = rendered(&planned.intended).unwrap();
     }
     let intended = planned.intended.clone();

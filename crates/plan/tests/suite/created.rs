@@ -9,7 +9,7 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, MadeCluster, Makes, NewCluster, NotMade, make, variables};
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
 use capstan_test_support::shared_data;
 
@@ -17,7 +17,7 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
 }
 
-fn created(release: &Source, variables: &BTreeMap<String, String>) -> Result<MadeCluster, NotMade> {
+fn created(release: &ReleaseSource, variables: &BTreeMap<String, String>) -> Result<MadeCluster, NotMade> {
     make(NewCluster {
         id: &ClusterId::new(path("a/b")),
         makes: Makes::Cluster,
@@ -33,7 +33,11 @@ fn created(release: &Source, variables: &BTreeMap<String, String>) -> Result<Mad
 }
 
 /// Files that an upgrade to the release it was made from would write.
-fn upgraded(release: &Source, made: &MadeCluster, variables: &BTreeMap<String, String>) -> Vec<String> {
+fn upgraded(
+    release: &ReleaseSource,
+    made: &MadeCluster,
+    variables: &BTreeMap<String, String>,
+) -> Vec<String> {
     let file = |name: &'static str| {
         move |file: &&capstan_model::file_change::FileChange| {
             (file.path.name() == "capstan.yaml") == (name == "record")
@@ -81,7 +85,9 @@ fn a_cluster_made_from_a_real_template_needs_no_upgrade_to_it() {
         let base_folder = path("x/v1.0.0/base");
         let base = vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), text)];
         let facts = SourceFacts { base_folder, base, ..SourceFacts::default() };
-        let Ok(release) = Source::read(ReleaseId::from_path("x/v1.0.0"), None, &facts) else { continue };
+        let Ok(release) = ReleaseSource::read(ReleaseId::from_path("x/v1.0.0"), None, &facts) else {
+            continue;
+        };
         let name = file.to_string_lossy().into_owned();
         let value =
             |name: &String| (name.clone(), format!("value-of-{}", name.to_lowercase().replace('_', "-")));

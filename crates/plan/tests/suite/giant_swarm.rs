@@ -9,7 +9,7 @@ use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::upgrade::{
     ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Planned, Request, Retarget, link_changelogs,
     plan,
@@ -22,7 +22,7 @@ fn path(text: &str) -> RepoPath {
 }
 
 fn source(id: &str, release_yaml: &str) -> GiantSwarmRelease {
-    let documents = Source::read(ReleaseId::from_path(id), None, &SourceFacts::default()).unwrap();
+    let documents = ReleaseSource::read(ReleaseId::from_path(id), None, &SourceFacts::default()).unwrap();
     let file = SourceFile::new(path(&format!("{id}/release.yaml")), release_yaml);
     GiantSwarmRelease::read(documents, &file).unwrap()
 }

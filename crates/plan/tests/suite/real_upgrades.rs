@@ -12,7 +12,7 @@ use capstan_model::object::Step;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::upgrade::{Conflict, MergeSettings, OldSource, Planned, Request, Retarget, plan};
 use capstan_yaml::{Node, Value, YamlFile};
 
@@ -73,11 +73,11 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
 }
 
-fn source(id: &str, text: &str) -> Source {
+fn source(id: &str, text: &str) -> ReleaseSource {
     let base_folder = path(&format!("{id}/base"));
     let file = SourceFile::new(base_folder.join("all.yaml").unwrap(), text);
     let facts = SourceFacts { base_folder, base: vec![file], ..SourceFacts::default() };
-    Source::read(ReleaseId::from_path(id), None, &facts).unwrap()
+    ReleaseSource::read(ReleaseId::from_path(id), None, &facts).unwrap()
 }
 
 /// Plans the upgrade of a cluster whose base is one file.

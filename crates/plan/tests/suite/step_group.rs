@@ -9,7 +9,7 @@ use capstan_model::object::{FieldPath, api_group};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::settings::{FieldOwner, FieldRule};
 use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, Versions, plan};
 use capstan_yaml::{Node, YamlFile};
@@ -160,11 +160,11 @@ impl Trial<'_> {
         BTreeMap::from([("one.yaml", one), ("workers.yaml", worker)])
     }
 
-    fn source(&self, id: &str, version: &str) -> Source {
+    fn source(&self, id: &str, version: &str) -> ReleaseSource {
         let base_folder = path(&format!("{id}/base"));
         let base = files(&base_folder, &self.files(version, version));
         let facts = SourceFacts { base_folder, base, ..SourceFacts::default() };
-        Source::read(ReleaseId::from_path(id), None, &facts).unwrap()
+        ReleaseSource::read(ReleaseId::from_path(id), None, &facts).unwrap()
     }
 
     /// What becomes of a cluster at v1.29.0 whose owner gave the one object another version, by a release

@@ -9,7 +9,7 @@ use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{BlobId, RepoPath};
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::proposal::{
     Decisions, Draft, Drafted, PlanDigest, ProposalId, SidebarStanding, TitleDigest, Wanted, wanted,
 };
@@ -25,7 +25,7 @@ use capstan_yaml::YamlFile;
 /// Replicas of the workers of one cluster: `peu01-md-0: 3`.
 #[derive(Debug)]
 struct Sizing {
-    documents: Source,
+    documents: ReleaseSource,
     content: SourceContent,
 }
 
@@ -39,7 +39,7 @@ impl Sizing {
         let file = SourceFile::new(path("values/base/values.yaml"), fragments.join("---\n"));
         let facts =
             SourceFacts { base_folder: path("values/base"), base: vec![file], ..SourceFacts::default() };
-        let documents = Source::read(SourceId::parse(id).unwrap(), None, &facts).unwrap();
+        let documents = ReleaseSource::read(SourceId::parse(id).unwrap(), None, &facts).unwrap();
         Self {
             documents,
             content: SourceContent::from(&BlobId::parse(&blob.to_string().repeat(40)).unwrap()),
@@ -56,7 +56,7 @@ impl ChangeSource for Sizing {
         Some(self.content.clone())
     }
 
-    fn documents(&self) -> &Source {
+    fn documents(&self) -> &ReleaseSource {
         &self.documents
     }
 }

@@ -28,7 +28,7 @@ use crate::merge::kustomization;
 use crate::merge::kustomization_merge;
 use crate::merge::matched::{Matched, Target};
 use crate::merge::nodes::set_text;
-use crate::merge::piece::{Piece, Shape};
+use crate::merge::piece::{ReleasePiece, Shape};
 use crate::merge::views::{AbsentObject, Views, Work, pieces_of};
 use crate::settings::FieldRule;
 use crate::templates::{naming_values, references, renamed as name_in};
@@ -209,12 +209,12 @@ impl<'a> CompletenessCheck<'_, 'a> {
         self.compare(object, (old.as_deref(), &new, result), partial, findings);
     }
 
-    fn says_the_same(&self, old: &[&Piece], new: &[&Piece]) -> bool {
+    fn says_the_same(&self, old: &[&ReleasePiece], new: &[&ReleasePiece]) -> bool {
         let Some(matched) = self.upgrade.work.old else { return false };
         if old.len() != new.len() || matched.source.variables != self.upgrade.work.new.source.variables {
             return false;
         }
-        let mut left: Vec<&Piece> = new.to_vec();
+        let mut left: Vec<&ReleasePiece> = new.to_vec();
         old.iter().all(|piece| {
             let at = left.iter().position(|other| same_meaning(&piece.root, &other.root));
             at.map(|at| left.swap_remove(at)).is_some()
@@ -367,7 +367,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
         finding(&base.objects[object].id, node, lack, place)
     }
 
-    fn finding_of_new(&self, piece: &Piece, id: &ObjectId, lack: Lack) -> Finding {
+    fn finding_of_new(&self, piece: &ReleasePiece, id: &ObjectId, lack: Lack) -> Finding {
         finding(id, &piece.root, lack, piece.place.clone().at_first_column())
     }
 }

@@ -9,7 +9,7 @@ use crate::flux::PostBuild;
 use crate::merge::cluster_objects::Base;
 use crate::merge::objects::merge_cluster;
 use crate::merge::views::Work;
-use crate::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use crate::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::merge_facts::merge_input;
 use crate::upgrade::staying::Staying;
@@ -74,18 +74,18 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
 }
 
-fn source(id: &str, text: &str) -> Source {
+fn source(id: &str, text: &str) -> ReleaseSource {
     let base_folder = path(&format!("{id}/base"));
     let file = SourceFile::new(base_folder.join("all.yaml").unwrap(), text);
     let facts = SourceFacts { base_folder, base: vec![file], ..SourceFacts::default() };
-    Source::read(ReleaseId::from_path(id), None, &facts).unwrap()
+    ReleaseSource::read(ReleaseId::from_path(id), None, &facts).unwrap()
 }
 
 /// An upgrade, and the check of any result of it.
 struct Case {
     cluster: ClusterFacts,
-    old: Source,
-    new: Source,
+    old: ReleaseSource,
+    new: ReleaseSource,
     settings: MergeSettings,
 }
 

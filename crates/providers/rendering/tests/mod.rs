@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Inputs, RenderedObjects, render};
 use crate::images::Overrides;
 use crate::set::ProviderSet;
-use crate::variables::Values;
+use crate::variables::VariableValues;
 
 /// A provider of our own, from ConfigMaps of the set.
 const PROVIDER: &str = "\
@@ -50,7 +50,7 @@ fn of_tree(
     variables: &[(&str, &str)],
     configuration: Option<&str>,
 ) -> Result<Vec<RenderedObjects>, String> {
-    let mut values = Values::default();
+    let mut values = VariableValues::default();
     variables.iter().for_each(|(name, value)| values.insert(*name, *value));
     let configuration = configuration.map(|text| Overrides::of_configuration(text).unwrap());
     let joined = |all: Vec<String>| all.join("\n");

@@ -199,7 +199,7 @@ fn sets_are_rendered_before_they_are_read() {
         ),
     ]);
     let read = |path: &str| ProviderSet::read(&tree, &RepoPath::parse(path).unwrap()).unwrap();
-    let values = Values::default();
+    let values = VariableValues::default();
     for (path, namespace, annotated) in [("mc", "acme-system", true), ("other", "elsewhere", false)] {
         let set = read(path);
         let inputs = Inputs { tree: &tree, set: &set, variables: &values, configuration: None };

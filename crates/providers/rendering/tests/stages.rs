@@ -27,7 +27,7 @@ fn a_refusal_knows_its_stage() {
         let provider = format!("{PROVIDER}{spec}");
         let tree = Files::new(&[("p.yaml", &provider), ("m.yaml", &map)]);
         let set = ProviderSet::read(&tree, &RepoPath::root()).unwrap();
-        let variables = Values::default();
+        let variables = VariableValues::default();
         let inputs = Inputs { tree: &tree, set: &set, variables: &variables, configuration };
         let refused = render(&set.providers()[0], inputs).unwrap_err();
         assert_eq!(refused.stage(), stage, "{refused}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::tree::RepoPath;
-use capstan_providers::{Inputs, ProviderSet, Values, render};
+use capstan_providers::{Inputs, ProviderSet, VariableValues, render};
 use capstan_test_support::Files;
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ pub(crate) fn ours(case: &Case) -> Result<(String, String, Vec<Value>), String> 
     let tree = Files::from_bytes(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
     let set = ProviderSet::read(&tree, &RepoPath::parse("set").unwrap())
         .map_err(|refused| refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let variables = Values::default();
+    let variables = VariableValues::default();
     let inputs = Inputs { tree: &tree, set: &set, variables: &variables, configuration: None };
     let rendered = render(&set.providers()[0], inputs).map_err(|refusal| refusal.to_string())?;
     Ok((rendered.version, rendered.contract, rendered.objects))

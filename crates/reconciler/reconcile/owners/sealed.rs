@@ -53,7 +53,7 @@ mod tests {
         GitOwners, Kubeconfig, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient, Words,
     };
     use capstan_model::digest::sha256;
-    use capstan_plan::settings::{Access, Owner, OwnerName, PublicKey};
+    use capstan_plan::settings::{Owner, OwnerName, OwnersAccess, PublicKey};
 
     use super::*;
 
@@ -73,7 +73,7 @@ mod tests {
         let owners: Vec<Owner> = KEYS.iter().map(owner).collect();
         let recipients: Vec<Recipient> =
             owners.iter().map(|owner| Recipient::parse(&owner.key).unwrap()).collect();
-        let git = GitOwners::new(&owners, &Access::default());
+        let git = GitOwners::new(&owners, &OwnersAccess::default());
         // What stands in a stanza that is for nobody is by chance.
         for length in (0..64).map(|turn| 1 + turn * 2_100) {
             let file = seal(&"k".repeat(length).into(), &recipients).unwrap();

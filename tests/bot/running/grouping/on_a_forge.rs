@@ -1,7 +1,7 @@
 //! The same on a forge with real Git.
 
 use capstan_forge::{Edit, MergeMethod};
-use capstan_ports::{ClusterFilter, Extent, PageRecords as _, Sight};
+use capstan_ports::{ClusterFilter, ListExtent, PageRecords as _, VisibleRepositories};
 
 use super::super::sample;
 use super::super::town::{REPOSITORY, Town};
@@ -298,8 +298,12 @@ async fn pages_dashboard_and_status_name_it_for_each_of_its_clusters() {
     town.comment(number, "ada", "/capstan status").await;
     let answer = town.answers(number).pop().unwrap();
     assert_eq!(answer.matches(&format!("#{number}")).count(), 2, "{answer}");
-    let all = Extent { skip: 0, take: u32::MAX };
-    let rows = town.database().targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+    let all = ListExtent { skip: 0, take: u32::MAX };
+    let rows = town
+        .database()
+        .targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all)
+        .await
+        .unwrap();
     let shown: Vec<(&str, Option<u64>)> =
         rows.iter().map(|row| (row.target.as_str(), row.pull_request)).collect();
     assert_eq!(shown, PEU.map(|cluster| (cluster, Some(number))), "as the fleet page tells");

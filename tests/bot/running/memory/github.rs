@@ -34,7 +34,7 @@ impl Installations for World {
 }
 
 #[async_trait]
-impl Rights for World {
+impl PermissionLookup for World {
     async fn permission(&self, _: &Repository, login: &str) -> Outcome<Permission> {
         Ok(self.state().permissions.get(login).copied().unwrap_or(Permission::Read))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capstan_forge::Edit;
 use capstan_git::Checkout;
-use capstan_kustomize::render::{Folders, Rendered, render};
+use capstan_kustomize::render::{Folders, RenderedFolder, render};
 use capstan_live::rollout::rollouts;
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere;
@@ -176,7 +176,7 @@ fn second_bootstrap_template(text: &str) -> String {
     )
 }
 
-fn read(folder: &TestRepository, cluster: &Sample) -> Rendered {
+fn read(folder: &TestRepository, cluster: &Sample) -> RenderedFolder {
     let tree = Checkout::open(Some(folder.path())).unwrap().work_tree().unwrap();
     let path = |path: String| RepoPath::parse(&path).unwrap();
     let id = cluster.id();
@@ -188,7 +188,7 @@ fn read(folder: &TestRepository, cluster: &Sample) -> Rendered {
     render(tree.as_ref(), &folders).unwrap()
 }
 
-fn apply(ground: &Ground, rendered: &Rendered) {
+fn apply(ground: &Ground, rendered: &RenderedFolder) {
     let items: Vec<Value> = rendered.objects.iter().map(|object| object.value.clone()).collect();
     ground.plane.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
 }

@@ -12,7 +12,7 @@ use capstan_model::object::{FieldPath, Step};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
+use capstan_plan::merge::{AppliedBy, ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::patch;
 use capstan_plan::settings::ConflictPolicy;
 use capstan_plan::upgrade::{
@@ -70,14 +70,14 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap_or_default()
 }
 
-fn source(id: &str, text: &str) -> Result<Source, ()> {
+fn source(id: &str, text: &str) -> Result<ReleaseSource, ()> {
     let facts = SourceFacts {
         base_folder: path(&format!("{id}/base")),
         base: vec![SourceFile::new(path(&format!("{id}/base/a.yaml")), text)],
         variables: BTreeMap::from([("OWN".to_owned(), id.to_owned())]),
         ..SourceFacts::default()
     };
-    Source::read(ReleaseId::from_path(id), None, &facts).map_err(drop)
+    ReleaseSource::read(ReleaseId::from_path(id), None, &facts).map_err(drop)
 }
 
 fn folder(text: &str, applied: AppliedBy) -> ClusterFacts {
