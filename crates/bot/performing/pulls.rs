@@ -16,8 +16,8 @@ use capstan_report::sealed_message;
 
 use super::{Performed, Performer, SyncError};
 use capstan_ports::{
-    CodeHostError, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, PullRequest,
-    PullRequestEdit, PullRequestState,
+    CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, PullRequest, PullRequestEdit,
+    PullRequestState,
 };
 
 /// What came of a pull request.
