@@ -103,12 +103,10 @@ mod tests {
 
     #[test]
     fn what_became_of_it_is_said() {
-        for (state, expected) in [(ProposalState::Proposed, "=`gauss/peu01`: So it is.")] {
-            let mut outcome = Outcome::default();
-            outcome.note(&[id("gauss/peu01")], &ProposalOutcome::new(state, "So it is."));
-            let answer = answered(&town(), 3, "/capstan upgrade", &outcome);
-            assert!(answer.starts_with(expected), "{answer}");
-        }
+        let mut outcome = Outcome::default();
+        outcome.note(&[id("gauss/peu01")], &ProposalOutcome::new(ProposalState::Proposed, "So it is."));
+        let answer = answered(&town(), 3, "/capstan upgrade", &outcome);
+        assert_eq!(answer, "=`gauss/peu01`: So it is.");
         let unnamed = "!Name the cluster: this pull request is not a proposal for one.";
         assert_eq!(answered(&town(), 9, "/capstan upgrade", &Outcome::default()), unnamed);
     }
