@@ -1,5 +1,7 @@
 //! `make demo`, as a newcomer runs it: the built program, nothing else.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a panic is how tests fail")]
+
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
