@@ -1,10 +1,6 @@
 //! `make demo`, as a newcomer runs it: the built program, nothing else.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test that cannot go on stops, also in the functions beside it"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a panic is how tests fail")]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
