@@ -229,7 +229,7 @@ impl Run<'_> {
         problem: &FileError,
         seen: &mut Comparisons,
     ) -> Result<Checked, SyncError> {
-        let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
+        let remarks = Remarks { notes: problem.lines().collect(), ..Remarks::default() };
         let inputs = inputs(subject, &remarks, "");
         if self.is_reported(subject, &inputs).await? {
             return Ok(Checked::Reported);
