@@ -11,6 +11,8 @@ use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, Value, YamlFile};
 use serde_json::Map;
 
+use super::credentials::credential;
+
 /// What a file comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
@@ -24,22 +26,6 @@ pub struct Imported {
 /// <https://cluster-api.sigs.k8s.io/clusterctl/configuration>.
 const SETTINGS: [&str; 8] =
     ["apiVersion", "kind", "providers", "images", "cert-manager", "overridesFolder", "variables", "metadata"];
-
-/// Parts of names of variables that hold credentials.
-const SECRETS: [&str; 12] = [
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "SECRET",
-    "TOKEN",
-    "CREDENTIAL",
-    "PRIVATE_KEY",
-    "ACCESS_KEY",
-    "API_KEY",
-    "APIKEY",
-    "CLOUD_YAML",
-    "KUBECONFIG",
-];
 
 /// Reads a file.
 ///
@@ -94,9 +80,9 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             note(format!("`{}` has no value and is left out", entry.key));
             continue;
         }
-        if holds_a_secret(&entry.key, &scalar.text) {
+        if let Some(sign) = credential(&entry.key, scalar) {
             note(format!(
-                "`{}` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                "`{}` looks like a credential by {sign} and is left out: put it into the provider's Secret, or into Vault",
                 entry.key
             ));
             continue;
@@ -117,18 +103,6 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
         imported.values.insert(entry.key.clone(), value);
     }
     Ok(imported)
-}
-
-/// Whether a variable's name, or its value, is that of a credential: a private key, or a URL with a password.
-fn holds_a_secret(name: &str, value: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let has_password = |url: &str| {
-        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
-        authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
-    };
-    SECRETS.iter().any(|part| name.contains(part))
-        || value.contains("PRIVATE KEY-----")
-        || value.split_once("://").is_some_and(|(_, rest)| has_password(rest))
 }
 
 /// A text that an inventory reads as itself, and not as an expression (I8).
@@ -218,16 +192,16 @@ mod tests {
                     "clusterctl.yaml:2:3 `B` has no value and is left out",
                     "clusterctl.yaml:3:4 `C` cannot be the value of a variable and is left out: variables have scalar values",
                     "clusterctl.yaml:4:4 `E` names a variable, but values have no substitution",
-                    "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential by its name and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
             (
                 "HTTP_PROXY: http://proxy:3128\nREGISTRY: https://user:hidden@registry.example\nIBMCLOUD_API_KEY: hidden\nKEY: |\n  -----BEGIN PRIVATE KEY-----\n",
                 r#"{"HTTP_PROXY":"http://proxy:3128"}"#,
                 vec![
-                    "clusterctl.yaml:2:11 `REGISTRY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                    "clusterctl.yaml:3:19 `IBMCLOUD_API_KEY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                    "clusterctl.yaml:4:6 `KEY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:2:11 `REGISTRY` looks like a credential by the form of its value and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:3:19 `IBMCLOUD_API_KEY` looks like a credential by its name and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:4:6 `KEY` looks like a credential by the form of its value and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
         ] {
