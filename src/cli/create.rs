@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::finding::Severity;
-use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::verbs::ClusterFrom;
@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 use super::arguments::Create;
 use super::progress::say;
+use super::typed_release::release;
 use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
-use capstan_fleet::generator::NotPossible;
+use capstan_fleet::generator::{Fleet, NotPossible};
 use capstan_ports::Workspace;
 
 impl From<NotPossible> for Failure {
@@ -28,8 +29,8 @@ impl From<NotPossible> for Failure {
 
 pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
-    let wanted = wanted(workspace.as_ref(), command)?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
+    let wanted = wanted(workspace.as_ref(), &fleet, command)?;
     let created = fleet.create_cluster(&wanted)?;
     if command.write {
         workspace.write(&created.files)?;
@@ -62,7 +63,7 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Fa
     Ok(if errors { Outcome::ErrorsStand } else { Outcome::Done })
 }
 
-fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Failure> {
+fn wanted(workspace: &dyn Workspace, fleet: &Fleet, command: &Create) -> Result<ClusterFrom, Failure> {
     let folder = typed::new_folder(workspace, &command.cluster);
     let folder = folder.ok_or_else(|| {
         Failure::Usage(
@@ -70,15 +71,8 @@ fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Fa
             format!("`{}` is not a path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
-    let release = ReleaseName::parse(command.from.trim_end_matches('/')).ok_or_else(|| {
-        Failure::Usage(
-            Refusal::NotCreatedHere,
-            format!(
-                "`{}` is not a release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)",
-                command.from
-            ),
-        )
-    })?;
+    let release =
+        release(fleet, &command.from).map_err(|why| Failure::Usage(Refusal::NotCreatedHere, why))?;
     let mut variables = BTreeMap::new();
     for given in &command.set {
         let Some((name, value)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {

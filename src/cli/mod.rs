@@ -27,6 +27,7 @@ mod init_release;
 mod inventory;
 mod migrate;
 mod output;
+mod overwriting;
 mod path;
 mod plan;
 mod progress;
@@ -38,6 +39,7 @@ mod rules;
 mod schema;
 mod text;
 mod typed;
+mod typed_release;
 mod upgrade;
 mod validate;
 
