@@ -1,15 +1,17 @@
 //! A `clusterctl.yaml`, or any flat file of `KEY: value`, as values of an inventory.
 //!
-//! clusterctl puts values into the template's text, which is read as YAML afterwards: a quoted `"3"` becomes
-//! a number where the template has no quotes. Here values are placed in scalars with their type. So a text
-//! that reads as a whole number, or as true or false, becomes that; within quotes or other text, it is the
-//! same text again.
+//! clusterctl puts values into the template's text, and what stands there is read as YAML then: a quoted `"3"` becomes a
+//! number where the template has no quotes. Here values are placed in scalars with their type, so a text that reads as a
+//! whole number, or as true or false, becomes that; where it stands in quotes, or beside other text, it is the same text
+//! again.
 
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, Value, YamlFile};
 use serde_json::Map;
+
+use super::credentials::credential;
 
 /// What a file comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,31 +27,10 @@ pub struct Imported {
 const SETTINGS: [&str; 8] =
     ["apiVersion", "kind", "providers", "images", "cert-manager", "overridesFolder", "variables", "metadata"];
 
-/// Parts of names of variables that hold credentials.
-const SECRETS: [&str; 14] = [
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "SECRET",
-    "TOKEN",
-    "CREDENTIAL",
-    "PRIVATE_KEY",
-    "ACCESS_KEY",
-    "API_KEY",
-    "APIKEY",
-    "CLOUD_YAML",
-    "CLOUDS_YAML",
-    "DOCKER_CONFIG",
-    "KUBECONFIG",
-];
-
-/// The same, between `_` as words of their own.
-const SECRET_WORDS: [&str; 4] = ["AUTH", "PASS", "PWD", "DOCKERCONFIGJSON"];
-
 /// Reads a file.
 ///
 /// # Errors
-/// It is not YAML or not a mapping, or a key is not a name of a value.
+/// It is no YAML or no mapping, or a key is no name of a value.
 pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
     let file = YamlFile::read_bytes(bytes).map_err(|error| {
         FileError::new(rules::INVALID_YAML, Place::at(path.clone(), error.position), error.message)
@@ -99,9 +80,9 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             note(format!("`{}` has no value and is left out", entry.key));
             continue;
         }
-        if holds_a_secret(&entry.key, &scalar.text) {
+        if let Some(sign) = credential(&entry.key, scalar) {
             note(format!(
-                "`{}` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                "`{}` looks like a credential by {sign} and is left out: put it into the provider's Secret, or into Vault",
                 entry.key
             ));
             continue;
@@ -122,19 +103,6 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
         imported.values.insert(entry.key.clone(), value);
     }
     Ok(imported)
-}
-
-/// Whether a variable's name, or its value, is that of a credential: a private key, or a URL with a password.
-fn holds_a_secret(name: &str, value: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let has_password = |url: &str| {
-        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
-        authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
-    };
-    SECRETS.iter().any(|part| name.contains(part))
-        || name.split('_').any(|word| SECRET_WORDS.contains(&word))
-        || value.contains("PRIVATE KEY-----")
-        || value.split_once("://").is_some_and(|(_, rest)| has_password(rest))
 }
 
 /// A text that an inventory reads as itself, and not as an expression (I8).
@@ -205,7 +173,7 @@ mod tests {
                     "clusterctl.yaml:3:4 `C: no` is read as false; for the text, write it in quotes",
                 ],
             ),
-            // clusterctl's own settings are not variables, with or without a mapping of those.
+            // clusterctl's own settings are no variables, with or without a mapping of those.
             (
                 "providers: [{name: a}]\ncert-manager: {version: v1}\noverridesFolder: /x\nimages: {all: {}}\nA: b\n",
                 r#"{"A":"b"}"#,
@@ -224,25 +192,16 @@ mod tests {
                     "clusterctl.yaml:2:3 `B` has no value and is left out",
                     "clusterctl.yaml:3:4 `C` cannot be the value of a variable and is left out: variables have scalar values",
                     "clusterctl.yaml:4:4 `E` names a variable, but values have no substitution",
-                    "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                ],
-            ),
-            (
-                "REGISTRY_AUTH: hidden\nROOT_PASS: hidden\nOPENSTACK_CLOUDS_YAML: hidden\nSSH_AUTHORIZED_KEY: ssh-ed25519 A\n",
-                r#"{"SSH_AUTHORIZED_KEY":"ssh-ed25519 A"}"#,
-                vec![
-                    "clusterctl.yaml:1:16 `REGISTRY_AUTH` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                    "clusterctl.yaml:2:12 `ROOT_PASS` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                    "clusterctl.yaml:3:24 `OPENSTACK_CLOUDS_YAML` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential by its name and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
             (
                 "HTTP_PROXY: http://proxy:3128\nREGISTRY: https://user:hidden@registry.example\nIBMCLOUD_API_KEY: hidden\nKEY: |\n  -----BEGIN PRIVATE KEY-----\n",
                 r#"{"HTTP_PROXY":"http://proxy:3128"}"#,
                 vec![
-                    "clusterctl.yaml:2:11 `REGISTRY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                    "clusterctl.yaml:3:19 `IBMCLOUD_API_KEY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
-                    "clusterctl.yaml:4:6 `KEY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:2:11 `REGISTRY` looks like a credential by the form of its value and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:3:19 `IBMCLOUD_API_KEY` looks like a credential by its name and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:4:6 `KEY` looks like a credential by the form of its value and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
         ] {

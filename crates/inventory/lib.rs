@@ -18,7 +18,8 @@
 //! | [`schema`] | a release's `schema.yaml` | `fields`, `origin` |
 //! | [`merge`] | what levels say together (I1 to I7) | `braces`, `fields`, `kinds`, `origin`, `schema` |
 //! | [`context`] | values as templates and expressions see them | `braces`, `engine` |
-//! | [`import`] | flat files of variables, as values | `context` |
+//! | [`credentials`] | which variables are credentials | nothing |
+//! | [`import`] | flat files of variables, as values | `context`, `credentials` |
 //! | [`expression`] | expressions in values | `braces`, `context`, `engine`, `merge`, `origin` |
 //! | [`check`] | values against the schema | `fields`, `merge`, `origin`, `schema` |
 //! | [`unknown`] | values that no release knows | `kinds`, `origin`, `schema` |
@@ -36,6 +37,7 @@ mod braces;
 mod check;
 pub mod components;
 mod context;
+mod credentials;
 mod engine;
 pub mod examples;
 pub mod expression;

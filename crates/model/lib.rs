@@ -16,6 +16,7 @@
 //! | [`object`] | identity and field paths of Kubernetes objects | nothing |
 //! | [`plain_http`] | where http without encryption keeps a secret | nothing |
 //! | [`rest`] | why nothing is offered to a target, in a word | nothing |
+//! | [`secrets`] | names and texts that tell of a secret | nothing |
 //! | [`spelling`] | the nearest right word for a wrong one | nothing |
 //! | [`track`] | how far something follows newer releases | nothing |
 //! | [`tree`] | paths, Git ids and snapshots of a repository | `digest` |
@@ -24,7 +25,7 @@
 //! | [`chained_upgrade`] | how a topology goes over several minors, where its class lists versions | `version` |
 //! | [`cluster_api`] | which Kubernetes a release of Cluster API runs on and manages | `version` |
 //! | [`file_change`] | what becomes of a file | `tree` |
-//! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
+//! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree`, `wording` |
 //! | [`glob`] | patterns over paths | nothing |
 //! | [`kinds`] | the table of kinds: their role, the place of their version, how they are edited, applied and lost | `object`, `wording` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
@@ -44,6 +45,7 @@ pub mod kinds;
 pub mod object;
 pub mod plain_http;
 pub mod rest;
+pub mod secrets;
 pub mod source;
 pub mod spelling;
 pub mod target;

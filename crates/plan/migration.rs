@@ -50,7 +50,8 @@ impl fmt::Display for WantedVersion {
 }
 
 impl WantedVersion {
-    fn is(&self, api_version: &str) -> bool {
+    /// Whether it is that version of that group.
+    pub fn is(&self, api_version: &str) -> bool {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         self.version == version && self.group.as_deref().is_none_or(|own| own == group)
     }

@@ -202,7 +202,8 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
         )
     };
     let mut page = Page::new(MAX_BODY);
-    page.push(&format!("{trouble}:\n\n- {}\n", prose(&problem.to_string(), 900)));
+    let listed: String = problem.lines().map(|line| format!("- {}\n", prose(&line, 900))).collect();
+    page.push(&format!("{trouble}:\n\n{listed}"));
     let cure =
         format!("{cure} on the base branch, or in this pull request. Capstan then looks again at once.\n");
     page.push(&format!("\n{}", refusal.after(&cure)));

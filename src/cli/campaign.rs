@@ -7,6 +7,7 @@ use std::path::Path;
 use capstan_campaign::membership::{Candidate, Doubt, doubts, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
+use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::{REPOSITORY_FILE, read_campaigns};
 use capstan_report::Refusal;
@@ -74,9 +75,14 @@ fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
     read_campaigns(&text).map_err(|error| {
-        let place = [error.place.line(), error.place.column()].into_iter().flatten();
-        let place: String = place.map(|number| format!(":{number}")).collect();
-        Failure::Failed(Refusal::Settings, format!("{named}{place}: {}", error.message))
+        // Places are in the file as it was typed, wherever it is.
+        let line = |error: &FileError| {
+            let place = [error.place.line(), error.place.column()].into_iter().flatten();
+            let place: String = place.map(|number| format!(":{number}")).collect();
+            format!("{named}{place}: {}", error.message)
+        };
+        let all: Vec<String> = std::iter::once(&error).chain(&error.others).map(line).collect();
+        Failure::Failed(Refusal::Settings, all.join("\n"))
     })
 }
 

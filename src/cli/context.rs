@@ -12,6 +12,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::progress::say;
+use super::typed_release::{LIST, release};
 use super::{Failure, Offline, Open, progress, typed};
 use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
 use capstan_fleet::inventory;
@@ -35,11 +36,6 @@ impl Context<'_> {
     }
 
     /// The fleet of the work tree, or of `--at`.
-    pub(super) fn fleet(&self) -> Result<Fleet, Failure> {
-        self.fleet_of(self.workspace()?.as_ref())
-    }
-
-    /// The same of a workspace that is open already.
     pub(super) fn fleet_of(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
         self.fleet_at(workspace, self.arguments.at.as_deref())
     }
@@ -51,8 +47,7 @@ impl Context<'_> {
         revision: Option<&str>,
     ) -> Result<Fleet, Failure> {
         let tree = self.tree(workspace, revision)?;
-        let mut fleet = Fleet::open(tree, today())
-            .map_err(|error| Failure::Failed(Refusal::Settings, error.to_string()))?;
+        let mut fleet = Fleet::open(tree, today()).map_err(|error| Failure::of_settings(&error))?;
         if let Some(directory) = &self.arguments.releases {
             fleet.provide_releases((self.open)(Some(directory))?.work_tree()?);
         }
@@ -120,7 +115,7 @@ impl Context<'_> {
     ) -> Result<Vec<ClusterId>, Failure> {
         let mut clusters = Vec::new();
         for name in typed {
-            clusters.extend(typed::clusters(workspace, fleet.tree().as_ref(), known, name)?);
+            clusters.extend(typed::clusters(workspace, fleet, known, name)?);
         }
         clusters.sort();
         clusters.dedup();
@@ -134,7 +129,7 @@ impl Context<'_> {
         fleet: &Fleet,
         typed: &str,
     ) -> Result<ClusterId, Failure> {
-        typed::cluster(workspace, fleet.tree().as_ref(), &fleet.targets().collect::<Vec<_>>(), typed)
+        typed::cluster(workspace, fleet, &fleet.targets().collect::<Vec<_>>(), typed)
     }
 
     /// What `--to` means for these clusters; `None` where nothing was typed.
@@ -145,8 +140,7 @@ impl Context<'_> {
         typed: Option<&str>,
     ) -> Result<Option<ReleaseName>, Failure> {
         let Some(typed) = typed else { return Ok(None) };
-        let name = ReleaseName::parse(typed.trim_end_matches('/'))
-            .ok_or_else(|| typed::no_release(fleet, typed, Refusal::NotFound))?;
+        let name = release(fleet, typed).map_err(|why| Failure::Usage(Refusal::NotFound, why))?;
         for cluster in clusters {
             // A cluster that cannot be read is refused by name when it is planned.
             if let Ok(Err(error)) = fleet.has_release(cluster, &name) {
@@ -157,15 +151,15 @@ impl Context<'_> {
                 return Err(if fleet.catalogue().unreadable().iter().any(|(id, _)| broken(id)) {
                     Failure::Failed(Refusal::Unreadable, error.to_string())
                 } else {
-                    Failure::Usage(Refusal::NotFound, format!("{error} (`capstan releases` lists them)"))
+                    Failure::Usage(Refusal::NotFound, format!("{error}{LIST}"))
                 });
             }
         }
         Ok(Some(name))
     }
 
-    /// Gives the fleet the old releases of these clusters that no folder has any more: by the id of their
-    /// content, else as history last had them.
+    /// Gives the fleet the old releases of these clusters that lie in no folder any more: by the id of
+    /// their content, else as history last had them.
     pub(super) fn find_old_releases(
         &self,
         workspace: &dyn Workspace,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::finding::Severity;
-use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::verbs::ClusterFrom;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Create;
 use super::progress::say;
+use super::typed_release::release;
 use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
 use capstan_fleet::generator::{Fleet, NotPossible};
 use capstan_ports::Workspace;
@@ -70,8 +71,8 @@ fn wanted(workspace: &dyn Workspace, fleet: &Fleet, command: &Create) -> Result<
             format!("`{}` is not a path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
-    let release = ReleaseName::parse(command.from.trim_end_matches('/'))
-        .ok_or_else(|| typed::no_release(fleet, &command.from, Refusal::NotCreatedHere))?;
+    let release =
+        release(fleet, &command.from).map_err(|why| Failure::Usage(Refusal::NotCreatedHere, why))?;
     let mut variables = BTreeMap::new();
     for given in &command.set {
         let Some((name, value)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {

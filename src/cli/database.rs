@@ -28,7 +28,7 @@ fn in_words(check: &DatabaseCheck) -> String {
         Some(schema) => format!("schema {schema}"),
         None => "no schema".to_owned(),
     };
-    let rows = check.rows.map_or_else(String::new, |rows| format!(", {rows} rows"));
+    let rows = check.rows.map_or_else(String::new, |rows| format!(", {}", rows_of(rows)));
     let mut text = format!("{}, {schema} (this Capstan's: {}){rows}\n", check.engine, check.known_schema);
     for finding in &check.findings {
         text.push_str(&format!("- {}.\n  {}\n", finding.what, finding.remedy));
@@ -39,11 +39,15 @@ fn in_words(check: &DatabaseCheck) -> String {
     text
 }
 
+fn rows_of(rows: u64) -> String {
+    format!("{rows} {}", if rows == 1 { "row" } else { "rows" })
+}
+
 /// Says what was written where.
 pub fn print_exported(done: Transferred, file: &Path) {
     say!(
-        "exported {} rows of schema {} to {}; together with the key file, it contains the bot's keys",
-        done.rows,
+        "exported {} of schema {} to {}; together with the key file, it contains the bot's keys",
+        rows_of(done.rows),
         done.schema,
         file.display()
     );
@@ -52,8 +56,8 @@ pub fn print_exported(done: Transferred, file: &Path) {
 /// Says what was read.
 pub fn print_imported(done: Transferred) {
     say!(
-        "imported {} rows of schema {}; give the bot this database and its earlier key file",
-        done.rows,
+        "imported {} of schema {}; give the bot this database and its earlier key file",
+        rows_of(done.rows),
         done.schema
     );
 }

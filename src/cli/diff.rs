@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
     // A cluster that came or went has nothing on one side; one that is in neither is a mistake.
     let known: BTreeSet<&ClusterId> = before.targets().chain(after.targets()).collect();
     let known: Vec<&ClusterId> = known.into_iter().collect();
-    let cluster = typed::cluster(workspace.as_ref(), after.tree().as_ref(), &known, &command.cluster)?;
+    let cluster = typed::cluster(workspace.as_ref(), &after, &known, &command.cluster)?;
     let (before, after) = (rendered(&before, &cluster)?, rendered(&after, &cluster)?);
     let differences = render::diff(&before.objects, &after.objects);
     match command.output {

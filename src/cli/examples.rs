@@ -2,10 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use capstan_model::wording::list;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser};
+use clap::{
+    Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser,
+};
 
 use super::{Arguments, Service};
 
@@ -14,22 +17,53 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "",
         &[
-            ("capstan clusters", "what is found in this checkout"),
-            ("capstan plan", "what would be proposed, for every cluster"),
-            ("capstan upgrade gauss/peu01 --write", "one cluster to its offered release, in the work tree"),
+            ("capstan init", "first contact: the settings that fit this repository"),
+            ("capstan clusters", "each cluster with its current and its offered release"),
+            ("capstan plan gauss/peu01", "what an upgrade of this cluster changes and replaces"),
+            ("capstan help first-contact", "a page of the documentation"),
         ],
     ),
-    ("providers", &[("capstan providers render", "what the provider objects of this checkout stand for")]),
+    (
+        "providers",
+        &[
+            ("capstan providers fetch management/providers", "fetch components into the repository"),
+            (
+                "capstan providers render management/providers",
+                "the objects, as the operator would apply them",
+            ),
+        ],
+    ),
     (
         "inventory",
         &[
             ("capstan inventory list", "all definitions, and what is wrong with them"),
-            ("capstan inventory values web", "what a cluster has, after merging"),
+            ("capstan inventory explain web /network/cidr", "where a value comes from and what it overrides"),
         ],
     ),
-    ("campaign", &[("capstan campaign simulate", "the waves of .capstan.yaml over the fleet as it is")]),
-    ("agents", &[("capstan agents list", "the reconcilers, and when each was last seen")]),
-    ("database", &[("capstan database check", "whether the database is healthy")]),
+    (
+        "campaign",
+        &[(
+            "capstan campaign simulate --svg waves.svg",
+            "the waves of .capstan.yaml, as text and as a picture",
+        )],
+    ),
+    (
+        "agents",
+        &[
+            ("capstan agents list", "the reconcilers, and when each was last seen"),
+            (
+                "capstan agents list --config /etc/capstan/bot.yaml",
+                "on the database that the bot's settings name",
+            ),
+        ],
+    ),
+    (
+        "database",
+        &[
+            ("capstan database check", "whether the database is healthy"),
+            ("capstan database export - | gzip > backup.jsonl.gz", "a copy, while the bot runs"),
+        ],
+    ),
     (
         "plan",
         &[
@@ -113,7 +147,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("capstan init", "the .capstan.yaml that fits, and what was found"),
             ("capstan init --write", "write it"),
-            ("capstan init --write --move", "also give each cluster a folder of its own"),
             (
                 "capstan init --release aws/v1.0.0 --from gauss/peu01 --write",
                 "make the first release out of a cluster",
@@ -275,7 +308,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
 const OF_A_CHECKOUT: [&str; 3] = ["repo", "at", "releases"];
 
 /// Commands that read no checkout, besides services.
-const WITHOUT_A_CHECKOUT: &[&str] = &["schema", "rules", "completions", "help"];
+const WITHOUT_A_CHECKOUT: &[&str] = &["schema", "rules", "completions", "help", "inventory import"];
+
+/// Commands that compare two commits, which flags of their own name.
+const OF_TWO_COMMITS: [&str; 2] = ["diff", "inventory diff"];
 
 /// Commands in which releases play a part, so that a checkout of theirs is of use.
 const WITH_RELEASES: [&str; 7] = ["plan", "upgrade", "create", "releases", "clusters", "adopt", "campaign"];
@@ -286,72 +322,110 @@ pub fn command() -> Command {
     for (words, examples) in EXAMPLES {
         command = with(command, &words.split_whitespace().collect::<Vec<_>>(), &in_words(examples));
     }
-    let services = services();
-    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    for name in names {
-        let useless = OF_A_CHECKOUT.into_iter().filter(|flag| !is_of_use(flag, &name, &services));
-        command = command.mut_subcommand(&name, |below| useless.fold(below, without));
-    }
-    command
+    each_below(command, "", &|below, words| {
+        let useless = OF_A_CHECKOUT.into_iter().filter(|flag| !is_of_use(flag, words));
+        useless.fold(below, without)
+    })
 }
 
 /// What shells complete: flags where they are of use, and no hidden command.
 pub(super) fn shown() -> Command {
     let all = Arguments::command();
-    let services = services();
     let of_a_checkout: Vec<Arg> = all.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-    let commands = all.get_subcommands().filter(|below| !below.is_hide_set()).map(|below| {
-        let useful =
-            of_a_checkout.iter().filter(|arg| is_of_use(arg.get_id().as_str(), below.get_name(), &services));
-        useful.cloned().fold(below.clone(), Command::arg)
-    });
-    Command::new("capstan")
-        .disable_help_subcommand(true)
-        .args(of_a_checkout.iter().cloned().map(|arg| arg.global(false)))
-        .subcommands(commands)
+    let flags = |words: &str| {
+        let useful = of_a_checkout.iter().filter(|arg| is_of_use(arg.get_id().as_str(), words));
+        useful.cloned().map(|arg| arg.global(false)).collect::<Vec<_>>()
+    };
+    let commands = all.get_subcommands().filter(|below| !below.is_hide_set()).cloned();
+    let shown = Command::new("capstan").disable_help_subcommand(true).subcommands(commands);
+    each_below(shown, "", &|below, words| below.args(flags(words))).args(flags(""))
 }
 
-fn is_of_use(flag: &str, command: &str, services: &[String]) -> bool {
-    let reads_a_checkout =
-        !WITHOUT_A_CHECKOUT.contains(&command) && !services.iter().any(|service| service == command);
-    reads_a_checkout && (flag != "releases" || WITH_RELEASES.contains(&command))
+/// A command, with what becomes of each one below it, by its words.
+fn each_below(command: Command, words: &str, become_of: &dyn Fn(Command, &str) -> Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| {
+        let words = format!("{words} {name}").trim_start().to_owned();
+        command.mut_subcommand(&name, |below| each_below(become_of(below, &words), &words, become_of))
+    })
+}
+
+/// Whether a command, by its words, or one below it makes use of a flag.
+fn is_of_use(flag: &str, words: &str) -> bool {
+    let first = words.split(' ').next().unwrap_or_default();
+    let is_service = SERVICES.iter().any(|service| service == first);
+    let reads_a_checkout = !is_service && !WITHOUT_A_CHECKOUT.contains(&words);
+    let has_its_own = || match flag {
+        "at" => OF_TWO_COMMITS.contains(&words),
+        "releases" => !first.is_empty() && !WITH_RELEASES.contains(&first),
+        _ => false,
+    };
+    reads_a_checkout && !has_its_own()
 }
 
 /// The command with a flag that nobody sees: it is parsed, so that its refusal can say why.
 fn without(command: Command, flag: &'static str) -> Command {
-    let hidden = Arg::new(flag).long(flag).global(true).hide(true);
+    let hidden = Arg::new(flag).long(flag).hide(true);
     command.arg(if flag == "at" { hidden } else { hidden.value_parser(value_parser!(PathBuf)) })
 }
 
-fn services() -> Vec<String> {
+/// The services by name.
+static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let services = Service::augment_subcommands(Command::new("capstan"));
     services.get_subcommands().map(|service| service.get_name().to_owned()).collect()
-}
+});
 
 /// What was typed.
 ///
 /// # Errors
-/// Why it is not a command, in clap's words; hidden commands are never suggested.
+/// It is no command, with clap's words; hidden commands are never suggested.
 pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Arguments, clap::Error> {
     let mut command = command();
-    let matches = command.try_get_matches_from_mut(words).map_err(|error| without_hidden(&command, error))?;
+    let matches = command.try_get_matches_from_mut(words).map_err(|error| in_own_words(&command, error))?;
     let arguments = Arguments::from_arg_matches(&matches)?;
     let given = [arguments.repo.is_some(), arguments.at.is_some(), arguments.releases.is_some()];
-    let (name, services) = (matches.subcommand_name().unwrap_or_default(), services());
+    let words = words_of(&matches);
     let useless = OF_A_CHECKOUT
         .into_iter()
         .zip(given)
-        // An alias may give a checkout to all commands, even to help.
-        .find(|(flag, given)| *given && name != "help" && !is_of_use(flag, name, &services));
+        // An alias may give a checkout to all commands: help is there all the same.
+        .find(|(flag, given)| *given && words != "help" && !is_of_use(flag, &words));
     let message = match useless {
         None => return Ok(arguments),
-        Some(("releases", _)) if is_of_use("repo", name, &services) => format!(
-            "`--releases` is for {}; `{name}` reads only one repository, which `--repo DIR` sets",
+        Some(("releases", _)) if is_of_use("repo", &words) => format!(
+            "`--releases` is for {}; `{words}` reads only one repository, which `--repo DIR` sets",
             list(&WITH_RELEASES.map(|command| format!("`{command}`")))
         ),
-        Some((flag, _)) => format!("`--{flag}` is for commands on a checkout; `{name}` reads none"),
+        Some(("at", _)) if OF_TWO_COMMITS.contains(&words.as_str()) => {
+            format!(
+                "`{words}` compares two commits: `--from` and `--to` name them, and `--at` does not apply"
+            )
+        }
+        Some((flag, _)) => format!("`--{flag}` is for commands on a checkout; `{words}` reads none"),
     };
     Err(command.error(ErrorKind::ArgumentConflict, message))
+}
+
+/// The words of the command that was typed.
+fn words_of(matches: &ArgMatches) -> String {
+    let mut words = Vec::new();
+    let mut at = matches.subcommand();
+    while let Some((name, below)) = at {
+        words.push(name);
+        at = below.subcommand();
+    }
+    words.join(" ")
+}
+
+/// An error of clap's, without hidden commands, and with where the demo is.
+fn in_own_words(command: &Command, error: clap::Error) -> clap::Error {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if word == "demo" => command.clone().error(
+            ErrorKind::InvalidSubcommand,
+            "the demo is a program of its own: `make demo` in a checkout of Capstan builds and starts it, or `capstan-demo` where it is built",
+        ),
+        _ => without_hidden(command, error),
+    }
 }
 
 fn without_hidden(command: &Command, mut error: clap::Error) -> clap::Error {
@@ -393,7 +467,7 @@ mod tests {
 
     use super::*;
 
-    /// Every command that has a help, by its words.
+    /// Every command that people type, by its words, groups of commands and the program itself included.
     fn all(command: &Command, words: &str, found: &mut BTreeSet<String>) {
         found.insert(words.to_owned());
         for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
@@ -408,12 +482,13 @@ mod tests {
         let with_examples: BTreeSet<String> = EXAMPLES.iter().map(|(words, _)| (*words).to_owned()).collect();
         assert_eq!(commands, with_examples, "left: what there is, right: what has examples");
         for (words, examples) in EXAMPLES {
+            let asked: Vec<&str> = std::iter::once("capstan").chain(words.split_whitespace()).collect();
+            let help = parse(asked.into_iter().chain(["--help"])).unwrap_err().to_string();
+            assert!(help.contains(&in_words(examples)), "{words}: {help}");
             for (typed, _) in *examples {
                 let own = typed.split(['|', '>']).next().unwrap().trim();
-                assert!(
-                    own.starts_with(format!("capstan {words}").trim()),
-                    "{typed} is no example of {words}"
-                );
+                let own_words = format!("capstan {words}");
+                assert!(own.starts_with(own_words.trim()), "{typed} is no example of {words}");
                 let parsed = parse(own.split(' '));
                 assert!(parsed.is_ok(), "{typed}: {}", parsed.unwrap_err());
             }
@@ -439,7 +514,53 @@ mod tests {
         let refused = "error: `--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt` and `campaign`; `validate` reads only one repository, which `--repo DIR` sets\n";
         assert!(help(&["capstan", "validate", "--releases", "r"]).starts_with(refused));
         assert!(help(&["capstan", "--releases", "r", "validate"]).starts_with(refused));
+        for words in [["capstan", "inventory", "import", "--help"].as_slice(), &["capstan", "crds", "--help"]]
+        {
+            assert!(!help(words).contains("--repo") && !help(words).contains("--at"), "{words:?}");
+        }
+        let refused = "error: `--at` is for commands on a checkout; `inventory import` reads none";
+        assert!(help(&["capstan", "inventory", "import", "a.yaml", "--at", "HEAD"]).starts_with(refused));
+        assert!(help(&["capstan", "--at", "HEAD", "inventory", "import", "a.yaml"]).starts_with(refused));
+        let refused = "error: `--repo` is for commands on a checkout; `inventory import` reads none";
+        assert!(help(&["capstan", "inventory", "--repo", "x", "import", "a.yaml"]).starts_with(refused));
+        for words in [["diff", "web"].as_slice(), &["inventory", "diff"]] {
+            let typed = [&["capstan"][..], words, &["--from", "main", "--at", "HEAD"]].concat();
+            let name = words.iter().filter(|word| **word != "web").copied().collect::<Vec<_>>().join(" ");
+            let refused = format!("error: `{name}` compares two commits: `--from` and `--to` name them");
+            assert!(help(&typed).starts_with(&refused), "{}", help(&typed));
+        }
         assert!(help(&["capstan", "clusters", "-o", "diff"]).contains("[possible values: text, json, yaml]"));
+    }
+
+    #[test]
+    fn flags_that_would_have_no_effect_together_are_refused() {
+        for typed in [
+            "plan --path --overwrite",
+            "plan --path --explain",
+            "plan web --all",
+            "upgrade web --inventory --explain",
+            "upgrade web --inventory --to aws/v1.0.0",
+            "inventory render web --all",
+            "campaign simulate --resume-after 6h",
+            "crds --hosts --providers",
+        ] {
+            let words = std::iter::once("capstan").chain(typed.split(' '));
+            let refused = parse(words).unwrap_err();
+            let kinds = [ErrorKind::ArgumentConflict, ErrorKind::MissingRequiredArgument];
+            assert!(kinds.contains(&refused.kind()), "{typed}: {refused}");
+        }
+    }
+
+    #[test]
+    fn who_looks_for_the_demo_is_told_where_it_is() {
+        for typed in [["capstan", "demo"].as_slice(), &["capstan", "demo", "--tour", "waves"]] {
+            let said = parse(typed).unwrap_err().to_string();
+            assert!(
+                said.starts_with("error: the demo is a program of its own: `make demo` in a checkout"),
+                "{said}"
+            );
+            assert!(said.contains("`capstan-demo`"), "{said}");
+        }
     }
 
     #[test]
@@ -455,9 +576,13 @@ mod tests {
         assert_eq!(options("capstan__subcmd__rules"), "-o -h --output --help");
         let of_validate = options("capstan__subcmd__validate");
         assert!(of_validate.contains("--at") && !of_validate.contains("--releases"), "{of_validate}");
+        let of_import = options("capstan__subcmd__inventory__subcmd__import");
+        assert!(!of_import.contains("--repo") && !of_import.contains("--at"), "{of_import}");
+        assert!(options("capstan__subcmd__inventory__subcmd__list").contains("--at"));
         let names: Vec<String> = shown().get_subcommands().map(|below| below.get_name().to_owned()).collect();
         let known = |name: &&str| names.iter().any(|known| known == name);
-        assert!(WITH_RELEASES.iter().chain(WITHOUT_A_CHECKOUT).all(known), "{names:?}");
+        let alone = WITHOUT_A_CHECKOUT.iter().filter(|words| !words.contains(' '));
+        assert!(WITH_RELEASES.iter().chain(alone).all(known), "{names:?}");
     }
 
     #[test]

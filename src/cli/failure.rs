@@ -11,6 +11,7 @@
 
 use std::process::ExitCode;
 
+use capstan_model::finding::FileError;
 use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 
@@ -56,6 +57,16 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Settings that cannot be read: all that is wrong with them, a line each.
+    pub(super) fn of_settings(error: &FileError) -> Self {
+        let lines: Vec<String> = error.lines().collect();
+        let message = match lines.as_slice() {
+            [one] => one.clone(),
+            all => format!("{} mistakes in {}:\n{}", all.len(), error.place.file(), all.join("\n")),
+        };
+        Self::Failed(Refusal::Settings, message)
+    }
+
     /// Prints the reason to standard error and gives the exit code.
     pub fn report(&self) -> ExitCode {
         let (refusal, message, code) = match self {

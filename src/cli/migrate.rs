@@ -1,20 +1,30 @@
 //! `capstan migrate CLUSTER… [--to VERSIONS] [--write]`
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use capstan_fleet::generator::Planned;
+use capstan_fleet::generator::{Fleet, Planned};
+use capstan_kustomize::conversion::versions_after;
 use capstan_model::file_change::FileChange;
+use capstan_model::ids::ClusterId;
+use capstan_model::wording::list;
+use capstan_plan::migration::WantedVersion;
+use capstan_report::Refusal;
 
 use super::arguments::Migrate;
+use super::harmless::harmless;
 use super::output::Elements;
 use super::plan::PlanOutput;
-use super::{Context, Failure, Outcome, plan, progress, text};
+use super::{Context, Failure, Outcome, PlanFormat, plan, progress, text};
 
 pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
+    if let Some(unknown) = command.to.iter().find_map(|wanted| unknown(&fleet, &clusters, wanted)) {
+        return Err(unknown);
+    }
     progress::count_clusters(clusters.len());
     let mut all: Vec<Planned> = Vec::with_capacity(clusters.len());
     let Ok(()) = fleet.migrate_each(&clusters, &command.to, |planned| {
@@ -31,7 +41,12 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
     let mut outcome = Outcome::Done;
     for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
-        let said = plan::said(command.output, cluster, planned, None, None);
+        let said = match planned {
+            Ok(upgrade) if upgrade.to.is_none() && command.output == PlanFormat::Text => {
+                PlanOutput::Printed(harmless(&text::unmoved(upgrade)))
+            }
+            _ => plan::said(command.output, cluster, planned, None, None),
+        };
         let is_remarked = matches!(said, PlanOutput::Blocked(..));
         plan::print(&mut output, said)?;
         if let (true, Ok(upgrade)) = (command.write && !is_remarked, planned) {
@@ -40,4 +55,28 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
     }
     output.end()?;
     Ok(outcome)
+}
+
+/// A version that no object has or can come to: what was meant is another one.
+fn unknown(fleet: &Fleet, clusters: &[ClusterId], wanted: &WantedVersion) -> Option<Failure> {
+    let (mut own, mut after) = (BTreeSet::new(), BTreeSet::new());
+    for cluster in clusters {
+        // The plan reports what cannot be rendered.
+        let rendered = fleet.render(cluster).ok()?;
+        for object in &rendered.objects {
+            after.extend(versions_after(&object.id.kind, &object.api_version, fleet.schemas()));
+            own.insert(object.api_version.clone());
+        }
+    }
+    if own.iter().chain(&after).any(|version| wanted.is(version)) {
+        return None;
+    }
+    let known: Vec<String> = after.into_iter().collect();
+    let known = match known.as_slice() {
+        [] => "no object here has a newer version that Capstan converts to".to_owned(),
+        known => format!("here Capstan converts to {}", list(known)),
+    };
+    let message =
+        format!("`--to {wanted}`: no object here has this API version or can be converted to it; {known}");
+    Some(Failure::Usage(Refusal::NotFound, message))
 }

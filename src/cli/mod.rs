@@ -28,6 +28,7 @@ mod init_text;
 mod inventory;
 mod migrate;
 mod output;
+mod overwriting;
 mod path;
 mod plan;
 mod progress;
@@ -39,6 +40,7 @@ mod rules;
 mod schema;
 mod text;
 mod typed;
+mod typed_release;
 mod upgrade;
 mod validate;
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::Plan;
 use super::harmless::harmless;
 use super::output::Elements;
+use super::overwriting::Overwritten;
 use super::refusal::refusal;
 use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
 use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
@@ -23,7 +24,9 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         return path::run(&fleet, &clusters, target.as_ref(), command.output);
     }
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
-    fleet.allow_overwriting(command.overwriting.allowed());
+    let allowed = command.overwriting.allowed();
+    fleet.allow_overwriting(allowed.clone());
+    let mut overwritten = Overwritten::default();
     progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
@@ -44,18 +47,26 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
             let said_of = |planned: &Planned, explanation| {
                 said(command.output, cluster, planned, explanation, title.as_ref())
             };
-            let mut all = vec![(said_of(&planned, explanation.as_ref()), outcome_of(&planned))];
+            let by = |planned: &Planned| (outcome_of(planned), Overwritten::by(&allowed, planned));
+            let mut all = vec![(said_of(&planned, explanation.as_ref()), by(&planned))];
             // Who asks for a release asks for nothing else.
             let values = fleet.plan_values(cluster).filter(|_| target.is_none()).map(told);
-            all.extend(values.map(|planned| (said_of(&planned, None), outcome_of(&planned))));
-            all
+            all.extend(values.map(|planned| (said_of(&planned, None), by(&planned))));
+            // Where the explanation is not part of the output it goes to standard error.
+            let is_aside = matches!(command.output, PlanFormat::Diff | PlanFormat::Markdown);
+            (all, explanation.filter(|_| is_aside).as_ref().map(explain::text))
         },
-        |all| {
+        |(all, aside)| {
             progress::cluster_done();
-            all.into_iter().try_for_each(|(said, of_one)| {
+            all.into_iter().try_for_each(|(said, (of_one, by))| {
                 outcome = outcome.max(of_one);
+                overwritten.add(by);
                 print(&mut output, said)
-            })
+            })?;
+            if let Some(aside) = aside {
+                progress::beside(|| anstream::eprint!("{}", harmless(&aside)));
+            }
+            Ok::<(), Failure>(())
         },
     )?;
     for cluster in to_come.iter().filter(|_| target.is_none()) {
@@ -64,6 +75,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         print(&mut output, said(command.output, cluster, &planned, None, title.as_ref()))?;
     }
     output.end()?;
+    overwritten.tell(&allowed);
     Ok(outcome)
 }
 

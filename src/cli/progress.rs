@@ -9,6 +9,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// A command that ends within this shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// What the line shows before anything is counted: a wheel that turns, what is done, and for how long.
+const DOING: &str = "{spinner} {msg} {elapsed}";
+
+/// The same once clusters are counted.
+const COUNTING: &str = "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}";
+
 /// The only line: a terminal has one place for it.
 static LINE: OnceLock<ProgressBar> = OnceLock::new();
 
@@ -18,10 +24,7 @@ pub(super) fn begin(doing: &'static str) {
         return;
     }
     let line = LINE.get_or_init(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
-    // How much there is to do is not known yet, or never counted.
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-        line.set_style(style);
-    }
+    show(line, DOING);
     line.set_message(doing);
     let line = line.clone();
     // It ends with the process at the latest: nobody waits for it.
@@ -34,12 +37,16 @@ pub(super) fn begin(doing: &'static str) {
     }));
 }
 
-/// From here on clusters are counted, of this total.
-pub(super) fn count_clusters(clusters: usize) {
-    let Some(line) = LINE.get() else { return };
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
+fn show(line: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
         line.set_style(style);
     }
+}
+
+/// From here on clusters are counted: so many are to come.
+pub(super) fn count_clusters(clusters: usize) {
+    let Some(line) = LINE.get() else { return };
+    show(line, COUNTING);
     line.set_position(0);
     line.set_length(u64::try_from(clusters).unwrap_or(u64::MAX));
 }

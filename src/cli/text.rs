@@ -123,6 +123,16 @@ fn heading(text: &mut String, upgrade: &Upgrade) {
     }
 }
 
+/// A target whose objects keep their API versions, with the reason.
+pub(super) fn unmoved(upgrade: &Upgrade) -> String {
+    let mut text = String::new();
+    line!(text, "{BOLD}{}{BOLD:#}  nothing to migrate", upgrade.target.path());
+    for note in &upgrade.notes {
+        line!(text, "  {note}");
+    }
+    text
+}
+
 const fn basis(basis: Basis, is_of_inventory: bool) -> &'static str {
     match (basis, is_of_inventory) {
         (Basis::Known, _) => "",
@@ -438,6 +448,6 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
     if upgrade.files.is_empty() && upgrade.blocked.is_empty() {
         say!("{name}: nothing to change");
     } else if written && upgrade.blocked.is_empty() {
-        say!("{name}: {} file(s) written", upgrade.files.len());
+        say!("{name}: {} written", count(upgrade.files.len(), "file", "files"));
     }
 }

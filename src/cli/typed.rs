@@ -28,10 +28,11 @@ pub(super) fn paths(workspace: &dyn Workspace, typed: &str) -> Vec<RepoPath> {
 /// only one whose id ends so.
 pub(super) fn clusters(
     workspace: &dyn Workspace,
-    tree: &dyn Tree,
+    fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
 ) -> Result<Vec<ClusterId>, Failure> {
+    let tree = fleet.tree().as_ref();
     for path in paths(workspace, typed) {
         let is_in = |id: &&&ClusterId| is_below(path.as_str(), id.as_str()) && exists(tree, &path);
         let own = known.iter().find(|id| id.as_str() == path.as_str());
@@ -56,7 +57,10 @@ pub(super) fn clusters(
         .collect();
     match ends_so.as_slice() {
         [one] => Ok(known.iter().filter(|id| id.as_str() == *one).map(|id| (**id).clone()).collect()),
-        [] => Err(unknown(known, typed)),
+        [] => {
+            let message = of_releases(workspace, fleet, typed).unwrap_or_else(|| unknown(known, typed));
+            Err(Failure::Usage(Refusal::NotFound, message))
+        }
         several => Err(Failure::Usage(
             Refusal::NotFound,
             format!("`{typed}` may mean several clusters: {}. Name one of them", listed(several)),
@@ -67,11 +71,11 @@ pub(super) fn clusters(
 /// The cluster that is meant, of which there must be one.
 pub(super) fn cluster(
     workspace: &dyn Workspace,
-    tree: &dyn Tree,
+    fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
 ) -> Result<ClusterId, Failure> {
-    let meant = clusters(workspace, tree, known, typed)?;
+    let meant = clusters(workspace, fleet, known, typed)?;
     match meant.as_slice() {
         [one] => Ok(one.clone()),
         several => {
@@ -92,45 +96,24 @@ pub(super) fn file_or_folder(
 ) -> Result<RepoPath, Failure> {
     let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
     found.ok_or_else(|| {
-        let hint = near(workspace, trees, typed).map_or_else(
-            || ": a".to_owned(),
-            |near| format!("; did you mean `{near}`? A"),
-        );
+        let hint = paths(workspace, typed).iter().find_map(|path| near_path(trees, path));
+        let hint = hint.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         Failure::Usage(
             Refusal::NotFound,
             format!(
-                "there is no file or folder `{typed}` in the repository{hint} path is relative to the working directory, or begins at the root of the repository"
+                "there is no file or folder `{typed}` in the repository: a path is relative to the working directory, or begins at the root of the repository{hint}"
             ),
         )
     })
 }
 
-/// The file or folder that may have been meant: one that is written alike, else one of that name elsewhere.
-fn near(workspace: &dyn Workspace, trees: &[&dyn Tree], typed: &str) -> Option<RepoPath> {
-    let entries = trees.iter().flat_map(|tree| tree.entries());
-    let with_folders =
-        entries.flat_map(|entry| std::iter::successors(Some(entry.path.clone()), RepoPath::parent));
-    let all: BTreeSet<RepoPath> = with_folders.filter(|path| !path.is_root()).collect();
-    let meant = paths(workspace, typed);
-    let alike = |path: &RepoPath| {
-        // A path that is mistyped is no deeper and no shallower.
-        let depth = path.parts().count();
-        nearest(
-            path.as_str(),
-            all.iter().filter(|known| known.parts().count() == depth).map(RepoPath::as_str),
-        )
-    };
-    let ending = format!("/{}", typed.trim_end_matches('/'));
-    let elsewhere = || all.iter().map(RepoPath::as_str).find(|known| known.ends_with(&ending));
-    RepoPath::parse(meant.iter().find_map(alike).or_else(elsewhere)?).ok()
-}
-
-/// What is no id of a release, and which one may have been meant.
-pub(super) fn no_release(fleet: &Fleet, typed: &str, refusal: Refusal) -> Failure {
-    let known = fleet.layout().releases.iter().map(|release| release.id.as_str());
-    let hint = nearest(typed.trim_end_matches('/'), known).map(|near| format!("; did you mean `{near}`?"));
-    let hint = hint.unwrap_or_else(|| ": give its id, e.g. aws/v21.0.0".to_owned());
-    Failure::Usage(refusal, format!("`{typed}` is not a release{hint} (`capstan releases` lists them)"))
+/// The file or folder with a name near to that of a path, beside it.
+fn near_path(trees: &[&dyn Tree], path: &RepoPath) -> Option<RepoPath> {
+    let (folder, name) = (path.parent()?, path.name());
+    let entries = trees.iter().flat_map(|tree| tree.entries_in(&folder));
+    let beside: BTreeSet<&str> =
+        entries.filter_map(|entry| entry.path.below(&folder)?.split('/').next()).collect();
+    folder.join(nearest(name, beside)?).ok()
 }
 
 /// The folder that something new is to be in.
@@ -138,8 +121,36 @@ pub(super) fn new_folder(workspace: &dyn Workspace, typed: &str) -> Option<RepoP
     workspace.path(typed).filter(|path| !path.is_root())
 }
 
+/// A release, or a folder of releases, where a cluster is asked for.
+fn of_releases(workspace: &dyn Workspace, fleet: &Fleet, typed: &str) -> Option<String> {
+    let named = typed.trim_end_matches('/');
+    let paths = paths(workspace, typed);
+    for release in fleet.catalogue().releases() {
+        let is_it =
+            release.id.as_str() == named || paths.iter().any(|path| is_at_or_below(path, &release.folder));
+        if is_it {
+            return Some(format!(
+                "`{typed}` is a release, and a cluster is asked for; `capstan clusters` lists them, `--to {}` plans to this release",
+                release.id
+            ));
+        }
+    }
+    let holds = |path: &&RepoPath| {
+        let mut folders = fleet.catalogue().releases().iter().map(|release| &release.folder);
+        !path.is_root() && folders.any(|folder| folder.is_in(path))
+    };
+    paths
+        .iter()
+        .any(|path| holds(&path))
+        .then(|| format!("`{typed}` holds releases and no cluster; `capstan clusters` lists the clusters"))
+}
+
+fn is_at_or_below(path: &RepoPath, folder: &RepoPath) -> bool {
+    path == folder || path.is_in(folder)
+}
+
 /// What has no cluster, and what may have been meant.
-fn unknown(known: &[&ClusterId], typed: &str) -> Failure {
+fn unknown(known: &[&ClusterId], typed: &str) -> String {
     let by_name = || {
         let name = typed.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let names = known.iter().filter_map(|id| id.as_str().rsplit('/').next());
@@ -151,10 +162,7 @@ fn unknown(known: &[&ClusterId], typed: &str) -> Failure {
         None if known.is_empty() => format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
         None => String::new(),
     };
-    Failure::Usage(
-        Refusal::NotFound,
-        format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"),
-    )
+    format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found")
 }
 
 pub(super) const WHAT_A_CLUSTER_IS: &str =

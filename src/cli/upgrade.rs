@@ -11,18 +11,22 @@ use capstan_plan::upgrade::{Explanation, Retarget};
 
 use super::arguments::Upgrade;
 use super::harmless::harmless;
-use super::{ChangeFormat, Context, Failure, Outcome, explain, output, plan, text};
+use super::overwriting::Overwritten;
+use super::{ChangeFormat, Context, Failure, Outcome, explain, inventory, output, plan, progress, text};
 use capstan_fleet::generator::{Fleet, Planned};
 use capstan_fleet::inventory::tell_restore;
+use capstan_report::Refusal;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
+    let allowed = command.overwriting.allowed();
     let (clusters, planned, explained) = if command.inventory {
+        inventory::settings_of(&fleet)?;
         let (mut clusters, to_come) =
             context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
         context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
-        fleet.allow_overwriting(command.overwriting.allowed());
+        fleet.allow_overwriting(allowed.clone());
         allow_retarget(&mut fleet, &SourceKind::INVENTORY, command, &clusters);
         clusters.extend(to_come);
         let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
@@ -31,13 +35,22 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
             planned.iter_mut().for_each(|upgrade| tell_restore(upgrade, &restores));
             Some(planned)
         };
-        let all = clusters.into_iter().filter_map(|cluster| Some((values(&cluster)?, cluster)));
-        let (planned, clusters): (Vec<Planned>, Vec<ClusterId>) = all.unzip();
-        let unexplained = planned.iter().map(|_| None).collect();
+        let (mut planned, mut defined, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for cluster in clusters {
+            match values(&cluster) {
+                Some(of_one) => {
+                    planned.push(of_one);
+                    defined.push(cluster);
+                }
+                None => others.push(cluster),
+            }
+        }
+        let clusters = not_defined(defined, &others)?;
+        let unexplained = planned.iter().map(|_: &Planned| None).collect();
         (clusters, planned, unexplained)
     } else {
         let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
-        fleet.allow_overwriting(command.overwriting.allowed());
+        fleet.allow_overwriting(allowed.clone());
         allow_retarget(&mut fleet, &SourceKind::RELEASE, command, &clusters);
         let target = context.target(&fleet, &clusters, command.to.as_deref())?;
         let all = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
@@ -61,6 +74,9 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         }
     }
     say(&clusters, &planned, command.write);
+    let mut overwritten = Overwritten::default();
+    planned.iter().for_each(|planned| overwritten.add(Overwritten::by(&allowed, planned)));
+    overwritten.tell(&allowed);
     // Where the explanation is not part of the output it goes to standard error too.
     if matches!(command.output, ChangeFormat::Diff | ChangeFormat::Text) {
         explained
@@ -69,6 +85,23 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
             .for_each(|explanation| anstream::eprint!("{}", harmless(&explain::text(explanation))));
     }
     Ok(plan::outcome(&planned))
+}
+
+/// The clusters that the inventory defines; of the others it is said that there is nothing to apply to them.
+fn not_defined(defined: Vec<ClusterId>, others: &[ClusterId]) -> Result<Vec<ClusterId>, Failure> {
+    let why = |cluster: &ClusterId| format!("the inventory does not define {cluster}");
+    if let (true, Some(first)) = (defined.is_empty(), others.first()) {
+        let message = match others.len() {
+            1 => why(first),
+            all => format!("the inventory defines none of these {all} clusters"),
+        };
+        let message = format!("{message} (`capstan inventory list` lists what it defines)");
+        return Err(Failure::Usage(Refusal::NotFound, message));
+    }
+    for cluster in others {
+        progress::say!("{}: nothing to change", why(cluster));
+    }
+    Ok(defined)
 }
 
 /// What a person needs to know besides the diff goes to standard error, so that the diff can be piped.

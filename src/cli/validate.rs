@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_model::wording::in_one_line;
+use capstan_model::wording::{count, in_one_line};
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::policy::{self, Scope, Snapshot};
 use capstan_plan::{layout, upgrade};
@@ -62,7 +62,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
         // Under settings that nobody meant, everything else would be judged wrongly.
         Err(error) => {
             return ValidatedTree {
-                findings: vec![Finding::from(&error)],
+                findings: error.findings().collect(),
                 looked_at: format!("nothing but {}; correct it first", error.place.file()),
             };
         }
@@ -106,9 +106,11 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
     let (clusters, releases) = (fleet.layout().clusters().count(), fleet.layout().releases.len());
     let sets = match fleet.layout().targets.len() - clusters {
         0 => String::new(),
-        sets => format!("{sets} provider set(s), "),
+        sets => format!("{}, ", count(sets, "provider set", "provider sets")),
     };
-    let looked_at = format!("{clusters} cluster(s), {sets}{releases} release(s)");
+    let (clusters, releases) =
+        (count(clusters, "cluster", "clusters"), count(releases, "release", "releases"));
+    let looked_at = format!("{clusters}, {sets}{releases}");
     ValidatedTree { findings, looked_at }
 }
 
@@ -123,7 +125,8 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;
-    let summary = format!("{errors} error(s), {warnings} warning(s); checked {looked_at}");
+    let (errors, warnings) = (count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
+    let summary = format!("{errors}, {warnings}; checked {looked_at}");
     match format {
         FindingsFormat::Json => output::print_json(&value()),
         FindingsFormat::Yaml => output::print_yaml(&value()),

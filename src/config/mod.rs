@@ -23,18 +23,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_plan::settings::OperatorHost;
-use capstan_serve::{Config, GithubApp, RETENTION, SignInSettings, Work};
+use capstan_serve::{Config, GithubApp, Login, RETENTION, Work};
 use capstan_server::{CALLBACK, Intake, Mode};
 use secrecy::SecretString;
 use url::Url;
 
-use place::StatePlace;
+use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};
 pub use provider_credentials::ProviderCredentials;
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
-use sources::{Setting, SettingOrigin, Sources};
+use sources::{Origin, Setting, Sources};
 pub use traces::{TraceCollector, traces_of};
 pub use wave_webhooks::WaveWebhookHost;
 
@@ -65,10 +65,9 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// # Errors
 /// With every problem found.
 pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Config, ConfigError> {
-    let mut sources =
-        Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
+    let mut sources = Sources::read(options, environment)?;
     setup::add_kept_app(&mut sources, environment);
-    let mut problems = sources.wrong();
+    let mut problems = sources.problems();
     let mut checked = Checked { problems: &mut problems };
 
     let mode = checked.take(mode(&sources));
@@ -77,20 +76,18 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
     let listen = checked.take(listen(&sources, if is_dry { 0 } else { 8080 }));
     let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
     let metrics_listen = checked.take(optional_listen(&sources, "metrics-listen"));
-    let intake = checked.take(intake(&sources));
-    let retention = checked.take(retention(&sources));
     let public_url = checked.take(public_url(&sources));
     let api_url = checked.take(api_url(&sources));
     let app_id = checked.take(app_id(&sources));
     let private_key = checked.take(private_key(&sources, environment));
     let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
-    let place = mode.and_then(|mode| StatePlace::of(mode, &sources, environment, &mut checked));
-    let work = checked.take(work(&sources));
-    let provider_credentials =
-        checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
-    let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
-    let provider_hosts = checked.take(provider_hosts(&sources, OperatorHost::public())).unwrap_or_default();
-    // Logging is set up before the rest, and the export of traces with it: here the setting is only checked.
+    let place = match mode {
+        Some(mode) => Place::of(mode, &sources, environment, &mut checked),
+        // Where nothing is made yet, only the address is checked.
+        None => checked.take(database_url(&sources, None)).and(None),
+    };
+    let behaviour = Behaviour::of(&sources, &mut checked);
+    // Logging is set up before the rest, and with it where traces go: here it is only looked at.
     checked.take(traces::traces(&sources, environment));
     let login = match &public_url {
         Some(public_url) => checked.take(login::login(&sources, environment, public_url.as_ref())),
@@ -102,15 +99,13 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
         listen,
         internal_listen,
         metrics_listen,
-        intake,
-        retention,
         public_url,
         api_url,
         app_id,
         private_key,
         webhook_secrets,
         place,
-        work,
+        behaviour,
         login,
     ) {
         (
@@ -118,15 +113,13 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
             Some(listen),
             Some(internal_listen),
             Some(metrics_listen),
-            Some(intake),
-            Some(retention),
             Some(public_url),
             Some(api_url),
             Some(app_id),
             Some(private_key),
             Some(webhook_secrets),
             Some(place),
-            Some(work),
+            Some(behaviour),
             Some(login),
         ) if problems.is_empty() => Ok(Config {
             mode,
@@ -134,21 +127,50 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
             listen,
             internal_listen,
             metrics_listen,
-            intake,
-            retention,
+            intake: behaviour.intake,
+            retention: behaviour.retention,
             public_url,
             database_url: place.database_url,
             state_dir: place.state_dir,
             key: place.key,
             github: GithubApp { api_url, app_id, private_key, webhook_secrets },
             login,
-            work,
-            provider_credentials: provider_credentials.into_iter().map(Into::into).collect(),
-            wave_webhooks: wave_webhooks.into_iter().map(Into::into).collect(),
+            work: behaviour.work,
+            provider_credentials: behaviour.provider_credentials.into_iter().map(Into::into).collect(),
+            wave_webhooks: behaviour.wave_webhooks.into_iter().map(Into::into).collect(),
             warnings: open_secrets(&sources),
-            provider_hosts,
+            provider_hosts: behaviour.provider_hosts,
         }),
         _ => Err(ConfigError { problems }),
+    }
+}
+
+/// How the bot works, whatever App it is.
+struct Behaviour {
+    intake: Intake,
+    retention: Duration,
+    work: Work,
+    provider_credentials: Vec<ProviderCredentials>,
+    wave_webhooks: Vec<WaveWebhookHost>,
+    provider_hosts: Vec<OperatorHost>,
+}
+
+impl Behaviour {
+    fn of(sources: &Sources, checked: &mut Checked<'_>) -> Option<Self> {
+        let intake = intake(sources, checked);
+        let retention = checked.take(retention(sources));
+        let work = work(sources, checked);
+        let provider_credentials = checked.take(provider_credentials::provider_credentials(sources));
+        let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(sources));
+        let provider_hosts = checked.take(provider_hosts(sources, OperatorHost::public()));
+        Some(Self {
+            intake: intake?,
+            retention: retention?,
+            work: work?,
+            provider_credentials: provider_credentials?,
+            wave_webhooks: wave_webhooks?,
+            provider_hosts: provider_hosts?,
+        })
     }
 }
 
@@ -188,9 +210,8 @@ pub fn database_of(
     options: &ServeOptions,
     environment: Environment<'_>,
 ) -> Result<SecretString, ConfigError> {
-    let sources =
-        Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
-    let mut problems = sources.wrong();
+    let sources = Sources::read(options, environment)?;
+    let mut problems = sources.problems();
     let mut checked = Checked { problems: &mut problems };
     let state_dir = match sources.setting("database-url") {
         Some(_) => None,
@@ -217,11 +238,7 @@ impl Checked<'_> {
 /// The hosts of the setting, else those of the default.
 fn provider_hosts(sources: &Sources, default: Vec<OperatorHost>) -> Result<Vec<OperatorHost>, String> {
     let Some(setting) = sources.setting("provider-hosts") else { return Ok(default) };
-    let entries = setting.text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    let parsed = entries.map(|entry| {
-        OperatorHost::parse(entry).map_err(|error| setting.wrong(&format!("has an invalid host: {error}")))
-    });
-    parsed.collect()
+    setting.each(OperatorHost::parse)
 }
 
 fn mode(sources: &Sources) -> Result<Mode, String> {
@@ -250,29 +267,33 @@ fn address(setting: &Setting) -> Result<SocketAddr, String> {
     })
 }
 
-fn work(sources: &Sources) -> Result<Work, String> {
+fn work(sources: &Sources, checked: &mut Checked<'_>) -> Option<Work> {
     let default = Work::default();
-    Ok(Work {
-        workers: number(sources, "workers", 1..=64)?.unwrap_or(default.workers),
-        job: seconds(sources, "job-seconds", 1..=86_400)?.unwrap_or(default.job),
-        planner: seconds(sources, "planner-seconds", 1..=86_400)?.unwrap_or(default.planner),
-        planner_memory: number(sources, "planner-memory-mib", 128..=1_048_576)?
-            .map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
-        rollout_pace: default.rollout_pace,
+    let workers = checked.take(number(sources, "workers", 1..=64));
+    let job = checked.take(seconds(sources, "job-seconds", 1..=86_400));
+    let planner = checked.take(seconds(sources, "planner-seconds", 1..=86_400));
+    let planner_memory = checked.take(number(sources, "planner-memory-mib", 128..=1_048_576));
+    Some(Work {
+        workers: workers?.unwrap_or(default.workers),
+        job: job?.unwrap_or(default.job),
+        planner: planner?.unwrap_or(default.planner),
+        planner_memory: planner_memory?.map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
     })
 }
 
-fn intake(sources: &Sources) -> Result<Intake, String> {
+fn intake(sources: &Sources, checked: &mut Checked<'_>) -> Option<Intake> {
     let default = Intake::default();
-    let timeout = |name| seconds(sources, name, 1..=3600);
-    Ok(Intake {
-        connections: number(sources, "connections", 8..=100_000)?.unwrap_or(default.connections),
-        header_timeout: timeout("header-timeout-seconds")?.unwrap_or(default.header_timeout),
-        body_timeout: timeout("body-timeout-seconds")?.unwrap_or(default.body_timeout),
+    let connections = checked.take(number(sources, "connections", 8..=100_000));
+    let header_timeout = checked.take(seconds(sources, "header-timeout-seconds", 1..=3600));
+    let body_timeout = checked.take(seconds(sources, "body-timeout-seconds", 1..=3600));
+    // The largest delivery is one of 25 MiB.
+    let body_memory = checked.take(number(sources, "body-memory-mib", 25..=65_536));
+    Some(Intake {
+        connections: connections?.unwrap_or(default.connections),
+        header_timeout: header_timeout?.unwrap_or(default.header_timeout),
+        body_timeout: body_timeout?.unwrap_or(default.body_timeout),
         send_timeout: default.send_timeout,
-        // The largest delivery is one of 25 MiB.
-        body_bytes: number(sources, "body-memory-mib", 25..=65_536)?
-            .map_or(default.body_bytes, |mebibytes| mebibytes << 20),
+        body_bytes: body_memory?.map_or(default.body_bytes, |mebibytes| mebibytes << 20),
     })
 }
 
@@ -310,7 +331,7 @@ fn public_url(sources: &Sources) -> Result<Option<Url>, String> {
 fn api_url(sources: &Sources) -> Result<Url, String> {
     let setting = sources
         .setting("github-api-url")
-        .unwrap_or_else(|| Setting::new("github-api-url", SettingOrigin::Default, "https://api.github.com"));
+        .unwrap_or_else(|| Setting::new("github-api-url", Origin::Default, "https://api.github.com"));
     let mut url = web_url(&setting)?;
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);

@@ -8,7 +8,7 @@ use capstan_ports::SourceCredentials;
 use capstan_providers::CREDENTIAL_NAMES;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::sources::Sources;
+use super::sources::{Sources, all};
 
 /// What a host is shown of who asks.
 #[derive(Debug)]
@@ -67,18 +67,18 @@ fn read(text: &str) -> Result<Vec<ProviderCredentials>, String> {
                 error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
             format!("{place}: {FORM}")
         })?;
-    list.unwrap_or_default().into_iter().zip(1..).map(|(fields, number)| one(fields, number)).collect()
+    all(list.unwrap_or_default().into_iter().zip(1..).map(|(fields, number)| one(fields, number)))
 }
 
 fn one(
     mut fields: BTreeMap<String, serde_json::Value>,
     number: usize,
 ) -> Result<ProviderCredentials, String> {
-    let wrong = |why: &str| format!(": entry {number} {why}");
+    let wrong = |why: &str| format!("entry {number} {why}");
     let host = fields.remove("host");
     let host = host.as_ref().and_then(serde_json::Value::as_str).ok_or_else(|| wrong("has no `host`"))?;
     let host = HostName::parse(host).map_err(|error| wrong(&format!("has a wrong `host`: {error}")))?;
-    let of = |why: &str| format!(": entry {number}, for {}, {why}", host.as_str());
+    let of = |why: &str| format!("entry {number}, for {}, {why}", host.as_str());
     let repositories = fields.remove("repositories");
     let repositories = repositories.as_ref().and_then(serde_json::Value::as_array);
     let repositories = repositories.filter(|list| !list.is_empty()).ok_or_else(|| {

@@ -156,9 +156,8 @@ impl ReconcilerConfig {
     /// # Errors
     /// With every problem found.
     pub fn load(options: &ReconcileOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
-        let sources =
-            Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
-        let mut problems = sources.wrong();
+        let sources = Sources::read(options, environment)?;
+        let mut problems = sources.problems();
         let mut checked = Checked { problems: &mut problems };
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
@@ -185,7 +184,7 @@ impl ReconcilerConfig {
                 Some(providers_namespace),
                 Some(provider_timeout),
                 Some(((provider_hosts, cloud_hosts), node_ports_at)),
-            ) => Ok(Self {
+            ) if problems.is_empty() => Ok(Self {
                 kubeconfig,
                 namespace,
                 state_dir,
@@ -230,11 +229,7 @@ fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<Strin
 
 fn hosts(sources: &Sources, name: &'static str) -> Result<Vec<HostName>, String> {
     let Some(setting) = sources.setting(name) else { return Ok(Vec::new()) };
-    let hosts = setting.text.split(',').map(str::trim).filter(|host| !host.is_empty());
-    let parsed = hosts.map(|host| {
-        HostName::parse(host).map_err(|error| setting.wrong(&format!("has an invalid host: {error}")))
-    });
-    parsed.collect()
+    setting.each(HostName::parse)
 }
 
 fn node_ports_at(sources: &Sources) -> Result<Option<String>, String> {

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::sources::{ServeOptions, Setting, SettingOrigin, Sources};
+use super::sources::{Origin, ServeOptions, Setting, Sources};
 use super::{
-    Checked, ConfigError, Environment, Mode, api_url, listen, login, mode, optional_listen, public_url,
-    state_dir, state_path,
+    Behaviour, Checked, ConfigError, Environment, Mode, api_url, database_url, listen, login, mode,
+    optional_listen, public_url, state_dir, state_path, traces,
 };
 
 /// The folder within the state directory.
@@ -73,10 +73,9 @@ impl SetupConfig {
     /// the bot; `None` where the bot is started as ever. A dry run makes none.
     ///
     /// # Errors
-    /// With every problem found in the settings that this takes.
+    /// With every problem found, those of settings that count only once there is an App included.
     pub fn needed(options: &ServeOptions, environment: Environment<'_>) -> Result<Option<Self>, ConfigError> {
-        let one = |problem| ConfigError { problems: vec![problem] };
-        let sources = Sources::read(options, environment).map_err(one)?;
+        let sources = Sources::read(options, environment)?;
         let is_live = matches!(mode(&sources), Ok(Mode::Live));
         if !is_live || names_an_app(&sources, environment) || sources.setting("public-url").is_none() {
             return Ok(None);
@@ -84,13 +83,18 @@ impl SetupConfig {
         if state_path(&sources, environment).is_ok_and(|(path, _)| path.join(FOLDER).exists()) {
             return Ok(None);
         }
-        let mut problems = sources.wrong();
+        let mut problems = sources.problems();
         let mut checked = Checked { problems: &mut problems };
         let listen = checked.take(listen(&sources, 8080));
         let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
         let public_url = checked.take(public_url(&sources)).flatten();
         let api_url = checked.take(api_url(&sources));
         let state_dir = checked.take(state_dir(&sources, environment));
+        // Once there is an App the bot starts with these: what is wrong with them is reported before it is made.
+        checked.take(optional_listen(&sources, "metrics-listen"));
+        checked.take(database_url(&sources, state_dir.as_deref()));
+        checked.take(traces::traces(&sources, environment));
+        Behaviour::of(&sources, &mut checked);
         match (listen, internal_listen, public_url, api_url, state_dir) {
             (Some(listen), Some(internal_listen), Some(public_url), Some(api_url), Some(state_dir))
                 if problems.is_empty() =>
@@ -130,7 +134,7 @@ pub(super) fn add_kept_app(sources: &mut Sources, environment: Environment<'_>) 
         } else {
             fs::read_to_string(&path).unwrap_or_default().trim().to_owned()
         };
-        sources.add(Setting::new(name, SettingOrigin::File(path), &text));
+        sources.add(Setting::new(name, Origin::File(path.display().to_string()), &text));
     }
 }
 

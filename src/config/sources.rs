@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde_saphyr::Error as YamlError;
+use capstan_yaml::scalar::Reading;
+use capstan_yaml::{Entry, NodeKind, YamlFile};
 
-use super::Environment;
+use super::{ConfigError, Environment};
 
 /// The flags of one service, as they were typed.
 pub(super) trait Flags {
-    /// Every setting that the file may have, under the name of its flag.
+    /// Every setting that can stand in the file, under the name of its flag.
     const NAMES: &'static [&'static str];
     /// `--config`
     fn config(&self) -> Option<&Path>;
@@ -221,22 +222,21 @@ impl Flags for ServeOptions {
 
 /// Where a setting was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SettingOrigin {
+pub(super) enum Origin {
     /// A flag, with its dashes.
     Flag(String),
     /// A variable of the environment.
     Variable(String),
-    /// A file of settings.
-    File(PathBuf),
+    /// A file of settings, with the place in it where that is known.
+    File(String),
     /// Nowhere.
     Default,
 }
 
-impl fmt::Display for SettingOrigin {
+impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flag(name) | Self::Variable(name) => f.write_str(name),
-            Self::File(path) => path.display().fmt(f),
+            Self::Flag(name) | Self::Variable(name) | Self::File(name) => f.write_str(name),
             Self::Default => f.write_str("the default"),
         }
     }
@@ -245,7 +245,7 @@ impl fmt::Display for SettingOrigin {
 /// A setting as it was given.
 pub(super) struct Setting {
     name: &'static str,
-    origin: SettingOrigin,
+    origin: Origin,
     /// What was given.
     pub(super) text: String,
     /// The folder that a relative path starts from; empty for the working directory.
@@ -253,7 +253,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    pub(super) fn new(name: &'static str, origin: SettingOrigin, text: &str) -> Self {
+    pub(super) fn new(name: &'static str, origin: Origin, text: &str) -> Self {
         Self { name, origin, text: text.to_owned(), folder: PathBuf::new() }
     }
 
@@ -271,6 +271,16 @@ impl Setting {
         format!("{}: `{}` {why}", self.named(), self.shown())
     }
 
+    /// What is separated by commas, each part parsed as a host; or all parts that are none.
+    pub(super) fn each<T, E: fmt::Display>(
+        &self,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Vec<T>, String> {
+        let parts = self.text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        all(parts.map(|part| parse(part).map_err(|error| error.to_string())))
+            .map_err(|why| self.wrong(&format!("has an invalid host{why}")))
+    }
+
     /// The value, without the user, the password and the query that an address may hold.
     fn shown(&self) -> String {
         let (text, query) =
@@ -282,7 +292,7 @@ impl Setting {
     }
 
     pub(super) const fn is_flag(&self) -> bool {
-        matches!(self.origin, SettingOrigin::Flag(_))
+        matches!(self.origin, Origin::Flag(_))
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -300,32 +310,38 @@ pub(super) struct Secret {
 /// All settings as they were given; of each the one that wins.
 pub(super) struct Sources {
     settings: BTreeMap<&'static str, Setting>,
-    /// What the file has that is no setting, or no value of one.
-    wrong: Vec<String>,
+    /// What is wrong in the file of settings besides its values.
+    problems: Vec<String>,
 }
 
 impl Sources {
-    pub(super) fn read<F: Flags>(options: &F, environment: Environment<'_>) -> Result<Self, String> {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// The file of settings cannot be read at all: what it may say is unknown, so that no other setting is called missing.
+    pub(super) fn read<F: Flags>(options: &F, environment: Environment<'_>) -> Result<Self, ConfigError> {
         let given = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
         let file = match (options.config(), given("CAPSTAN_CONFIG")) {
             (Some(path), _) => Some((path.to_path_buf(), "--config")),
             (None, Some(path)) => Some((PathBuf::from(path), "CAPSTAN_CONFIG")),
             (None, None) => None,
         };
-        let mut wrong = Vec::new();
         let (mut in_file, file) = match file {
-            Some((path, origin)) => (read_file(&path, origin, F::NAMES, &mut wrong)?, path),
-            None => (BTreeMap::new(), PathBuf::new()),
+            Some((path, origin)) => {
+                let read = InFile::read(&path, origin, F::NAMES);
+                (read.map_err(|problem| ConfigError { problems: vec![problem] })?, path)
+            }
+            None => (InFile::default(), PathBuf::new()),
         };
         let mut settings = BTreeMap::new();
         for name in F::NAMES.iter().copied() {
             let variable = variable(name);
             let setting = if let Some(text) = options.flag(name) {
-                Setting::new(name, SettingOrigin::Flag(format!("--{name}")), &text)
+                Setting::new(name, Origin::Flag(format!("--{name}")), &text)
             } else if let Some(text) = given(&variable) {
-                Setting::new(name, SettingOrigin::Variable(variable), &text)
-            } else if let Some(text) = in_file.remove(name) {
-                let mut setting = Setting::new(name, SettingOrigin::File(file.clone()), &text);
+                Setting::new(name, Origin::Variable(variable), &text)
+            } else if let Some((place, text)) = in_file.settings.remove(name) {
+                let mut setting = Setting::new(name, Origin::File(place), &text);
                 // Where the bot is started from should not change what a file means.
                 setting.folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
                 setting
@@ -334,12 +350,12 @@ impl Sources {
             };
             settings.insert(name, setting);
         }
-        Ok(Self { settings, wrong })
+        Ok(Self { settings, problems: in_file.problems })
     }
 
-    /// What is wrong with the file itself, to be told with what is wrong with its values.
-    pub(super) fn wrong(&self) -> Vec<String> {
-        self.wrong.clone()
+    /// What is wrong in the file of settings besides its values: keys, above all.
+    pub(super) fn problems(&self) -> Vec<String> {
+        self.problems.clone()
     }
 
     /// Adds a setting that nobody gave.
@@ -366,7 +382,7 @@ impl Sources {
     ) -> Result<Secret, String> {
         let inline_value = environment(inline).filter(|value| !value.trim().is_empty());
         match (self.setting(name), inline_value) {
-            (Some(setting), Some(_)) if matches!(setting.origin, SettingOrigin::Variable(_)) => Err(format!(
+            (Some(setting), Some(_)) if matches!(setting.origin, Origin::Variable(_)) => Err(format!(
                 "{} and {inline} are both set, and one of them would be ignored: unset one",
                 setting.origin
             )),
@@ -394,64 +410,91 @@ impl Sources {
     }
 }
 
+/// All entries of a file's list; or what is wrong with each of those that cannot be used, behind the file's name.
+pub(super) fn all<T>(entries: impl Iterator<Item = Result<T, String>>) -> Result<Vec<T>, String> {
+    let (mut good, mut wrong) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry {
+            Ok(entry) => good.push(entry),
+            Err(why) => wrong.push(why),
+        }
+    }
+    if wrong.is_empty() { Ok(good) } else { Err(format!(": {}", wrong.join("; "))) }
+}
+
 /// `CAPSTAN_LISTEN` for `listen`.
 fn variable(name: &str) -> String {
     format!("CAPSTAN_{}", name.replace('-', "_").to_uppercase())
 }
 
-fn read_file(
-    path: &Path,
-    origin: &str,
-    names: &'static [&'static str],
-    wrong: &mut Vec<String>,
-) -> Result<BTreeMap<String, String>, String> {
-    let shown = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("{origin}: cannot read {shown}: {error}"))?;
-    let mut options = serde_saphyr::Options::default();
-    // A snippet of the file could show a password.
-    options.with_snippet = false;
-    let values: Option<BTreeMap<String, serde_json::Value>> =
-        serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
-            let place =
-                error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
-            let why = match error.without_snippet() {
-                YamlError::DuplicateMappingKey { key: Some(key), .. } => {
-                    format!("`{key}` is there twice")
-                }
-                YamlError::Unexpected { .. } => "expected lines such as `listen: 127.0.0.1:8080`".to_owned(),
-                _ => "this is not YAML that can be read".to_owned(),
-            };
-            format!("{shown}{place}: {why}")
+/// What a file of settings says.
+#[derive(Default)]
+struct InFile {
+    /// Each setting's place and text.
+    settings: BTreeMap<String, (String, String)>,
+    /// What is wrong beside values, each with its place.
+    problems: Vec<String>,
+}
+
+impl InFile {
+    /// Reads it. No message quotes a value: it could be a password.
+    fn read(path: &Path, origin: &str, names: &'static [&'static str]) -> Result<Self, String> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("{origin}: cannot read {shown}: {error}"))?;
+        let file = YamlFile::read(&text).map_err(|error| {
+            let at = error.position;
+            format!("{shown}:{}:{}: this is not YAML that can be read", at.line, at.column)
         })?;
-    let line_of = |name: &str| {
-        let line = text.lines().position(|line| {
-            let line = line.trim_start().trim_start_matches(['"', '\'']);
-            line.strip_prefix(name)
-                .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
-        });
-        line.map_or_else(String::new, |line| format!(":{}", line + 1))
-    };
-    let mut read = BTreeMap::new();
-    for (name, value) in values.unwrap_or_default() {
-        let place = line_of(&name);
-        if !names.contains(&name.as_str()) {
-            wrong.push(format!("{shown}{place}: {}", unknown(&name, names)));
-            continue;
-        }
-        let text = match value {
-            serde_json::Value::String(text) => text,
-            serde_json::Value::Number(number) => number.to_string(),
-            serde_json::Value::Bool(answer) => answer.to_string(),
-            serde_json::Value::Null => continue,
-            _ => {
-                wrong.push(format!("{shown}{place}: `{name}` must be text or a number"));
-                continue;
+        let place = |offset: usize| {
+            let at = file.position(offset);
+            format!("{shown}:{}:{}", at.line, at.column)
+        };
+        let root = match file.documents() {
+            [] => return Ok(Self::default()),
+            [document] if document.root.is_null() => return Ok(Self::default()),
+            [document] => &document.root,
+            [_, second, ..] => {
+                let place = place(second.root.span.start);
+                return Err(format!("{place}: a second document starts here; the file must have only one"));
             }
         };
-        read.insert(name, text);
+        let entries = root.as_mapping().ok_or_else(|| {
+            format!("{}: expected lines such as `listen: 127.0.0.1:8080`", place(root.span.start))
+        })?;
+        let mut read = Self::default();
+        for entry in entries {
+            let name = entry.key.as_str();
+            if !names.contains(&name) {
+                read.problems.push(format!("{}: {}", place(entry.key_span.start), unknown(name, names)));
+                continue;
+            }
+            if entries.iter().any(|other| other.key == name && other.key_span.start < entry.key_span.start) {
+                read.problems.push(format!("{}: `{name}` is there twice", place(entry.key_span.start)));
+                continue;
+            }
+            match text_of(entry) {
+                Ok(Some(text)) => {
+                    read.settings.insert(name.to_owned(), (place(entry.value.span.start), text));
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    read.problems.push(format!("{}: `{name}` {why}", place(entry.value.span.start)));
+                }
+            }
+        }
+        Ok(read)
     }
-    Ok(read)
+}
+
+/// The text of a setting; `None` where nothing is said.
+fn text_of(entry: &Entry) -> Result<Option<String>, &'static str> {
+    let NodeKind::Scalar(scalar) = &entry.value.kind else { return Err("must be text or a number") };
+    Ok(match scalar.reading() {
+        Reading::Null => None,
+        Reading::Bool(answer) => Some(answer.to_string()),
+        _ => Some(scalar.text.clone()),
+    })
 }
 
 fn unknown(name: &str, names: &'static [&'static str]) -> String {

@@ -180,25 +180,44 @@ fn a_misspelt_setting_is_told_with_its_line_and_the_right_name() {
     let options = ServeOptions { config: Some(file), ..ServeOptions::default() };
     assert_eq!(
         place.problems(&options),
-        "FOLDER/capstan.yaml:2: unknown setting `github_webhook_secret_fil`; did you mean \
+        "FOLDER/capstan.yaml:2:1: unknown setting `github_webhook_secret_fil`; did you mean \
          `github-webhook-secret-file`?"
     );
 }
 
 #[test]
-fn everything_that_is_wrong_in_the_file_is_told_with_the_rest() {
+fn what_else_is_wrong_is_told_beside_a_misspelt_setting_before_an_app_is_made_too() {
     let place = Place::new();
-    let text = "workers: [4]\nlisten: nowhere\nworker: 4\nlistne: 127.0.0.1:1\n";
-    let file = place.write("capstan.yaml", text);
-    assert_eq!(
-        place.problems(&ServeOptions { config: Some(file), ..ServeOptions::default() }),
-        "4 settings are wrong or missing:\n\
-         - FOLDER/capstan.yaml:4: unknown setting `listne`; did you mean `listen`?\n\
-         - FOLDER/capstan.yaml:3: unknown setting `worker`; did you mean `workers`?\n\
-         - FOLDER/capstan.yaml:1: `workers` must be text or a number\n\
-         - listen (from FOLDER/capstan.yaml): `nowhere` is not an address with a port; expected one such as \
-         127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"
+    let file = place.write(
+        "capstan.yaml",
+        "publik-url: x\npublic-url: https://capstan.example\nworkers: 0\nprovider-hosts: \"https://a,b c\"\ndry-run: 'no'\ndatabase-url: mysql://h\n",
     );
+    let told = |place: &Place| {
+        let options = ServeOptions { config: Some(file.clone()), ..ServeOptions::default() };
+        place.problems(&options)
+    };
+    let expected = [
+        "- FOLDER/capstan.yaml:1:1: unknown setting `publik-url`; did you mean `public-url`?\n",
+        "- dry-run (from FOLDER/capstan.yaml:5:10): `no` is neither `true` nor `false`\n",
+        "- database-url (from FOLDER/capstan.yaml:6:15) begins with neither",
+        "- workers (from FOLDER/capstan.yaml:3:10): `0` is not a number from 1 to 64\n",
+        "- provider-hosts (from FOLDER/capstan.yaml:4:17): `https://a,b c` has an invalid host: ",
+    ];
+    let problems = told(&place);
+    for part in expected {
+        assert!(problems.contains(part), "{part}: {problems}");
+    }
+    assert!(problems.starts_with("5 settings"), "{problems}");
+    // Both hosts are named.
+    assert!(problems.contains("`https://a`") && problems.contains("; `b c`"), "{problems}");
+    let alone = place
+        .unset("CAPSTAN_GITHUB_APP_ID")
+        .unset("CAPSTAN_GITHUB_PRIVATE_KEY_FILE")
+        .unset("CAPSTAN_GITHUB_WEBHOOK_SECRET_FILE")
+        .set("CAPSTAN_DRY_RUN", "false");
+    let options = ServeOptions { config: Some(file.clone()), ..ServeOptions::default() };
+    let needed = SetupConfig::needed(&options, &|name| alone.variables.get(name).cloned()).unwrap_err();
+    assert_eq!(needed.problems.len(), 4, "{needed}");
 }
 
 #[test]

@@ -37,9 +37,8 @@ pub fn traces_of(
     options: &ServeOptions,
     environment: Environment<'_>,
 ) -> Result<Option<TraceCollector>, ConfigError> {
-    let one = |problem| ConfigError { problems: vec![problem] };
-    let sources = Sources::read(options, environment).map_err(one)?;
-    traces(&sources, environment).map_err(one)
+    let sources = Sources::read(options, environment)?;
+    traces(&sources, environment).map_err(|problem| ConfigError { problems: vec![problem] })
 }
 
 pub(super) fn traces(

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::SECRET_CHARACTERS;
-use super::sources::Sources;
+use super::sources::{Sources, all};
 
 const FORM: &str =
     "expected a list such as `- {host: judge.example.com, repositories: [\"acme/*\"], secret: …}`";
@@ -59,16 +59,16 @@ impl WaveWebhookHost {
                 error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
             format!("{place}: {FORM}")
         })?;
-        list.unwrap_or_default().into_iter().zip(1..).map(|(fields, number)| one(fields, number)).collect()
+        all(list.unwrap_or_default().into_iter().zip(1..).map(|(fields, number)| one(fields, number)))
     }
 }
 
 fn one(mut fields: BTreeMap<String, Value>, number: usize) -> Result<WaveWebhookHost, String> {
-    let wrong = |why: &str| format!(": entry {number} {why}");
+    let wrong = |why: &str| format!("entry {number} {why}");
     let host = fields.remove("host");
     let host = host.as_ref().and_then(Value::as_str).ok_or_else(|| wrong("has no `host`"))?;
     let host = HostName::parse(host).map_err(|error| wrong(&format!("has a wrong `host`: {error}")))?;
-    let of = |why: &str| format!(": entry {number}, for {}, {why}", host.as_str());
+    let of = |why: &str| format!("entry {number}, for {}, {why}", host.as_str());
     let repositories = fields.remove("repositories");
     let repositories = repositories.as_ref().and_then(Value::as_array).filter(|list| !list.is_empty());
     let repositories = repositories.ok_or_else(|| {

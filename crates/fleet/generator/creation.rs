@@ -10,7 +10,6 @@ use capstan_model::finding::{FileError, Finding};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::object::ObjectId;
 use capstan_model::source::SourceContent;
-use capstan_model::spelling::nearest;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
@@ -19,7 +18,7 @@ use capstan_plan::creation::{CreatedCluster, FolderShape, MadeCluster, Makes, Ne
 use capstan_plan::layout::TargetFolder;
 use capstan_plan::merge::{AppliedBy, ClusterFacts};
 use capstan_plan::policy::{Scope, Snapshot, folders_of, validate};
-use capstan_plan::release::Release;
+use capstan_plan::release::{Release, nearest_release};
 use capstan_plan::services::bring_services;
 use capstan_plan::upgrade::ChangeSource;
 use capstan_plan::verbs::ClusterFrom;
@@ -189,7 +188,6 @@ impl Fleet {
                 providers.filter_map(|provider| catalogue.find_version(provider, version)).collect()
             }
         };
-        let ids = || catalogue.releases().iter().map(|release| release.id.as_str());
         match found.as_slice() {
             [release] if release.kind != TargetKind::Cluster => Err(NotPossible::Usage(format!(
                 "the release {} is for {}s, as the objects of its base show: Capstan makes no cluster from it",
@@ -205,7 +203,7 @@ impl Fleet {
                 if let Some((id, error)) = catalogue.unreadable().iter().find(|(id, _)| is_it(id)) {
                     return Err(NotPossible::Failed(format!("the release {id} cannot be read: {error}")));
                 }
-                let hint = nearest(&name.to_string(), ids());
+                let hint = nearest_release(&name.to_string(), catalogue.releases().iter());
                 let hint = hint.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
                 Err(NotPossible::Usage(format!("there is no release `{name}`{hint}")))
             }

@@ -25,7 +25,7 @@ impl From<RenderError> for Refused {
 
 impl From<FileError> for Refused {
     fn from(error: FileError) -> Self {
-        Self { message: error.message, place: Some(error.place) }
+        Self { message: error.one_line(), place: Some(error.place) }
     }
 }
 

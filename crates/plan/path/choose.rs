@@ -3,10 +3,9 @@
 use jiff::civil::Date;
 
 use super::{Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
-use crate::release::{Catalogue, Release, ReleaseState};
+use crate::release::{Catalogue, Release, ReleaseState, nearest_release};
 use crate::settings::{EffectiveSettings, Hold, Track};
 use capstan_model::ids::{Provider, ReleaseId, ReleaseName};
-use capstan_model::spelling::nearest;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
@@ -335,9 +334,13 @@ pub(super) fn find<'a>(
             }
         };
         let broken = catalogue.unreadable().iter().find(|(id, _)| is_asked_for(id));
+        // A version alone means one of the provider's.
+        let is_possible = |release: &&Release| match name {
+            ReleaseName::Id(_) => true,
+            ReleaseName::Version(_) => standing.provider.as_ref().is_ok_and(|own| release.provider == *own),
+        };
         let fitting = catalogue.releases().iter().filter(|release| release.kind == standing.kind);
-        let ids = fitting.map(|release| release.id.as_str());
-        let hint = match (broken, nearest(&asked, ids)) {
+        let hint = match (broken, nearest_release(&asked, fitting.filter(is_possible))) {
             (Some((_, error)), _) => format!(" that can be read: {error}"),
             (None, Some(meant)) => format!("; did you mean {meant}?"),
             (None, None) => String::new(),

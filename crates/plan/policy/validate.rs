@@ -215,18 +215,19 @@ struct CheckedCluster<'a> {
 }
 
 impl CheckedCluster<'_> {
-    /// One verdict a file: that it cannot be read is not said twice.
-    fn of_file(&mut self, verdict: Finding) {
-        let Some(place) = &verdict.place else { return };
+    /// What is wrong with a file as a whole: that it cannot be read is not said twice.
+    fn of_file(&mut self, verdicts: impl IntoIterator<Item = Finding>) {
+        let mut verdicts = verdicts.into_iter().peekable();
+        let Some(place) = verdicts.peek().and_then(|verdict| verdict.place.as_ref()) else { return };
         if self.seen.insert(place.file().clone()) {
-            self.verdicts.push(verdict);
+            self.verdicts.extend(verdicts);
         }
     }
 
     fn layout(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         for problem in &now.layout.problems {
             if problem.rule == rules::UNREADABLE_FILE {
-                self.of_file(problem.into());
+                self.of_file(problem.findings());
             } else {
                 self.verdicts.push(problem.into());
             }
@@ -283,7 +284,7 @@ impl CheckedCluster<'_> {
         self.findings.extend(examples::judge(now.tree));
         self.verdicts.extend(catalogue.requests_problems().iter().map(Finding::from));
         for (_, error) in catalogue.unreadable() {
-            self.of_file(error.into());
+            self.of_file(error.findings());
         }
     }
 
@@ -296,10 +297,10 @@ impl CheckedCluster<'_> {
     ) {
         for entry in entries.filter(|entry| is_manifest(&entry.path)) {
             match tree.read(entry).map(|bytes| read(&bytes)) {
-                Err(error) => self.of_file(Finding::from(&FileError::from(error))),
+                Err(error) => self.of_file(FileError::from(error).findings()),
                 Ok(Err(error)) => {
                     let place = Place::at(entry.path.clone(), error.position);
-                    self.of_file(Finding::new(rules::INVALID_YAML, error.message).place(place));
+                    self.of_file([Finding::new(rules::INVALID_YAML, error.message).place(place)]);
                 }
                 Ok(Ok(_)) => {}
             }
@@ -340,7 +341,7 @@ impl CheckedCluster<'_> {
             let is_part = [&folder.base, &folder.overlay].into_iter().any(|part| entry.path.is_in(part));
             let is_part = is_part || folder.is_of_service(&entry.path);
             if entry.kind == EntryKind::Unnamed || is_part && !entry.is_file() {
-                self.of_file(Finding::from(&not_followed(entry)));
+                self.of_file(not_followed(entry).findings());
             }
         }
         let of_services = folder.services.iter().flat_map(|one| one.files.iter().chain(&one.overlay_files));
@@ -374,7 +375,7 @@ impl CheckedCluster<'_> {
                 cluster.settings
             }
             Err(error) => {
-                self.of_file(Finding::from(&error));
+                self.of_file(error.findings());
                 None
             }
         };

@@ -7,6 +7,7 @@ use super::{Release, ReleaseError};
 use crate::layout::Layout;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
+use capstan_model::spelling::nearest;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
@@ -21,6 +22,38 @@ pub struct Catalogue {
     unreadable: Vec<(ReleaseId, ReleaseError)>,
     /// What is wrong in the providers' `requests.yaml`.
     requests_problems: Vec<FileError>,
+}
+
+/// The release that a text was most likely meant to name: by the beginning of its id, its provider or its version, the
+/// newest of several; else by its spelling. `releases` are ordered as [`Catalogue::releases`].
+pub fn nearest_release<'r>(
+    typed: &str,
+    releases: impl Iterator<Item = &'r Release> + Clone,
+) -> Option<&'r ReleaseId> {
+    let typed = typed.trim_end_matches('/');
+    let version = |release: &'r Release| {
+        let id = release.id.as_str();
+        id.rsplit('/').next().unwrap_or(id)
+    };
+    let plain = |version: &'r str| version.strip_prefix('v').unwrap_or(version);
+    let newest = |is_meant: &dyn Fn(&'r Release) -> bool| {
+        releases.clone().filter(|&release| is_meant(release)).last().map(|release| &release.id)
+    };
+    let begins = |text: &str| text.strip_prefix(typed).is_some_and(|rest| rest.starts_with(['.', '/', '-']));
+    let by_beginning = newest(&|release| {
+        let version = version(release);
+        begins(release.id.as_str()) || begins(version) || begins(plain(version))
+    });
+    let by_id = || {
+        let meant = nearest(typed, releases.clone().map(|release| release.id.as_str()))?;
+        newest(&|release| release.id.as_str() == meant)
+    };
+    let by_version = || {
+        let typed = typed.strip_prefix('v').unwrap_or(typed);
+        let meant = nearest(typed, releases.clone().map(|release| plain(version(release))))?;
+        newest(&|release| plain(version(release)) == meant)
+    };
+    by_beginning.or_else(by_id).or_else(by_version)
 }
 
 impl Catalogue {
@@ -175,5 +208,43 @@ impl Catalogue {
             .filter(|(_, held)| !held.is_empty() && held.len() >= wanted)
             .map(|(provider, _)| provider)
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::layout::discover;
+    use crate::settings::RepositorySettings;
+    use capstan_model::tree::MadeTree;
+
+    #[test]
+    fn a_release_is_suggested_by_its_beginning_or_its_spelling() {
+        let text: Arc<[u8]> = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n".as_slice().into();
+        let files = ["aws/v20.1.0", "aws/v21.0.0", "aws/v21.0.1", "openstack/v1.0.0", "openstack/v1.1.0"]
+            .map(|id| (RepoPath::parse(&format!("{id}/base/a.yaml")).unwrap(), Ok(Arc::clone(&text))));
+        let tree = MadeTree::of(files.into());
+        let catalogue = Catalogue::read(&tree, &discover(&tree, &RepositorySettings::default()));
+        for (typed, meant) in [
+            ("openstack/v1.1", Some("openstack/v1.1.0")),
+            ("openstack/v1", Some("openstack/v1.1.0")),
+            ("openstack", Some("openstack/v1.1.0")),
+            ("openstack/", Some("openstack/v1.1.0")),
+            ("v1.1", Some("openstack/v1.1.0")),
+            ("1.1", Some("openstack/v1.1.0")),
+            ("v21", Some("aws/v21.0.1")),
+            ("aws/v21.0.3", Some("aws/v21.0.0")),
+            ("opnstack/v1.0.0", Some("openstack/v1.0.0")),
+            ("v20.1.1", Some("aws/v20.1.0")),
+            ("20.1.1", Some("aws/v20.1.0")),
+            ("newest", None),
+            ("gcp/v77.0.0", None),
+            ("", None),
+        ] {
+            let found = nearest_release(typed, catalogue.releases().iter()).map(ReleaseId::as_str);
+            assert_eq!(found, meant, "{typed}");
+        }
     }
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, nearest_release};
 pub use content::{ReleaseContent, Standalone};
 pub(crate) use kubernetes::{
     class_versions, holds_providers, infrastructure_kinds, kubernetes_version, place_of_version,

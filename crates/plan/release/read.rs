@@ -36,19 +36,18 @@ impl ReleaseError {
             Self::File(error) => &error.place,
         }
     }
-}
 
-impl From<&ReleaseError> for Finding {
-    fn from(error: &ReleaseError) -> Self {
-        match error {
-            ReleaseError::File(error) => Self::from(error),
+    /// All that is wrong, a finding each.
+    pub fn findings(&self) -> Vec<Finding> {
+        match self {
+            Self::File(error) => error.findings().collect(),
             // Whatever else the trouble is: of the release it is that it cannot be rendered.
-            ReleaseError::Render(error) => {
+            Self::Render(error) => {
                 let rule = match error.trouble() {
                     RenderErrorKind::TooLarge => rules::TOO_LARGE,
                     _ => rules::RENDER_FAILED,
                 };
-                Self::new(rule, error.to_string()).place(error.place().clone())
+                vec![Finding::new(rule, error.to_string()).place(error.place().clone())]
             }
         }
     }

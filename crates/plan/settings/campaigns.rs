@@ -7,6 +7,7 @@ use capstan_model::finding::FileError;
 use capstan_model::tree::RepoPath;
 
 use super::campaign_check::check;
+use super::more_errors::with_others;
 use super::read::{error_at, read_strictly};
 
 #[derive(Debug, Deserialize)]
@@ -20,6 +21,10 @@ struct CampaignFile {
 /// # Errors
 /// What is wrong, with its place.
 pub fn read_campaigns(text: &str) -> Result<Vec<CampaignSettings>, FileError> {
+    read_once(text).map_err(|first| with_others(text, first, |text| read_once(text).map(drop)))
+}
+
+fn read_once(text: &str) -> Result<Vec<CampaignSettings>, FileError> {
     let file: CampaignFile = read_strictly(text)?;
     check(&file.campaigns).map_err(|(place, message)| error_at(&RepoPath::root(), text, &place, message))?;
     Ok(file.campaigns)

@@ -1,4 +1,4 @@
-//! What else is wrong in a settings file beside its first error.
+//! What else is wrong in a settings file beside its first error: each with its own place.
 //!
 //! The reader stops at the first one. So that field is taken out, all other text staying where it is, and the file is read
 //! again. It ends where that does not help: the same place is wrong again, or the text is no YAML any more.
@@ -8,21 +8,23 @@ use std::ops::Range;
 use capstan_model::finding::{FileError, Position};
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
-/// How many errors of one file are told.
-const MOST: usize = 10;
+/// How many fields of one file are taken out.
+const MOST: usize = 100;
 
-/// The first error, its message with what else `read` finds wrong.
+/// So many bytes are read again for one file: a large file with many mistakes takes no longer than a small one.
+const READ_AGAIN: usize = 4 << 20;
+
+/// The first error, with what else `read` finds wrong.
 pub(super) fn with_others(
     text: &str,
     mut first: FileError,
     read: impl Fn(&str) -> Result<(), FileError>,
 ) -> FileError {
-    let mut others: Vec<FileError> = Vec::new();
     let mut rest = text.to_owned();
     let mut blanked: Vec<Range<usize>> = Vec::new();
     let mut last = first.place.position();
     while let Some(position) = last
-        && blanked.len() < MOST
+        && blanked.len() < MOST.min(READ_AGAIN / text.len().max(1))
         && let Some(Removal { span, left }) = removal_at(&rest, position)
         && !blanked.contains(&span)
     {
@@ -42,19 +44,8 @@ pub(super) fn with_others(
             own.as_ref().is_none_or(|own| own.start <= span.start && span.end <= own.end)
         };
         if !blanked.iter().any(holds) {
-            others.push(error);
+            first.others.push(error);
         }
-    }
-    if !others.is_empty() {
-        let told: Vec<String> = others
-            .iter()
-            .map(|error| match error.place.line() {
-                Some(line) => format!("line {line}: {}", error.message),
-                None => error.message.clone(),
-            })
-            .collect();
-        let stop = if first.message.ends_with('?') { "" } else { "." };
-        first.message = format!("{}{stop} Also wrong: {}", first.message, told.join("; "));
     }
     first
 }
@@ -162,13 +153,21 @@ mod tests {
     use crate::settings::{RepositorySettings, RuleIds};
     use capstan_model::tree::RepoPath;
 
-    fn told(text: &str) -> String {
+    fn told(text: &str) -> Vec<String> {
         let file = RepoPath::parse(".capstan.yaml").unwrap();
-        RepositorySettings::read(&file, text, &RuleIds::of_catalogue()).unwrap_err().to_string()
+        RepositorySettings::read(&file, text, &RuleIds::of_catalogue()).unwrap_err().lines().collect()
+    }
+
+    fn assert_told(text: &str, expected: &[&str]) {
+        let told = told(text);
+        assert_eq!(told.len(), expected.len(), "{told:#?}");
+        for (line, expected) in told.iter().zip(expected) {
+            assert!(line.starts_with(expected), "{expected}: {told:#?}");
+        }
     }
 
     #[test]
-    fn all_that_is_wrong_is_told() {
+    fn all_that_is_wrong_is_told_each_at_its_own_place() {
         let text = "\
 mode: propos
 upgrade:
@@ -177,16 +176,14 @@ polcy: {component-downgrade: warning}
 policy:
   component-downgrad: warning
 ";
-        let told = told(text);
-        assert!(told.starts_with(".capstan.yaml:1:7: "), "{told}");
-        for part in [
-            "Also wrong: line 3: `upgrade.proposals.open` must be",
-            "line 3: unknown key `ordre` in `upgrade.proposals`; did you mean `order`?",
-            "line 4: unknown key `polcy`; did you mean `policy`?",
-            "line 6: `policy`: there is no rule `component-downgrad`",
-        ] {
-            assert!(told.contains(part), "{part}: {told}");
-        }
+        let expected = [
+            ".capstan.yaml:1:7: `mode` must be propose or observe",
+            ".capstan.yaml:3:21: `upgrade.proposals.open` must be",
+            ".capstan.yaml:3:39: unknown key `ordre` in `upgrade.proposals`; did you mean `order`?",
+            ".capstan.yaml:4:1: unknown key `polcy`; did you mean `policy`?",
+            ".capstan.yaml:6:3: `policy`: there is no rule `component-downgrad`",
+        ];
+        assert_told(text, &expected);
     }
 
     #[test]
@@ -205,23 +202,31 @@ upgrade:
   proposals: {open: many}
 policy: {no-such-rule: error}
 ";
-        let told = told(text);
-        for part in [
-            "`mode` must be propose or observe",
-            "line 3: unknown key `pathss`",
-            "line 7: `clusters.rules[0].track` must be",
-            "line 8: `clusters.rules",
-            "line 10: `upgrade.conflicts` must be",
-            "line 11: `upgrade.proposals.open` must be",
-            "line 12: `policy`: there is no rule `no-such-rule`",
-        ] {
-            assert!(told.contains(part), "{part}: {told}");
-        }
+        let expected = [
+            ".capstan.yaml:1:7: `mode` must be propose or observe",
+            ".capstan.yaml:3:3: unknown key `pathss`",
+            ".capstan.yaml:7:12: `clusters.rules[0].track` must be",
+            ".capstan.yaml:8:5: `clusters.rules",
+            ".capstan.yaml:10:14: `upgrade.conflicts` must be",
+            ".capstan.yaml:11:21: `upgrade.proposals.open` must be",
+            ".capstan.yaml:12:10: `policy`: there is no rule `no-such-rule`",
+        ];
+        assert_told(text, &expected);
+    }
+
+    #[test]
+    fn many_mistakes_are_all_told() {
+        let text: String = (0..60).map(|at| format!("unknown{at}: x\n")).collect();
+        assert_eq!(told(&text).len(), 60);
     }
 
     #[test]
     fn one_error_is_told_alone() {
-        let told = told("mode: propos\n");
-        assert!(!told.contains("Also wrong"), "{told}");
+        let file = RepoPath::parse(".capstan.yaml").unwrap();
+        let read = |text: &str| RepositorySettings::read(&file, text, &RuleIds::of_catalogue()).unwrap_err();
+        assert!(read("mode: propos\n").others.is_empty());
+        let two = read("mode: propos\npolcy: {}\n").to_string();
+        let more = " (and 1 other mistake in this file, which `capstan validate` lists)";
+        assert!(two.starts_with(".capstan.yaml:1:7: ") && two.ends_with(more), "{two}");
     }
 }

@@ -117,6 +117,11 @@ impl ClusterSettings {
 impl OverlaySettings {
     /// Reads `<cluster>/overlay/capstan.yaml`.
     pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
+        Self::read_once(file, text)
+            .map_err(|first| with_others(text, first, |text| Self::read_once(file, text).map(drop)))
+    }
+
+    fn read_once(file: &RepoPath, text: &str) -> Result<Self, FileError> {
         let settings: Self = read(file, text)?;
         if settings.hold.as_ref().is_some_and(|hold| hold.reason.trim().is_empty()) {
             let place = KeyPath::root().key("hold").key("reason");
@@ -129,7 +134,7 @@ impl OverlaySettings {
 impl ReleaseSettings {
     /// Reads a release's `capstan.yaml`.
     pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
-        read(file, text)
+        read(file, text).map_err(|first| with_others(text, first, |text| read::<Self>(file, text).map(drop)))
     }
 }
 

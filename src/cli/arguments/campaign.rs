@@ -45,7 +45,7 @@ pub struct SimulateCampaign {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub stuck_per_thousand: u32,
     /// After this time, a stuck cluster is skipped and the campaign is resumed [default: never]
-    #[arg(long, value_name = "DURATION", value_parser = Period::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = Period::parse, requires = "stuck_per_thousand")]
     pub resume_after: Option<Period>,
     /// Requests an hour that GitHub allows the installation, as its headers say; at least 5000 on github.com
     #[arg(long, value_name = "NUMBER", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(500..))]

@@ -109,7 +109,7 @@ pub struct InventoryRender {
     /// Names of definitions, or folders of clusters
     pub clusters: Vec<String>,
     /// Every cluster
-    #[arg(long)]
+    #[arg(long, conflicts_with = "clusters")]
     pub all: bool,
     /// Write files below this directory, one folder per cluster, instead of printing them
     #[arg(long, value_name = "DIR")]

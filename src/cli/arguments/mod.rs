@@ -241,7 +241,10 @@ impl Command {
             Self::Render(_) | Self::Diff(_) => "rendering",
             Self::Validate(_) => "validating",
             Self::Campaign(_) => "simulating",
-            Self::Providers(_) => "reading providers",
+            Self::Providers(providers) => match providers.command {
+                ProvidersCommand::Fetch(_) => "fetching components",
+                _ => "rendering providers",
+            },
             Self::Inventory(_) => "reading the inventory",
             Self::Adopt(_) => "comparing with releases",
             Self::Create(_) | Self::Init(_) | Self::Releases(_) => "reading the repository",
@@ -336,7 +339,7 @@ pub struct Plan {
     #[arg(long, value_name = "RELEASE")]
     pub to: Option<String>,
     /// Print the whole path instead: every step to the newest release, or to the one of `--to`
-    #[arg(long)]
+    #[arg(long, conflicts_with = "fields")]
     pub path: bool,
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
@@ -399,7 +402,7 @@ pub struct Upgrade {
     #[arg(long, conflicts_with = "at")]
     pub write: bool,
     /// Also show where in the release each change comes from, and how lists and values were compared
-    #[arg(long)]
+    #[arg(long, conflicts_with = "inventory")]
     pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]

@@ -136,9 +136,14 @@ fn explain_object(
         typed.split_once('/').is_some_and(|(kind, name)| object.id.kind == kind && object.id.name == name)
     };
     let Some(object) = rendered.files.iter().flat_map(|file| &file.objects).find(is_meant) else {
+        let objects = rendered.files.iter().flat_map(|file| &file.objects);
+        let all: Vec<String> =
+            objects.map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
+        let hint = nearest(typed, all.iter().map(String::as_str))
+            .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
         return Err(Failure::Usage(
             Refusal::NotFound,
-            format!("the render of {} has no object `{typed}`: name it KIND/NAME", member.name()),
+            format!("the render of {} has no object `{typed}`: name it KIND/NAME{hint}", member.name()),
         ));
     };
     let inside = |placed: &&Placement| placed.path.starts_with(path) || path.starts_with(&placed.path);
@@ -182,30 +187,26 @@ fn explain_object(
     Ok(complain(values))
 }
 
+/// The level that was typed, KIND/NAME; or what may have been meant.
+fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Failure> {
+    let found = typed.split_once('/').and_then(|(kind, name)| Some((LevelKind::of_kind(kind)?, name)));
+    let objects = &survey.inventory.objects;
+    let (refusal, message) = match found {
+        Some((kind, name)) if survey.inventory.object(kind, name).is_some() => return Ok((kind, name)),
+        Some((kind, name)) => (Refusal::NotFound, format!("the inventory has no {} `{name}`", kind.kind())),
+        None => (Refusal::Usage, format!("`{typed}` is not a level: write it like `Site/fra1`")),
+    };
+    let all: Vec<String> = objects.keys().map(|(kind, name)| format!("{}/{name}", kind.kind())).collect();
+    let name = typed.rsplit('/').next().unwrap_or(typed);
+    let meant = nearest(typed, all.iter().map(String::as_str))
+        .or_else(|| all.iter().map(String::as_str).find(|level| level.split('/').nth(1) == Some(name)));
+    let hint = meant.map_or_else(String::new, |level| format!("; did you mean `{level}`?"));
+    Err(Failure::Usage(refusal, format!("{message}{hint}")))
+}
+
 pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Outcome, Failure> {
     let path = pointer(&command.pointer)?;
-    let by = match &command.level {
-        None => None,
-        Some(typed) => Some(
-            typed
-                .split_once('/')
-                .and_then(|(kind, name)| Some((LevelKind::of_kind(kind)?, name)))
-                .ok_or_else(|| {
-                    Failure::Usage(
-                        Refusal::Usage,
-                        format!("`{typed}` is not a level: write it like `Site/fra1`"),
-                    )
-                })?,
-        ),
-    };
-    if let Some((kind, name)) = by
-        && survey.inventory.object(kind, name).is_none()
-    {
-        return Err(Failure::Usage(
-            Refusal::NotFound,
-            format!("the inventory has no {} `{name}`", kind.kind()),
-        ));
-    }
+    let by = command.level.as_deref().map(|typed| level(survey, typed)).transpose()?;
     let (mut has, mut overridden) = (Vec::new(), Vec::new());
     let mut failed = false;
     for definition in survey.inventory.clusters() {

@@ -11,9 +11,10 @@ use capstan_inventory::survey::Survey;
 use capstan_inventory::trace::Explained;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::finding::{Finding, Place, Severity};
-use capstan_model::spelling::hint;
+use capstan_model::spelling::{hint, nearest};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::in_one_line;
+use capstan_plan::settings::InventorySettings;
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
@@ -58,15 +59,20 @@ fn opened(
     run(OpenedInventory { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
 }
 
-/// The inventory that `.capstan.yaml` of a snapshot names.
-fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
-    let Some(settings) = &fleet.settings().inventory else {
-        return Err(Failure::Usage(
+/// What `.capstan.yaml` of a snapshot says of its inventory, which there must be.
+pub(super) fn settings_of(fleet: &Fleet) -> Result<&InventorySettings, Failure> {
+    fleet.settings().inventory.as_ref().ok_or_else(|| {
+        Failure::Usage(
             Refusal::Settings,
             "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
                 .to_owned(),
-        ));
-    };
+        )
+    })
+}
+
+/// The inventory that `.capstan.yaml` of a snapshot names.
+fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
+    let settings = settings_of(fleet)?;
     let survey = inventory::survey(fleet, settings);
     for finding in &survey.inventory.findings {
         say!("{}", in_words(finding));
@@ -94,17 +100,30 @@ fn named<'s>(opened: OpenedInventory<'s>, typed: &str) -> Result<(Member<'s>, Cl
             .find(|member| survey.folder(member).is_ok_and(|folder| paths.contains(&folder)))
             .map(Ok)
             .ok_or_else(|| {
-                let names: Vec<&str> =
-                    survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
                 Failure::Usage(
                     Refusal::NotFound,
-                    format!("the inventory defines no cluster `{typed}`{}", hint(typed, &names)),
+                    format!("the inventory defines no cluster `{typed}`{}", meant(survey, typed)),
                 )
             })?,
     };
     let member = member.map_err(|findings| refused(&findings))?;
     let values = survey.values(&member);
     Ok((member, values))
+}
+
+/// Which cluster may have been meant, by its name or its folder.
+fn meant(survey: &Survey, typed: &str) -> String {
+    let clusters = || survey.inventory.clusters();
+    let names: Vec<&str> = clusters().map(|cluster| cluster.level.name.as_str()).collect();
+    let members = clusters().filter_map(|cluster| Member::of(&survey.inventory, cluster).ok());
+    let folders: Vec<String> =
+        members.filter_map(|member| Some(survey.folder(&member).ok()?.to_string())).collect();
+    match nearest(typed.trim_end_matches('/'), folders.iter().map(String::as_str)) {
+        Some(folder) if nearest(typed, names.iter().copied()).is_none() => {
+            format!("; did you mean `{folder}`?")
+        }
+        _ => hint(typed, &names),
+    }
 }
 
 /// Says why a cluster has no values.

@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::set::{failed, of_file, set};
 use crate::cli::arguments::ProvidersFetch;
 use crate::cli::progress::say;
-use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};
+use crate::cli::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output, typed};
 
 /// Where files go if nothing else was typed.
 const KEPT_IN: &str = ".capstan/providers";
@@ -35,9 +35,13 @@ pub(super) fn run(
     connect: Connect<'_>,
     command: &ProvidersFetch,
 ) -> Result<Outcome, Failure> {
+    if context.arguments.at.is_some() && !command.config_maps && command.push.is_none() {
+        let message = "`--at` reads a commit, and the files go into the work tree: leave it out, or add `--config-maps` or `--push`";
+        return Err(Failure::Usage(Refusal::Usage, message.to_owned()));
+    }
     let values = credentials(command)?;
-    let fleet = context.fleet()?;
     let workspace = context.workspace()?;
+    let fleet = context.fleet_of(workspace.as_ref())?;
     let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let set = set(workspace.as_ref(), tree.as_ref(), command.path.as_deref())?;
     let into = match &command.into {
@@ -69,11 +73,10 @@ pub(super) fn run(
     };
     let mut rows = work.fetched(&into)?;
     if command.config_maps {
-        for row in &rows {
-            output::print("---\n")?;
-            output::print_yaml(&config_map(row.provider, &row.published))?;
-            say!("note: {}", line(row));
-        }
+        let maps: Vec<Value> = rows.iter().map(|row| config_map(row.provider, &row.published)).collect();
+        let form = if command.output == Format::Json { ObjectFormat::Json } else { ObjectFormat::Yaml };
+        output::print_objects(form, &maps.iter().collect::<Vec<_>>())?;
+        rows.iter().for_each(|row| say!("note: {}", line(row)));
         return Ok(Outcome::Done);
     }
     match &command.push {

@@ -153,7 +153,7 @@ fn a_name_that_cannot_be_read_is_an_error_and_the_others_are_planned() {
 error[unreadable-file] acme/aside/notes%5C1.txt: {why}
 error[unreadable-file] acme/bytes/base/%FF.yaml: {why}
 error[unreadable-file] acme/slash/base/a%5Cb.yaml: {why}
-3 error(s), 0 warning(s); checked 4 cluster(s), 2 release(s)
+3 errors, 0 warnings; checked 4 clusters, 2 releases
 `capstan rules RULE` says what a rule means
 "
             )

@@ -112,6 +112,61 @@ fn uses_lists_who_has_a_value_and_who_overrides_it() {
 }
 
 #[test]
+fn a_level_that_is_not_there_is_refused_with_the_nearest_one() {
+    let checkout = checkout();
+    for (typed, said) in [
+        (
+            "Environment/prd",
+            "error: the inventory has no Environment `prd`; did you mean `Environment/prod`?",
+        ),
+        (
+            "Environmnt/prod",
+            "error: `Environmnt/prod` is not a level: write it like `Site/fra1`; did you mean `Environment/prod`?",
+        ),
+        (
+            "environment/prod",
+            "error: `environment/prod` is not a level: write it like `Site/fra1`; did you mean `Environment/prod`?",
+        ),
+        ("prod", "error: `prod` is not a level: write it like `Site/fra1`; did you mean `Environment/prod`?"),
+        ("Site/prod", "error: the inventory has no Site `prod`; did you mean `Environment/prod`?"),
+        ("Site/fra1", "error: the inventory has no Site `fra1`"),
+    ] {
+        checkout.capstan(&["inventory", "uses", "/kubernetes/version", "--level", typed]).refused(2, said);
+    }
+    checkout.capstan(&["inventory", "explain", "peu01", "/spec", "--object", "Cluster/peu1"]).refused(
+        2,
+        "error: the render of peu01 has no object `Cluster/peu1`: name it KIND/NAME; did you mean `Cluster/peu01`?",
+    );
+    checkout
+        .capstan(&["inventory", "values", "acme/peu1"])
+        .refused(2, "error: the inventory defines no cluster `acme/peu1`; did you mean `acme/peu01`?");
+}
+
+#[test]
+fn import_leaves_credentials_out_and_names_them_by_their_keys() {
+    let checkout = checkout();
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    checkout.write(
+        "clusterctl.yaml",
+        &format!(
+            "IMAGE: registry.example.com/a@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\nREGISTRY_AUTH: hunter2\nMIRROR: {token}\nCIDR: 10.0.0.0/16\n"
+        ),
+    );
+    let said = checkout.capstan(&["inventory", "import", "clusterctl.yaml"]);
+    assert_eq!(
+        said.ended(0).out,
+        "IMAGE: registry.example.com/a@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\nCIDR: 10.0.0.0/16\n"
+    );
+    let out = "and is left out: put it into the provider's Secret, or into Vault\n";
+    assert_eq!(
+        said.err,
+        format!(
+            "clusterctl.yaml:2:16: warning: `REGISTRY_AUTH` looks like a credential by its name {out}clusterctl.yaml:3:9: warning: `MIRROR` looks like a credential by the form of its value {out}"
+        )
+    );
+}
+
+#[test]
 fn render_prints_what_templates_make_with_their_comments() {
     let told = checkout().capstan(&["inventory", "render", "peu02"]);
     assert_eq!(

@@ -9,7 +9,7 @@ use capstan_test_parts::sandbox::Sandbox;
 fn a_good_tree_has_no_findings() {
     let sandbox = fleet();
     let said = sandbox.capstan(&["validate"]);
-    assert_eq!(said.ended(0).out, "0 error(s), 0 warning(s); checked 2 cluster(s), 2 release(s)\n");
+    assert_eq!(said.ended(0).out, "0 errors, 0 warnings; checked 2 clusters, 2 releases\n");
     assert_eq!(sandbox.capstan(&["validate", "-o", "json"]).json(0), json!([]));
 }
 
@@ -87,7 +87,7 @@ metadata:
         "\
 error[outside-boundary] gauss/a/overlay/more.yaml:1:1: RoleBinding more: an overlay may neither add nor change rights (RBAC); base may
 error[outside-boundary] gauss/a/overlay/more.yaml:11:14: ConfigMap newton/stolen is outside this folder's namespace (gauss): remove it, or apply it from elsewhere
-2 error(s), 0 warning(s); checked 2 cluster(s), 0 release(s)
+2 errors, 0 warnings; checked 2 clusters, 0 releases
 `capstan rules RULE` says what a rule means
 "
     );
@@ -205,7 +205,7 @@ fn workflow_commands_annotate_the_offending_scalars() {
         warning.starts_with(&format!("::warning {file},line=6,col=12,title=kubernetes-version-without-v::")),
         "{warning}"
     );
-    assert_eq!(said.err_before_page(), "1 error(s), 1 warning(s); checked 2 cluster(s), 2 release(s)\n");
+    assert_eq!(said.err_before_page(), "1 error, 1 warning; checked 2 clusters, 2 releases\n");
     with_findings().capstan(&["plan", "-o", "sarif"]).ended(2);
 }
 

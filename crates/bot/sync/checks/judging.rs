@@ -11,7 +11,6 @@ use capstan_bot_core::checks::{
 use capstan_bot_core::facts::{Scopes, settings_file};
 use capstan_bot_core::proposals::Remarks;
 use capstan_live::agent::preflight::Preflight;
-use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree};
@@ -169,7 +168,7 @@ impl Run<'_> {
                         both.push(new);
                     }
                 }
-                Err(NotOpened::Settings(problem)) => judged.findings.push(Finding::from(&problem)),
+                Err(NotOpened::Settings(problem)) => judged.findings.extend(problem.findings()),
                 Err(NotOpened::Failed(error)) => return Err(error),
             }
         }

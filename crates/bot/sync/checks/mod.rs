@@ -217,7 +217,7 @@ impl Run<'_> {
         problem: &FileError,
         seen: &mut Comparisons,
     ) -> Result<Ending, SyncError> {
-        let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
+        let remarks = Remarks { notes: problem.lines().collect(), ..Remarks::default() };
         let inputs = inputs(subject, &remarks, "");
         if let Some(reported) = self.reported(subject, &inputs).await? {
             return Ok(reported);

@@ -1,8 +1,6 @@
 //! Which values are secret, and what is shown in their place: by their kind, by their path, by their names, and by
 //! what they are.
 
-mod names;
-mod text;
 mod words;
 
 use std::borrow::Cow;
@@ -11,10 +9,8 @@ use serde_json::json;
 
 pub use words::{Shown, is_hidden};
 
-use names::names_secret;
-use text::{is_variable, without_secrets};
-
 use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_model::secrets::{self, is_variable, names_secret, without_secrets};
 use capstan_yaml::{Node, Value};
 
 /// What kubectl keeps of an object, with all that it holds.
@@ -88,7 +84,7 @@ fn redact_below(object: &ObjectId, trail: &mut Vec<String>, value: &Value) -> Va
         Value::Array(items) => {
             items.iter().enumerate().map(|(at, value)| below(at.to_string(), value)).collect()
         }
-        Value::String(text) if text::is_secret(text) => json!({"redacted": true}),
+        Value::String(text) if secrets::is_secret(text) => json!({"redacted": true}),
         Value::String(text) => match without_secrets(text) {
             Cow::Borrowed(_) => value.clone(),
             Cow::Owned(shown) => Value::String(shown),

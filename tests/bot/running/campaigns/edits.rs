@@ -36,7 +36,7 @@ async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_wh
     let town = Town::with(&sample::repository("mode: propose\n", &CLUSTERS), None).await;
     let settings = |branch: &str, text: &str| town.open("ada", branch, &[Edit::write(".capstan.yaml", text)]);
     let doubtful = settings("doubtful", DOUBTFUL);
-    let wrong = settings("wrong", &WAVES.replace("soak: 2h", "soak: tomorrow"));
+    let wrong = settings("wrong", &(WAVES.replace("soak: 2h", "soak: tomorrow") + "polcy: {}\n"));
     let right = settings("right", WAVES);
     town.settle().await;
     let told = |number: u64| {
@@ -64,8 +64,12 @@ async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_wh
     assert_eq!(conclusion, "failure", "what waits for ever is an error");
     let (conclusion, told_of_wrong) = told(wrong);
     assert_eq!(conclusion, "failure");
+    // Each mistake has an annotation of its own.
+    let lines: Vec<&str> = told_of_wrong.lines().collect();
+    let [unknown, wrong] = lines.as_slice() else { panic!("{told_of_wrong}") };
+    assert_eq!(*unknown, ".capstan.yaml:12 failure unknown key `polcy`; did you mean `policy`?");
     assert!(
-        told_of_wrong.starts_with(
+        wrong.starts_with(
             ".capstan.yaml:6 failure `campaigns[0].waves[0].soak`: `tomorrow` is not a duration from 0s to 2160h"
         ),
         "{told_of_wrong}"

@@ -26,7 +26,7 @@ const REFERENCES: &[&str] = &["existing", "pull"];
 
 /// Whether a field, a variable or a flag of that name holds a secret. References (`secretName`, `tokenRef`) and what
 /// only tells of one (`tokenTTL`) hold none.
-pub(super) fn names_secret(name: &str) -> bool {
+pub fn names_secret(name: &str) -> bool {
     let words = words(name);
     let (last, before) = match words.as_slice() {
         // `client-key-data`, `id_rsa`
@@ -52,7 +52,7 @@ fn is(word: &str, secret: &str) -> bool {
 }
 
 /// `clientSecret`, `client-secret`, `CLIENT_SECRET` -> `client`, `secret`; in lower case.
-fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {

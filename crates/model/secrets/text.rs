@@ -14,7 +14,7 @@ const HIDDEN: &str = "*redacted*";
 const NEAR: usize = 2_048;
 
 /// Whether a text is a secret as a whole: a kubeconfig, a private key.
-pub(super) fn is_secret(text: &str) -> bool {
+pub fn is_secret(text: &str) -> bool {
     let is_kubeconfig = || ["clusters:", "users:", "contexts:"].iter().all(|mark| text.contains(mark));
     let is_json_kubeconfig =
         || ["\"clusters\"", "\"users\"", "\"contexts\""].iter().all(|mark| text.contains(mark));
@@ -22,7 +22,7 @@ pub(super) fn is_secret(text: &str) -> bool {
 }
 
 /// The text with what follows a secret's name hidden, and what stands before the host of a URL.
-pub(super) fn without_secrets(text: &str) -> Cow<'_, str> {
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     // What of the text stands in `shown` already.
     let mut done = 0;
@@ -64,7 +64,7 @@ fn user_info(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// A variable, whose value stands elsewhere.
-pub(super) fn is_variable(text: &str) -> bool {
+pub fn is_variable(text: &str) -> bool {
     let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     name.is_some_and(|name| !name.contains(['}', '{']))
 }
