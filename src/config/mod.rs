@@ -23,18 +23,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_plan::settings::OperatorHost;
-use capstan_serve::{Config, GithubApp, Login, RETENTION, Work};
+use capstan_serve::{Config, GithubApp, RETENTION, SignInSettings, Work};
 use capstan_server::{CALLBACK, Intake, Mode};
 use secrecy::SecretString;
 use url::Url;
 
-use place::Place;
+use place::StatePlace;
 use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};
 pub use provider_credentials::ProviderCredentials;
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
 pub use sources::ServeOptions;
-use sources::{Origin, Setting, Sources};
+use sources::{Setting, SettingOrigin, Sources};
 pub use traces::{TraceCollector, traces_of};
 pub use wave_webhooks::WaveWebhookHost;
 
@@ -82,7 +82,7 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
     let private_key = checked.take(private_key(&sources, environment));
     let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
     let place = match mode {
-        Some(mode) => Place::of(mode, &sources, environment, &mut checked),
+        Some(mode) => StatePlace::of(mode, &sources, environment, &mut checked),
         // Where nothing is made yet, only the address is checked.
         None => checked.take(database_url(&sources, None)).and(None),
     };
@@ -278,6 +278,7 @@ fn work(sources: &Sources, checked: &mut Checked<'_>) -> Option<Work> {
         job: job?.unwrap_or(default.job),
         planner: planner?.unwrap_or(default.planner),
         planner_memory: planner_memory?.map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
+        rollout_pace: default.rollout_pace,
     })
 }
 
@@ -331,7 +332,7 @@ fn public_url(sources: &Sources) -> Result<Option<Url>, String> {
 fn api_url(sources: &Sources) -> Result<Url, String> {
     let setting = sources
         .setting("github-api-url")
-        .unwrap_or_else(|| Setting::new("github-api-url", Origin::Default, "https://api.github.com"));
+        .unwrap_or_else(|| Setting::new("github-api-url", SettingOrigin::Default, "https://api.github.com"));
     let mut url = web_url(&setting)?;
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);

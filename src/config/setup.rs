@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::sources::{Origin, ServeOptions, Setting, Sources};
+use super::sources::{ServeOptions, Setting, SettingOrigin, Sources};
 use super::{
     Behaviour, Checked, ConfigError, Environment, Mode, api_url, database_url, listen, login, mode,
     optional_listen, public_url, state_dir, state_path, traces,
@@ -134,7 +134,7 @@ pub(super) fn add_kept_app(sources: &mut Sources, environment: Environment<'_>) 
         } else {
             fs::read_to_string(&path).unwrap_or_default().trim().to_owned()
         };
-        sources.add(Setting::new(name, Origin::File(path.display().to_string()), &text));
+        sources.add(Setting::new(name, SettingOrigin::File(path.display().to_string()), &text));
     }
 }
 

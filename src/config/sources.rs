@@ -222,7 +222,7 @@ impl Flags for ServeOptions {
 
 /// Where a setting was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum SettingOrigin {
     /// A flag, with its dashes.
     Flag(String),
     /// A variable of the environment.
@@ -233,7 +233,7 @@ pub(super) enum Origin {
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Variable(name) | Self::File(name) => f.write_str(name),
@@ -245,7 +245,7 @@ impl fmt::Display for Origin {
 /// A setting as it was given.
 pub(super) struct Setting {
     name: &'static str,
-    origin: Origin,
+    origin: SettingOrigin,
     /// What was given.
     pub(super) text: String,
     /// The folder that a relative path starts from; empty for the working directory.
@@ -253,7 +253,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    pub(super) fn new(name: &'static str, origin: Origin, text: &str) -> Self {
+    pub(super) fn new(name: &'static str, origin: SettingOrigin, text: &str) -> Self {
         Self { name, origin, text: text.to_owned(), folder: PathBuf::new() }
     }
 
@@ -292,7 +292,7 @@ impl Setting {
     }
 
     pub(super) const fn is_flag(&self) -> bool {
-        matches!(self.origin, Origin::Flag(_))
+        matches!(self.origin, SettingOrigin::Flag(_))
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -337,11 +337,11 @@ impl Sources {
         for name in F::NAMES.iter().copied() {
             let variable = variable(name);
             let setting = if let Some(text) = options.flag(name) {
-                Setting::new(name, Origin::Flag(format!("--{name}")), &text)
+                Setting::new(name, SettingOrigin::Flag(format!("--{name}")), &text)
             } else if let Some(text) = given(&variable) {
-                Setting::new(name, Origin::Variable(variable), &text)
+                Setting::new(name, SettingOrigin::Variable(variable), &text)
             } else if let Some((place, text)) = in_file.settings.remove(name) {
-                let mut setting = Setting::new(name, Origin::File(place), &text);
+                let mut setting = Setting::new(name, SettingOrigin::File(place), &text);
                 // Where the bot is started from should not change what a file means.
                 setting.folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
                 setting
@@ -382,7 +382,7 @@ impl Sources {
     ) -> Result<Secret, String> {
         let inline_value = environment(inline).filter(|value| !value.trim().is_empty());
         match (self.setting(name), inline_value) {
-            (Some(setting), Some(_)) if matches!(setting.origin, Origin::Variable(_)) => Err(format!(
+            (Some(setting), Some(_)) if matches!(setting.origin, SettingOrigin::Variable(_)) => Err(format!(
                 "{} and {inline} are both set, and one of them would be ignored: unset one",
                 setting.origin
             )),
