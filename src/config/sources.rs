@@ -450,10 +450,10 @@ impl InFile {
             let at = file.position(offset);
             format!("{shown}:{}:{}", at.line, at.column)
         };
-        let root = match file.documents() {
+        let (root, twice) = match file.documents() {
             [] => return Ok(Self::default()),
             [document] if document.root.is_null() => return Ok(Self::default()),
-            [document] => &document.root,
+            [document] => (&document.root, &document.duplicate_key),
             [_, second, ..] => {
                 let place = place(second.root.span.start);
                 return Err(format!("{place}: a second document starts here; the file must have only one"));
@@ -469,10 +469,6 @@ impl InFile {
                 read.problems.push(format!("{}: {}", place(entry.key_span.start), unknown(name, names)));
                 continue;
             }
-            if entries.iter().any(|other| other.key == name && other.key_span.start < entry.key_span.start) {
-                read.problems.push(format!("{}: `{name}` is there twice", place(entry.key_span.start)));
-                continue;
-            }
             match text_of(entry) {
                 Ok(Some(text)) => {
                     read.settings.insert(name.to_owned(), (place(entry.value.span.start), text));
@@ -482,6 +478,9 @@ impl InFile {
                     read.problems.push(format!("{}: `{name}` {why}", place(entry.value.span.start)));
                 }
             }
+        }
+        if let Some(twice) = twice {
+            read.problems.push(format!("{}: `{}` is there twice", place(twice.offset), twice.key));
         }
         Ok(read)
     }
