@@ -250,7 +250,7 @@ fn what_a_set_brings_from_another_resource_is_not_gone() {
         "e2FwaVZlcnNpb246IHYxLCBraW5kOiBDb25maWdNYXAsIG1ldGFkYXRhOiB7bmFtZTogYiwgbmFtZXNwYWNlOiBuZXR9fQ==",
     ]
     .map(in_base64);
-    let in_clear = a.replace("data", "stringData");
+    let in_clear = a.replacen("data", "stringData", 1);
     let unreadable = "data: {net.yaml: '{apiVersion: [v1'}";
     let stays = "cluster-resource-set-stays";
     let (map, secret) = ("ConfigMap", "Secret");
