@@ -85,9 +85,10 @@ mod tests {
     use std::sync::Arc;
 
     use capstan_model::target::Target;
+    use capstan_model::tree::RepoPath;
     use capstan_plan::proposal::ProposalId;
     use capstan_plan::upgrade::Upgrade;
-    use capstan_providers::{Origin, ProviderKind, Published};
+    use capstan_providers::{OciArtifact, Origin, ProviderKind, Published};
 
     use super::*;
 
@@ -96,14 +97,13 @@ mod tests {
             kind: ProviderKind::Infrastructure,
             name: "aws".to_owned(),
             version: version.to_owned(),
-            origin: Origin::parse("https://github.com/acme/aws/releases/latest/components.yaml", None)
-                .unwrap(),
+            origin: Origin::Oci(OciArtifact::parse("registry.example.com/aws:v2.8.4", None).unwrap()),
             recorded: None,
         }
     }
 
     fn set(name: &str) -> ClusterId {
-        ClusterId::parse(name).unwrap()
+        ClusterId::new(RepoPath::parse(name).unwrap())
     }
 
     fn record(version: &str) -> JudgedComponents {
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_plans_of_sets_lack_is_asked_for_by_set() {
         let target = Target::Providers(set("mgmt/providers"));
-        let unasked = BTreeSet::from([wanted("v2.8.4"), wanted("v2.9.0")]);
+        let unasked = vec![wanted("v2.8.4"), wanted("v2.9.0")];
         let upgrade = Upgrade { unasked, ..Upgrade::nothing(target.clone()) };
         let plans = Plans::from([
             (ProposalId::of_release(target), Ok(Arc::new(upgrade))),

@@ -195,7 +195,7 @@ fn an_open_issue_says_that_nothing_can_be_planned_unless_somebody_ticked() {
 fn a_closed_issue_keeps_what_was_decided() {
     let facts = Case::new().facts();
     let note = Notice { at: now(), text: "`ada` ticked `hold`: On hold.".to_owned() };
-    let decisions = vec![(id("gauss/peu01"), super::tests::held())];
+    let decisions = vec![(id("gauss/peu01"), tests::held())];
     let record = DashboardRecord { decisions, notices: vec![note], ..DashboardRecord::default() };
     let body = record.clone().with_text("Text.\n").body("Text.\n", &key(), 7);
     let desired = disabled(&facts, issue(IssueState::Open, &body)).unwrap();

@@ -259,7 +259,7 @@ fn each_target_is_told_with_its_pull_request() {
     );
     // Of one whose changes another pull request carries now, the old one is not told.
     outcome.superseded.insert(id("gauss/peu01"));
-    let entries = case.look(|planned| super::keep::entries(planned, &outcome));
+    let entries = case.look(|planned| keep::entries(planned, &outcome));
     assert_eq!(entries[0].pull, None);
 }
 

@@ -24,7 +24,8 @@ use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, Proposal
 use super::approvals::is_automatic;
 use super::deciding::strongest;
 use super::holding::without_those_that_wait;
-use super::states::{leave, offered};
+use super::intent::intent;
+use super::states::offered;
 use super::*;
 use crate::effects::{Effect, Numbered, PullText};
 use crate::facts::Write;
