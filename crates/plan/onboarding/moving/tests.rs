@@ -405,8 +405,8 @@ fn what_applies_a_folder_must_reach_the_new_ones() {
     );
     assert_eq!(refused(&files(app("    directory: {recurse: true, include: '*.yaml'}\n"))).len(), 1);
     let deep = files(app("    directory: {recurse: true}\n"));
-    let moved = [deep[0].clone(), ("fleet/a/a.yaml", cluster("a")), ("fleet/b/b.yaml", cluster("b"))];
-    check(&deep, &moved, &["fleet/a", "fleet/b"]);
+    let split = [deep[0].clone(), ("fleet/a/a.yaml", cluster("a")), ("fleet/b/b.yaml", cluster("b"))];
+    check(&deep, &split, &["fleet/a", "fleet/b"]);
     let set = |pattern: &str| {
         let spec = format!("  generators:\n  - git:\n      directories:\n      - path: {pattern}\n");
         argo("ApplicationSet", "all", &spec)
