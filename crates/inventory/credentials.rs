@@ -3,7 +3,7 @@
 //! A name counts by its words, wherever they are in it, and a value by its form. Where both are possible, the variable is
 //! taken for a credential: a person who is asked once too often writes one line, and a leaked one has to be replaced
 //! everywhere. So a key of 64 hexadecimal digits is one under a plain name, though it could be a checksum; a name such as
-//! `IMAGE_CHECKSUM` says that it is none. Ordinary values are none: `has_random_form` names them.
+//! `IMAGE_CHECKSUM` says that it is not. Ordinary values do not count: `has_random_form` names them.
 
 use std::borrow::Cow;
 
@@ -118,10 +118,10 @@ const PUBLIC: &[&str] = &[
     "thumbprint",
 ];
 
-/// What tells that a variable is a credential; `None` where it is none. The value is in no word of it.
+/// Why a variable counts as a credential; `None` where it does not. The text never contains the value.
 pub(crate) fn credential(name: &str, value: &Scalar) -> Option<&'static str> {
     let text = value.text.trim();
-    // What holds nothing, yes or no, or the name of another variable is none, whatever it is called.
+    // What holds nothing, yes or no, or the name of another variable does not count, whatever its name.
     let says_nothing = text.is_empty() || is_variable(text) || matches!(value.reading(), Reading::Bool(_));
     if says_nothing || matches!(text, "true" | "false") {
         return None;
@@ -159,7 +159,7 @@ fn is_public_key(text: &str) -> bool {
 
 /// Whether a text is a credential, or holds one, also in base64.
 fn holds_one(text: &str, is_public: bool) -> bool {
-    // Who logs in over SSH is no secret: there is no password in such a URL.
+    // A login name of SSH is public: such a URL has no password.
     let hides = || matches!(without_secrets(&text.replace("ssh://", "ssh:")), Cow::Owned(_));
     if is_secret(text) || has_token_form(text) || hides() {
         return true;

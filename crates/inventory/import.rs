@@ -1,8 +1,8 @@
 //! A `clusterctl.yaml`, or any flat file of `KEY: value`, as values of an inventory.
 //!
-//! clusterctl puts values into the template's text, and what stands there is read as YAML then: a quoted `"3"` becomes a
+//! clusterctl puts values into the template's text, and the result is read as YAML: a quoted `"3"` becomes a
 //! number where the template has no quotes. Here values are placed in scalars with their type, so a text that reads as a
-//! whole number, or as true or false, becomes that; where it stands in quotes, or beside other text, it is the same text
+//! whole number, or as true or false, becomes that; in quotes, or beside other text, it is the same text
 //! again.
 
 use capstan_model::finding::{FileError, Place, rules};
@@ -30,7 +30,7 @@ const SETTINGS: [&str; 8] =
 /// Reads a file.
 ///
 /// # Errors
-/// It is no YAML or no mapping, or a key is no name of a value.
+/// It is not a YAML mapping, or a key is not a name of a value.
 pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
     let file = YamlFile::read_bytes(bytes).map_err(|error| {
         FileError::new(rules::INVALID_YAML, Place::at(path.clone(), error.position), error.message)
@@ -173,7 +173,7 @@ mod tests {
                     "clusterctl.yaml:3:4 `C: no` is read as false; for the text, write it in quotes",
                 ],
             ),
-            // clusterctl's own settings are no variables, with or without a mapping of those.
+            // clusterctl's own settings are not variables, with or without a mapping of those.
             (
                 "providers: [{name: a}]\ncert-manager: {version: v1}\noverridesFolder: /x\nimages: {all: {}}\nA: b\n",
                 r#"{"A":"b"}"#,

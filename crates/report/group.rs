@@ -58,6 +58,8 @@ pub struct GroupProposal<'a> {
 const MOST_LEFT_OUT: usize = 40;
 /// Bytes that a cluster's part needs; with less room only its name is shown.
 const LEAST_OF_A_PART: usize = 1_200;
+/// Bytes of the sentence that names clusters without a part, at most.
+const UNFOLDED_ROOM: usize = 600;
 /// Shown where the clusters differ.
 const SEVERAL: &str = "several";
 
@@ -129,7 +131,7 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
         budget,
         |left| more_items(left + more, "cluster", "clusters"),
     );
-    let end = next.len() + 200;
+    let end = next.len() + UNFOLDED_ROOM;
     let mut unfolded = Vec::new();
     for (at, part) in group.parts.iter().enumerate() {
         let share = page.free().saturating_sub(end) / (group.parts.len() - at);

@@ -105,7 +105,7 @@ fn each_cluster_has_its_row_and_its_folded_part_and_who_stays_out_is_told_why() 
         ), "{body}");
     assert!(
         body.contains(
-            "\n| `gauss/peu02` | `aws/v21.0.0` | 1 in 1 file | 1 | 1 error, 0 warnings | 5 machines |\n"
+            "\n| `gauss/peu02` | `aws/v21.0.0` | 1 edit in 1 file | 1 | 1 error, 0 warnings | 5 machines |\n"
         ),
         "{body}"
     );

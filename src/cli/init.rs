@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::context::today;
-use super::init_text::{FirstLook, InitOutcome, SettingsFile, in_words};
+use super::init_text::{FirstLook, InitOutcome, SettingsFile, in_words, reason};
 use super::progress::say;
 use super::{ChangeFormat, Context, Failure, Outcome, init_release, output};
 use capstan_fleet::generator::{
@@ -198,14 +198,4 @@ fn cluster(cluster: &Onboarded) -> Value {
         "offered": offered,
         "reason": reason(cluster),
     })
-}
-
-/// Why there is no release, or why nothing is offered, where somebody should know.
-pub(super) fn reason(cluster: &Onboarded) -> Option<String> {
-    match (&cluster.release, &cluster.offer) {
-        (ReleaseGuess::Refused(why), _) | (_, FirstOffer::Refused(why) | FirstOffer::Nothing(Some(why))) => {
-            Some(why.clone())
-        }
-        _ => None,
-    }
 }

@@ -7,7 +7,6 @@ use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::Workspace;
 use capstan_report::{MOVE_COMMAND, first_release_command};
 
-use super::init::reason;
 use super::{Context, Failure, text};
 
 /// What was found, and what was done.
@@ -185,4 +184,14 @@ fn row(cluster: &Onboarded) -> Vec<String> {
     };
     let by = if appliers.is_empty() { dash() } else { appliers.join(", ") };
     vec![cluster.id.to_string(), release, fit, by, offered, reason(cluster).unwrap_or_default()]
+}
+
+/// Why there is no release, or why nothing is offered, where somebody should know.
+pub(super) fn reason(cluster: &Onboarded) -> Option<String> {
+    match (&cluster.release, &cluster.offer) {
+        (ReleaseGuess::Refused(why), _) | (_, FirstOffer::Refused(why) | FirstOffer::Nothing(Some(why))) => {
+            Some(why.clone())
+        }
+        _ => None,
+    }
 }

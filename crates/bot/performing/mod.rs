@@ -4,7 +4,6 @@
 mod checks;
 mod comments;
 mod error;
-mod issues;
 mod pulls;
 mod refusals;
 mod sidebar;

@@ -78,7 +78,7 @@ fn is_bootstrap_token(word: &str) -> bool {
 /// The shortest text that is taken for random: 32 letters of base64 are a key of 192 bits.
 const RANDOM: usize = 32;
 
-/// Hexadecimal digits that are no key: 32 are a UUID without dashes or an id of OpenStack, 40 a commit of Git.
+/// Lengths of hexadecimal digits that are not keys: 32 are a UUID without dashes or an id of OpenStack, 40 a commit of Git.
 const IDS: [usize; 2] = [32, 40];
 
 /// Of the letters of a random base64 text one half is capital, and the case changes between one half of neighbours. In a
@@ -87,7 +87,7 @@ const ONE_IN: usize = 4;
 
 /// Whether a text looks like a random key: 48 or more hexadecimal digits, or [`RANDOM`] letters of base64.
 ///
-/// Ordinary values are none of it: image digests and integrity sums (`sha256:…`, `sha512-…`), UUIDs, commits of Git,
+/// Ordinary values do not have it: image digests and integrity sums (`sha256:…`, `sha512-…`), UUIDs, commits of Git,
 /// networks, versions, paths, names in lower case, public keys of SSH.
 pub fn has_random_form(text: &str) -> bool {
     let text = text.trim();

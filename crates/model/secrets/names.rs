@@ -1,6 +1,6 @@
 //! Names that tell of a secret.
 
-/// Words that a secret's name ends with, whatever stands before.
+/// Words at the end of a secret's name.
 const SECRETS: &[&str] =
     &["authorization", "credential", "pass", "passphrase", "passwd", "password", "pwd", "secret", "token"];
 /// What ends so without a word of its own: `rootpassword`, `apikey`.

@@ -1,16 +1,16 @@
-//! Secrets inside texts: settings that stand in a string, commands, URLs.
+//! Secrets inside texts: settings in a string, commands, URLs.
 //!
 //! What a text is written in is not known, and it may be no whole of anything (a template, a script with JSON in it).
-//! So it is looked at word by word, and where two readings are possible, that one counts which hides more.
+//! So it is read word by word. Where two readings are possible, the one that hides more counts.
 
 use std::borrow::Cow;
 
 use super::names::names_secret;
 
-/// What stands in place of a part of a text.
+/// The replacement of a part of a text.
 const HIDDEN: &str = "*redacted*";
 
-/// So far before and behind a place it is looked what it stands in: a text may be long, and hold many names.
+/// How far before and behind a place its context is read: a text may be long, and have many names.
 const NEAR: usize = 2_048;
 
 /// Whether a text is a secret as a whole: a kubeconfig, a private key.
@@ -21,10 +21,10 @@ pub fn is_secret(text: &str) -> bool {
     text.contains("PRIVATE KEY-----") || is_kubeconfig() || is_json_kubeconfig()
 }
 
-/// The text with what follows a secret's name hidden, and what stands before the host of a URL.
+/// The text without the values of secrets' names, and without user and password of URLs.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
-    // What of the text stands in `shown` already.
+    // How much of the text is in `shown` already.
     let mut done = 0;
     let mut at = 0;
     while let Some(found) = next_name(text, at) {
@@ -63,7 +63,7 @@ fn user_info(text: &str, end: usize) -> Option<(usize, usize)> {
     (!says_nothing).then(|| (from, from + user.len()))
 }
 
-/// A variable, whose value stands elsewhere.
+/// A variable, whose value is elsewhere.
 pub fn is_variable(text: &str) -> bool {
     let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     name.is_some_and(|name| !name.contains(['}', '{']))
@@ -169,7 +169,7 @@ fn value_span(text: &str, start: usize, from: usize, written: PairSyntax) -> Opt
     Some((from, from + length))
 }
 
-/// What stands before a place in its line; nothing where that is too long to be looked at, and then more is hidden.
+/// The text before a place in its line; empty where that is too long to read, and then more is hidden.
 fn line_before(text: &str, start: usize) -> &str {
     let near = &text[text.floor_char_boundary(start.saturating_sub(NEAR))..start];
     match near.rfind('\n') {
@@ -229,7 +229,7 @@ fn enclosing(before: &str) -> Option<(char, usize)> {
     open
 }
 
-/// How long a word of a shell, or of a URL's query, is; `outer` is the quote that it stands in.
+/// How long a word of a shell, or of a URL's query, is; `outer` is the quote around it.
 fn shell_word(rest: &str, outer: Option<(char, usize)>) -> usize {
     let mut at = 0;
     while let Some(c) = rest[at..].chars().next() {
@@ -296,7 +296,7 @@ fn block(text: &str, start: usize, from: usize) -> usize {
     text[from..from + length].trim_end_matches(['\r', '\n']).len()
 }
 
-/// What stands in the lines below a name: a text, or a list of texts. What a mapping holds has names of its own.
+/// The lines below a name: a text, or a list of texts. What a mapping holds has names of its own.
 fn lines_below(text: &str, start: usize, from: usize) -> Option<(usize, usize)> {
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[line_start..start];
@@ -328,7 +328,7 @@ fn is_entry(content: &str) -> bool {
         })
 }
 
-/// Whether a `name` or `key` that names a secret stands beside the `value` that begins at `start`.
+/// Whether a `name` or `key` that names a secret is beside the `value` that begins at `start`.
 fn stands_beside_secret(text: &str, start: usize) -> bool {
     let (item, own) = item_around(text, start);
     let mut at = 0;
@@ -394,7 +394,7 @@ fn item_around(text: &str, start: usize) -> (&str, Option<usize>) {
     (&text[begins..ends], Some(column))
 }
 
-/// What stands between the innermost braces around a place.
+/// The text between the innermost braces around a place.
 fn braces_around(text: &str, at: usize) -> Option<&str> {
     let mut depth = 0;
     let open = text[..at].char_indices().rev().find_map(|(at, c)| match c {
@@ -471,7 +471,7 @@ mod tests {
             ("run --token='s3'\"cret x\" --v=5", "run --token='*redacted* --v=5"),
             ("TOKEN=a\"b c\"d run", "TOKEN=*redacted* run"),
             (r#"["--token=s3cret", "--v=5"]"#, r#"["--token=*redacted*", "--v=5"]"#),
-            // The name stands beside the value.
+            // The name is beside the value.
             (
                 "env:\n- name: DB_PASSWORD\n  value: hunter2\n- name: A\n  value: b\n",
                 "env:\n- name: DB_PASSWORD\n  value: *redacted*\n- name: A\n  value: b\n",

@@ -138,7 +138,8 @@ async fn a_proposal_that_changes_no_template_is_exact_from_the_start() {
     town.settle().await;
     let pulls = town.open_pulls();
     let [proposal] = pulls.as_slice() else { panic!("{pulls:?}") };
-    let row = "| `MachineDeployment my-org/peu01-md` | replaces 3 | `/spec/template/spec/version` | exact";
+    let row = "| `MachineDeployment my-org/peu01-md` | replaces 3 | `/spec/template/spec/version` |";
     assert!(proposal.body.contains(row), "{}", proposal.body);
+    assert!(proposal.body.contains("Judged with the live names of templates.\n\n|"), "{}", proposal.body);
     town.done();
 }

@@ -401,7 +401,7 @@ fn pieces(file: &YamlFile, targets: &[RepoPath]) -> Result<BTreeMap<RepoPath, St
         let start = of_target.first().map_or(0, |document| document.root.span.start);
         let piece = YamlFile::read(text).map_err(|error| {
             let why = format!(
-                "the file cannot be cut into its documents, since this one needs something of another: {}. An anchor holds within one document: write out what the alias stands for",
+                "the file cannot be cut into its documents, since this one needs something of another: {}. An anchor holds within one document: write out the value of the alias",
                 error.message
             );
             (start, why)
