@@ -158,8 +158,8 @@ impl Context<'_> {
         Ok(Some(name))
     }
 
-    /// Gives the fleet the old releases of these clusters that lie in no folder any more: by the id of
-    /// their content, else as history last had them.
+    /// Gives the fleet the old releases of these clusters that have no folder any more: by the id of
+    /// their content, else from their last commit in the history.
     pub(super) fn find_old_releases(
         &self,
         workspace: &dyn Workspace,

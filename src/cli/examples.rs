@@ -378,7 +378,7 @@ static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
 /// What was typed.
 ///
 /// # Errors
-/// It is no command, with clap's words; hidden commands are never suggested.
+/// It is not a command, in clap's words; hidden commands are never suggested.
 pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Arguments, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| in_own_words(&command, error))?;
@@ -388,7 +388,7 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Re
     let useless = OF_A_CHECKOUT
         .into_iter()
         .zip(given)
-        // An alias may give a checkout to all commands: help is there all the same.
+        // An alias may give a checkout to all commands: help works without one.
         .find(|(flag, given)| *given && words != "help" && !is_of_use(flag, &words));
     let message = match useless {
         None => return Ok(arguments),

@@ -1,4 +1,4 @@
-//! `--overwrite` where it has no effect: it is said, so that nobody believes that something was discarded.
+//! `--overwrite` where it has no effect: a warning says that nothing was discarded.
 
 use capstan_fleet::generator::Planned;
 use capstan_model::object::FieldPath;

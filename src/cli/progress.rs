@@ -43,7 +43,7 @@ fn show(line: &ProgressBar, template: &str) {
     }
 }
 
-/// From here on clusters are counted: so many are to come.
+/// From here on clusters are counted: this is their number.
 pub(super) fn count_clusters(clusters: usize) {
     let Some(line) = LINE.get() else { return };
     show(line, COUNTING);

@@ -5,7 +5,7 @@ use capstan_plan::release::nearest_release;
 
 use capstan_fleet::generator::Fleet;
 
-/// The release that is meant; or why there is none of that name, with what may have been meant.
+/// The release that is meant; or that no release has that name, with the nearest one.
 pub(super) fn release(fleet: &Fleet, typed: &str) -> Result<ReleaseName, String> {
     let name = typed.trim_end_matches('/');
     if fleet.targets().any(|target| target.as_str() == name) {

@@ -87,7 +87,7 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
         None => checked.take(database_url(&sources, None)).and(None),
     };
     let behaviour = Behaviour::of(&sources, &mut checked);
-    // Logging is set up before the rest, and with it where traces go: here it is only looked at.
+    // Logging is set up before the rest, and the export of traces with it: here the setting is only checked.
     checked.take(traces::traces(&sources, environment));
     let login = match &public_url {
         Some(public_url) => checked.take(login::login(&sources, environment, public_url.as_ref())),

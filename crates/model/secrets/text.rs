@@ -137,7 +137,7 @@ fn value_span(text: &str, start: usize, from: usize, written: PairSyntax) -> Opt
         let within = from + escapes + 1;
         let ends = within + quoted(&text[within..], quote, escapes);
         let closed = (ends + escapes + 1).min(text.len());
-        // In a shell the word goes on: `'a'"b"`.
+        // In a shell the word continues: `'a'"b"`.
         let more =
             if written == PairSyntax::Colon { 0 } else { shell_word(&text[closed..], enclosing(before)) };
         return Some((within, if more > 0 { closed + more } else { ends }));
@@ -163,7 +163,7 @@ fn value_span(text: &str, start: usize, from: usize, written: PairSyntax) -> Opt
         _ if outer.is_some() => within_quotes(line),
         (Some('['), _) => rest.find(']').map_or(rest.len(), |at| at + 1),
         _ if is_in_flow(before) => line.find([',', '}', ']']).unwrap_or(line.len()),
-        // A block, or a plain text that goes on in deeper lines.
+        // A block, or a plain text that continues in deeper lines.
         _ => block(text, start, from),
     };
     Some((from, from + length))
@@ -448,7 +448,7 @@ mod tests {
             ("https://ada:hunter2@git.example.com/a.git", "https://*redacted*@git.example.com/a.git"),
             ("see https://s3cret@git.example.com and x", "see https://*redacted*@git.example.com and x"),
             ("a:\n  password: |\n    one\n    two\n  b: c\n", "a:\n  password: *redacted*\n  b: c\n"),
-            // A plain text of a block ends with its line, and goes on in deeper ones.
+            // A plain text of a block ends with its line, or continues in deeper ones.
             ("password: hun'ter, \"2\"} 3\nb: c", "password: *redacted*\nb: c"),
             ("a:\n  password: one\n    two\n  b: c\n", "a:\n  password: *redacted*\n  b: c\n"),
             ("a:\n  password:\n    hunter2\n  b: c\n", "a:\n  password:\n    *redacted*\n  b: c\n"),

@@ -248,8 +248,9 @@ async fn the_pages_work_in_a_browser() {
         assert_sound(&browser, scheme, &format!("twelve clusters, {scheme} {sort}")).await;
         browser.photograph(&format!("twelve-{scheme}{}", sort.replace(['?', '='], "-"))).await;
         if sort.is_empty() {
-            let bottom = "return document.querySelector('table').getBoundingClientRect().bottom <= 900;";
-            assert_eq!(browser.script(bottom).await, json!(true), "the table ends below the screen");
+            let bottom = "return document.querySelector('table').getBoundingClientRect().bottom;";
+            let bottom = browser.script(bottom).await.as_f64().unwrap();
+            assert!(bottom <= 900.0, "the table ends below the screen: at {bottom}");
         }
     }
 

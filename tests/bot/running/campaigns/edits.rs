@@ -67,7 +67,7 @@ async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_wh
     // Each mistake has an annotation of its own.
     let lines: Vec<&str> = told_of_wrong.lines().collect();
     let [unknown, wrong] = lines.as_slice() else { panic!("{told_of_wrong}") };
-    assert_eq!(*unknown, ".capstan.yaml:12 failure unknown key `polcy`; did you mean `policy`?");
+    assert_eq!(*unknown, ".capstan.yaml:11 failure unknown key `polcy`; did you mean `policy`?");
     assert!(
         wrong.starts_with(
             ".capstan.yaml:6 failure `campaigns[0].waves[0].soak`: `tomorrow` is not a duration from 0s to 2160h"
