@@ -45,7 +45,7 @@ const ROUNDS: usize = 5;
 const TODAY: Date = date(2026, 1, 1);
 
 /// What is left out, and what is remembered without it.
-fn left_out() -> [(&'static str, PlanCacheLimits); 9] {
+fn left_out() -> [(&'static str, PlanCacheLimits); 7] {
     let all = PlanCacheLimits::default();
     [
         ("nothing", all),
@@ -53,8 +53,6 @@ fn left_out() -> [(&'static str, PlanCacheLimits); 9] {
         ("snapshots", PlanCacheLimits { snapshots: 0, ..all }),
         ("fleets", PlanCacheLimits { fleets: 0, ..all }),
         ("plans", PlanCacheLimits { plan_bytes: 0, ..all }),
-        ("earlier fleets", PlanCacheLimits { earlier_fleets: 0, ..all }),
-        ("settled", PlanCacheLimits { settled: 0, ..all }),
         ("renders", PlanCacheLimits { render_bytes: 0, ..all }),
         ("reads", PlanCacheLimits { read_bytes: 0, ..all }),
     ]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_campaign::membership::Candidate;
 use capstan_model::ids::ClusterId;
-use capstan_plan::proposal::{ProposalId, ReleasesOrigin};
+use capstan_model::source::SourceKind;
+use capstan_plan::proposal::{ProposalId, ReleasesOrigin, SourceState};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{Missing, missing_in_words};
@@ -41,6 +42,11 @@ impl<'a> Planned<'a> {
     /// Whether a proposal may edit names of templates in its cluster's overlay.
     pub fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
         if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
+    }
+
+    /// The repository that an offer comes from, if it is another one: only for releases.
+    pub fn origin_of(&self, offer: &SourceState) -> Option<&'a ReleasesOrigin> {
+        self.origin.filter(|_| *offer.source().kind() == SourceKind::RELEASE)
     }
 
     /// Why a proposal has no plan, as a sentence.

@@ -130,7 +130,7 @@ struct VisitorSession {
     until: Timestamp,
 }
 
-struct VisitorCache {
+struct CachedPerson {
     person: Arc<Person>,
     asked_at: Timestamp,
 }
@@ -142,7 +142,7 @@ pub struct Visitors {
     clock: Arc<dyn Clock>,
     origin: String,
     exchanges: Mutex<Exchanges>,
-    known: Mutex<HashMap<String, VisitorCache>>,
+    known: Mutex<HashMap<String, CachedPerson>>,
     ended: Mutex<EndedSessions>,
 }
 
@@ -288,7 +288,7 @@ impl Visitors {
             known.retain(|_, one| now.duration_since(one.asked_at) < BELIEVED);
         }
         if known.len() < REMEMBERED {
-            known.insert(person.session.clone(), VisitorCache { person: Arc::clone(person), asked_at: now });
+            known.insert(person.session.clone(), CachedPerson { person: Arc::clone(person), asked_at: now });
         }
     }
 

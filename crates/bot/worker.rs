@@ -1,8 +1,9 @@
 //! The workers: each takes a job from the queue, brings its repository up to date, keeps its claim alive.
 //!
 //! *Guarantees*: one repository never stops another. A job has a deadline, a panic ends only its job, and a
-//! worker that ends is replaced. One installation never occupies all workers of a process for long: the last
-//! worker serves it as a guest only while no other waits, and a guest's job has a shorter deadline.
+//! worker that ends is replaced. One installation never occupies all workers of a process for long: of two
+//! workers the second serves it as a guest, only while no other waits and with a shorter deadline; of more, the last one
+//! does not serve it at all.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -41,7 +41,7 @@ pub struct Primary {
 /// What has a primary limit of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PrimaryLimit {
+pub enum RateResource {
     /// The REST API.
     Core,
     /// GraphQL.
@@ -54,7 +54,7 @@ pub struct Ask<'a> {
     /// Whose call it is.
     pub priority: Priority,
     /// Against which primary limit it counts.
-    pub resource: PrimaryLimit,
+    pub resource: RateResource,
     /// What is needed.
     pub cost: Cost,
     /// What is taken where there is plenty: at least what is needed.
@@ -99,7 +99,7 @@ struct CountedGrant {
 pub struct Ledger {
     /// By their ends.
     counted: Vec<CountedGrant>,
-    primaries: Vec<(PrimaryLimit, Primary)>,
+    primaries: Vec<(RateResource, Primary)>,
     quiet_until_ms: i64,
     /// Who waits for a limit, and until when that is obeyed.
     waiting: Vec<(RateLimit, Priority, i64)>,
@@ -176,7 +176,7 @@ impl Ledger {
     }
 
     /// What an answer's headers said. The lower count of the same hour is the later one.
-    pub fn note_primary(&mut self, resource: PrimaryLimit, seen: Primary) {
+    pub fn note_primary(&mut self, resource: RateResource, seen: Primary) {
         match self.primaries.iter_mut().find(|(known, _)| *known == resource) {
             None => self.primaries.push((resource, seen)),
             Some((_, known)) => {

@@ -29,7 +29,7 @@ mod rehearsal;
 #[cfg(test)]
 mod tests;
 
-pub use ledger::{Ask, Grant, Ledger, Primary, PrimaryLimit, Wait};
+pub use ledger::{Ask, Grant, Ledger, Primary, RateResource, Wait};
 pub use limits::{Cost, RateLimit, RateLimits};
 pub use meter::Meter;
 pub use priority::{Priority, at_priority, present_priority};

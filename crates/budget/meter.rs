@@ -7,7 +7,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use jiff::{SignedDuration, Timestamp};
 
-use super::ledger::{Ask, Grant, Ledger, Primary, PrimaryLimit, Wait};
+use super::ledger::{Ask, Grant, Ledger, Primary, RateResource, Wait};
 use super::limits::{Cost, RateLimits};
 use super::priority::Priority;
 use capstan_ports::{Budgets, Clock, Kept, RecordsError};
@@ -51,7 +51,7 @@ struct Inner {
     /// As it was read last: what counts where the database does not answer.
     ledger: Ledger,
     /// For each resource by itself: work goes to and fro between REST and GraphQL.
-    ahead: BTreeMap<PrimaryLimit, UnusedGrant>,
+    ahead: BTreeMap<RateResource, UnusedGrant>,
 }
 
 /// What was granted and is not used yet.
@@ -64,7 +64,7 @@ struct UnusedGrant {
 
 #[derive(Default)]
 struct MeteredAnswer {
-    primaries: Vec<(PrimaryLimit, Primary)>,
+    primaries: Vec<(RateResource, Primary)>,
     quiet_until: Option<Timestamp>,
 }
 
@@ -88,7 +88,7 @@ impl Meter {
         &self,
         counted_for: &str,
         priority: Priority,
-        resource: PrimaryLimit,
+        resource: RateResource,
         cost: Cost,
     ) -> Result<(), Wait> {
         // Where there are no secondary limits only requests count.
@@ -106,7 +106,7 @@ impl Meter {
     }
 
     /// What the headers of an answer said.
-    pub fn heard_primary(&self, counted_for: &str, resource: PrimaryLimit, seen: Primary) {
+    pub fn heard_primary(&self, counted_for: &str, resource: RateResource, seen: Primary) {
         let account = self.account(counted_for);
         let mut heard = account.heard.lock().unwrap_or_else(PoisonError::into_inner);
         heard.primaries.retain(|(known, _)| *known != resource);
@@ -138,7 +138,7 @@ impl Meter {
         account: &Account,
         inner: &mut Inner,
         priority: Priority,
-        resource: PrimaryLimit,
+        resource: RateResource,
         cost: Cost,
     ) -> bool {
         if account.heard.lock().unwrap_or_else(PoisonError::into_inner).quiet_until.is_some() {
@@ -160,12 +160,12 @@ impl Meter {
         counted_for: &str,
         account: &Account,
         inner: &mut Inner,
-        (priority, resource): (Priority, PrimaryLimit),
+        (priority, resource): (Priority, RateResource),
         (cost, wish): (Cost, Cost),
     ) -> Result<Grant, Wait> {
         let heard = std::mem::take(&mut *account.heard.lock().unwrap_or_else(PoisonError::into_inner));
         let now = self.clock.now();
-        let is_over = |of: &PrimaryLimit, ahead: &UnusedGrant| *of == resource || ahead.grant.until <= now;
+        let is_over = |of: &RateResource, ahead: &UnusedGrant| *of == resource || ahead.grant.until <= now;
         let before: Vec<UnusedGrant> =
             inner.ahead.extract_if(.., |of, ahead| is_over(of, ahead)).map(|(_, ahead)| ahead).collect();
         let ask = Ask {

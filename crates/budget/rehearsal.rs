@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::ledger::{Ask, Ledger, Primary, PrimaryLimit};
+use super::ledger::{Ask, Ledger, Primary, RateResource};
 use super::limits::{Cost, RateLimit, RateLimits};
 use super::priority::Priority;
 
@@ -215,7 +215,7 @@ impl Rehearsal {
         let now_ms = self.now_ms;
         let Some(work) = self.works.get_mut(index) else { return };
         if let Some(heard) = work.heard.take() {
-            self.ledger.note_primary(PrimaryLimit::Core, heard);
+            self.ledger.note_primary(RateResource::Core, heard);
         }
         let Some(cost) = calls(work.priority).get(work.next).copied() else {
             match work.priority {
@@ -228,7 +228,7 @@ impl Rehearsal {
         let holder = HOLDERS.get(index % HOLDERS.len()).copied().unwrap_or_default();
         let ask = Ask {
             priority: work.priority,
-            resource: PrimaryLimit::Core,
+            resource: RateResource::Core,
             cost,
             wish: cost,
             holder,

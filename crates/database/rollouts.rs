@@ -9,8 +9,8 @@ use super::agents::{is_believed, uid};
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
-    Agent, ClusterStanding, FollowedCluster, FollowedMerge, Heard, MergeFollowing, PendingReport,
-    RecordsError, ReportedToGitHub, RolloutRecords, WatchedRepository,
+    Agent, ClusterStanding, FollowedCluster, FollowedMerge, Heard, MergeSettled, PendingReport, RecordsError,
+    ReportedToGitHub, RolloutRecords, WatchedRepository,
 };
 
 /// A token's id, a preflight, a settled merge and a commit that is no longer a tip are deleted after this
@@ -128,7 +128,7 @@ impl RolloutRecords for Database {
             .collect()
     }
 
-    async fn save_merge(&self, merge: &FollowedMerge, settled: MergeFollowing) -> Result<(), RecordsError> {
+    async fn save_merge(&self, merge: &FollowedMerge, settled: MergeSettled) -> Result<(), RecordsError> {
         const DOING: &str = "saving a followed merge";
         let progress = progress_texts(DOING, merge)?;
         self.save_rows(merge, settled, &progress).await.map_err(failed(DOING))
@@ -308,7 +308,7 @@ impl Database {
     async fn save_rows(
         &self,
         merge: &FollowedMerge,
-        settled: MergeFollowing,
+        settled: MergeSettled,
         progress: &[String],
     ) -> Result<(), sqlx::Error> {
         transaction!(self, tx => {
@@ -324,7 +324,7 @@ impl Database {
             .bind(i64::from(merge.reported.completed))
             .bind(merge.reported.at.map(|at| at.as_millisecond()))
             .bind(&merge.reported.status)
-            .bind(i64::from(settled == MergeFollowing::Yes))
+            .bind(i64::from(settled == MergeSettled::Yes))
             .execute(&mut *tx)
             .await?;
             for (cluster, text) in merge.clusters.iter().zip(progress) {

@@ -103,7 +103,7 @@ async fn run(demo: &Demo) -> Result<(), Failure> {
         if !demo.once {
             invite(&forge, &capstan, &tours, &folder.path().join("git-credentials"))?;
             match reconciler {
-                Some(reconciler) => reconciler.follow(&forge).await?,
+                Some(reconciler) => reconciler.follow(&forge).await,
                 None => std::future::pending::<()>().await,
             }
         }

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use url::{Position, Url};
 
 use super::access::{Task, TokenAccess};
-use capstan_budget::{Cost, PrimaryLimit};
+use capstan_budget::{Cost, RateResource};
 use capstan_ports::Repository;
 
 /// The route of GraphQL, for metrics and for finding its URL.
@@ -76,9 +76,9 @@ impl CallerIdentity {
     }
 }
 
-/// Whether a call may be repeated when its fate is unknown.
+/// What a call does, and so whether it may be repeated when its fate is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeatable {
+pub(super) enum CallEffect {
     Reads,
     /// Doing it twice is doing it once.
     WritesAgain,
@@ -86,7 +86,7 @@ pub(super) enum Repeatable {
     Writes,
 }
 
-impl Repeatable {
+impl CallEffect {
     pub(super) const fn writes(self) -> bool {
         !matches!(self, Self::Reads)
     }
@@ -144,7 +144,7 @@ pub(super) struct Terms {
     pub(super) route: &'static str,
     /// What is being done, for errors.
     pub(super) doing: String,
-    pub(super) effect: Repeatable,
+    pub(super) effect: CallEffect,
     pub(super) keep: Keep,
 }
 
@@ -153,15 +153,15 @@ impl Terms {
     pub(super) fn cost(&self, method: &Method) -> Cost {
         let is_it = |known: &(Method, &str)| known.0 == *method && known.1 == self.route;
         match self.effect {
-            Repeatable::Reads => Cost::READ,
+            CallEffect::Reads => Cost::READ,
             _ if NOTIFY.iter().chain(SEEN).any(is_it) => Cost::CONTENT,
             _ => Cost::WRITE,
         }
     }
 
     /// Against which of the primary limits it counts.
-    pub(super) fn resource(&self) -> PrimaryLimit {
-        if self.route == GRAPHQL { PrimaryLimit::Graphql } else { PrimaryLimit::Core }
+    pub(super) fn resource(&self) -> RateResource {
+        if self.route == GRAPHQL { RateResource::Graphql } else { RateResource::Core }
     }
 }
 
@@ -188,7 +188,7 @@ impl GitHubCall {
         method: Method,
         route: &'static str,
         doing: String,
-        effect: Repeatable,
+        effect: CallEffect,
     ) -> Self {
         let terms = Terms { identity, route, doing, effect, keep: Keep::No };
         let (segments, query) = (Vec::new(), Vec::new());
@@ -196,7 +196,7 @@ impl GitHubCall {
     }
 
     pub(super) fn get(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::GET, route, doing, Repeatable::Reads)
+        Self::new(identity, Method::GET, route, doing, CallEffect::Reads)
     }
 
     /// The path and the query, without the server: octocrab tells its token to no server by name but github.com's.
@@ -218,24 +218,24 @@ impl GitHubCall {
 
     /// Doing it twice is doing it once.
     pub(super) const fn repeatable(mut self) -> Self {
-        self.terms.effect = Repeatable::WritesAgain;
+        self.terms.effect = CallEffect::WritesAgain;
         self
     }
 
     pub(super) fn post(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::POST, route, doing, Repeatable::Writes)
+        Self::new(identity, Method::POST, route, doing, CallEffect::Writes)
     }
 
     pub(super) fn put(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::PUT, route, doing, Repeatable::Writes)
+        Self::new(identity, Method::PUT, route, doing, CallEffect::Writes)
     }
 
     pub(super) fn patch(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::PATCH, route, doing, Repeatable::WritesAgain)
+        Self::new(identity, Method::PATCH, route, doing, CallEffect::WritesAgain)
     }
 
     pub(super) fn delete(identity: CallerIdentity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::DELETE, route, doing, Repeatable::WritesAgain)
+        Self::new(identity, Method::DELETE, route, doing, CallEffect::WritesAgain)
     }
 
     /// The path, a part each; parts are escaped where needed.

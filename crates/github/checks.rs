@@ -17,7 +17,7 @@ use capstan_ports::{
 
 use super::access::Task;
 use super::answer::cut_to;
-use super::call::{CallerIdentity, GitHubCall, Repeatable};
+use super::call::{CallEffect, CallerIdentity, GitHubCall};
 use super::transport::{GitHub, Paged};
 
 /// GitHub shows so many buttons.
@@ -367,7 +367,7 @@ impl GitHub {
         let mut call = GitHubCall::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing);
         // GitHub adds annotations to the existing ones: the next run counts them, and continues.
         if body["output"]["annotations"].as_array().is_some_and(|annotations| !annotations.is_empty()) {
-            call.terms.effect = Repeatable::Writes;
+            call.terms.effect = CallEffect::Writes;
         }
         let call = call.in_repository(repository, &["check-runs", &id.to_string()]).body(body);
         self.ask(&call).await

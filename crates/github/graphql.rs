@@ -8,7 +8,7 @@ use http::Method;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::answer::cut;
-use super::call::{CallerIdentity, GRAPHQL, GitHubCall, Repeatable};
+use super::call::{CallEffect, CallerIdentity, GRAPHQL, GitHubCall};
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, Repository};
 
@@ -87,7 +87,7 @@ impl GitHub {
         query: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, query, variables, Repeatable::Reads).await
+        self.graphql(identity, doing, query, variables, CallEffect::Reads).await
     }
 
     /// Reads the `node` that a query asks for.
@@ -112,7 +112,7 @@ impl GitHub {
         mutation: &str,
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
-        self.graphql(identity, doing, mutation, variables, Repeatable::WritesAgain).await
+        self.graphql(identity, doing, mutation, variables, CallEffect::WritesAgain).await
     }
 
     async fn graphql<T: DeserializeOwned>(
@@ -121,7 +121,7 @@ impl GitHub {
         doing: String,
         query: &str,
         variables: serde_json::Value,
-        effect: Repeatable,
+        effect: CallEffect,
     ) -> Result<GraphQl<T>, CodeHostError> {
         let mut call = GitHubCall::new(identity, Method::POST, GRAPHQL, doing, effect)
             .body(serde_json::json!({"query": query, "variables": variables}));

@@ -26,7 +26,7 @@ const TEXTS: usize = 25;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PullsPage {
-    nodes: Vec<Option<SeenPulls>>,
+    nodes: Vec<Option<ListedPull>>,
     page_info: PageInfo,
 }
 
@@ -39,7 +39,7 @@ struct PageInfo {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SeenPulls {
+struct ListedPull {
     id: String,
     number: u64,
     updated_at: String,
@@ -85,7 +85,7 @@ impl GitHub {
         for branches in branches.chunks(BRANCHES) {
             seen.extend(self.see_newest(repository, branches, base).await?);
         }
-        let key = |seen: &SeenPulls| format!("text of {} in {}", seen.id, repository.node_id);
+        let key = |seen: &ListedPull| format!("text of {} in {}", seen.id, repository.node_id);
         let doing = listing(repository);
         // What was read of each is let go at once: they may be as many as the fleet has clusters.
         let earlier = |text: &[u8]| -> Result<EarlierPullRequest, CodeHostError> {
@@ -121,7 +121,7 @@ impl GitHub {
         repository: &Repository,
         branches: &[String],
         base: Option<&str>,
-    ) -> Result<Vec<SeenPulls>, CodeHostError> {
+    ) -> Result<Vec<ListedPull>, CodeHostError> {
         let doing = listing(repository);
         let indices: Vec<usize> = (0..branches.len()).collect();
         let definitions: String = indices.iter().map(|at| format!(", $h{at}: String!")).collect();
@@ -155,7 +155,7 @@ impl GitHub {
         branch: &str,
         base: Option<&str>,
         mut page: PullsPage,
-    ) -> Result<Option<SeenPulls>, CodeHostError> {
+    ) -> Result<Option<ListedPull>, CodeHostError> {
         let doing = listing(repository);
         for _ in 0..self.shared.limits.pages {
             if let Some(own) = page.nodes.into_iter().flatten().find(|seen| !seen.is_cross_repository) {
@@ -183,7 +183,7 @@ impl GitHub {
     async fn read_texts(
         &self,
         repository: &Repository,
-        pulls: &[SeenPulls],
+        pulls: &[ListedPull],
     ) -> Result<HashMap<String, Value>, CodeHostError> {
         let fields: String = pulls
             .iter()

@@ -307,7 +307,7 @@ pub struct IssuerSpec {
 pub struct ClusterStatus {
     /// How it stands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<HostCondition>,
+    pub conditions: Vec<SipClusterCondition>,
     /// The choice, by namespace and name: the hosts are reserved from here on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<NotedHost>,
@@ -391,7 +391,7 @@ impl NotedHost {
 /// A condition, as Kubernetes has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HostCondition {
+pub struct SipClusterCondition {
     /// Of what: `HostsChosen`, `ServicesReady`, `HostsLabelled`, `Ready`.
     #[serde(rename = "type")]
     pub kind: String,

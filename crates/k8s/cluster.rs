@@ -119,7 +119,7 @@ impl KubeCluster {
 
     /// All of a kind, each object read as soon as its page is here: of many objects that are wanted in part
     /// only that part is held, and one page. What `read` answers with `None` is passed over. A list that is beyond its
-    /// [`Bounds`](super::bounds::ReadBounds) is an error: nothing follows from a part of it.
+    /// [`ReadBounds`](super::bounds::ReadBounds) is an error: nothing follows from a part of it.
     pub(super) async fn list_as<T: Send>(
         &self,
         by: &As,

@@ -52,7 +52,7 @@ pub struct ConnectionSlot {
 
 /// Whose words are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrustedProxy {
+pub enum TrustedCaller {
     /// GitHub signed a delivery.
     GitHub,
     /// A reconciler proved its key.
@@ -62,7 +62,7 @@ pub enum TrustedProxy {
 #[derive(Clone, Copy)]
 enum ConnectionTrust {
     Stranger(u64),
-    Trusted(TrustedProxy),
+    Trusted(TrustedCaller),
 }
 
 /// One more trusted connection of the same kind would take the places of others.
@@ -117,10 +117,10 @@ impl ConnectionTable {
 }
 
 impl TakenSlots {
-    fn trusted(&mut self, known: TrustedProxy) -> &mut usize {
+    fn trusted(&mut self, known: TrustedCaller) -> &mut usize {
         match known {
-            TrustedProxy::GitHub => &mut self.github,
-            TrustedProxy::Agent => &mut self.agents,
+            TrustedCaller::GitHub => &mut self.github,
+            TrustedCaller::Agent => &mut self.agents,
         }
     }
 
@@ -164,13 +164,13 @@ impl ConnectionSlot {
     }
 
     /// What this connection sent was believed: it keeps its place until the answer to that is sent.
-    pub fn trust(&self, known: TrustedProxy) -> Result<(), Crowded> {
+    pub fn trust(&self, known: TrustedCaller) -> Result<(), Crowded> {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
         let ConnectionTrust::Stranger(number) = *standing else { return Ok(()) };
         let granted = match known {
-            TrustedProxy::GitHub => self.shared.places / 4,
-            TrustedProxy::Agent => self.shared.places / 2,
+            TrustedCaller::GitHub => self.shared.places / 4,
+            TrustedCaller::Agent => self.shared.places / 2,
         };
         if *taken.trusted(known) >= granted {
             return Err(Crowded);
@@ -207,7 +207,7 @@ mod tests {
         let first = connections.try_take().unwrap();
         let second = connections.try_take().unwrap();
         let _others = [connections.try_take().unwrap(), connections.try_take().unwrap()];
-        assert_eq!(first.place().trust(TrustedProxy::Agent), Ok(()));
+        assert_eq!(first.place().trust(TrustedCaller::Agent), Ok(()));
         let newcomer = connections.try_take().unwrap();
         assert!(second.place.gone.is_cancelled(), "the oldest of those who were not believed");
         assert!(!first.place.gone.is_cancelled() && !newcomer.place.gone.is_cancelled());
@@ -223,8 +223,8 @@ mod tests {
         let taken: Vec<_> = (0..8).map(|_| connections.try_take().unwrap()).collect();
         let trusted = |known| taken.iter().map(|taking| taking.place().trust(known)).collect::<Vec<_>>();
         // Those who are trusted already stay what they are.
-        assert_eq!(trusted(TrustedProxy::Agent), [[Ok(()); 4], [Err(Crowded); 4]].concat());
-        assert_eq!(trusted(TrustedProxy::GitHub), [[Ok(()); 6].as_slice(), &[Err(Crowded); 2]].concat());
+        assert_eq!(trusted(TrustedCaller::Agent), [[Ok(()); 4], [Err(Crowded); 4]].concat());
+        assert_eq!(trusted(TrustedCaller::GitHub), [[Ok(()); 6].as_slice(), &[Err(Crowded); 2]].concat());
         let newcomer = connections.try_take().unwrap();
         let is_gone = |number: usize| taken[number].place.gone.is_cancelled();
         assert_eq!([5, 6, 7].map(is_gone), [false, true, false], "a newcomer gets a stranger's place");
@@ -239,7 +239,7 @@ mod tests {
         let first = connections.try_take().unwrap();
         let _others = [(); 4].map(|()| connections.try_take().unwrap());
         first.place().answered();
-        assert_eq!(first.place().trust(TrustedProxy::GitHub), Ok(()));
+        assert_eq!(first.place().trust(TrustedCaller::GitHub), Ok(()));
         drop(first);
         assert_eq!(connections.0.lock().strangers.len(), 4);
         assert_eq!(connections.0.lock().github, 0);

@@ -53,7 +53,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
         for byte in buffer.filled_mut().iter_mut().skip(before) {
-            if this.reading.take(*byte) != HeadByte::Well {
+            if this.reading.take(*byte) != ByteVerdict::Well {
                 *byte = 0;
             }
         }
@@ -89,7 +89,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
 
 /// What a byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HeadByte {
+enum ByteVerdict {
     /// Nothing to object to.
     Well,
     /// A line feed without a carriage return before it, where lines are read.
@@ -129,16 +129,16 @@ enum HeadPosition {
 }
 
 impl RequestReading {
-    fn take(&mut self, byte: u8) -> HeadByte {
+    fn take(&mut self, byte: u8) -> ByteVerdict {
         let last = std::mem::replace(&mut self.last, byte);
         match self.at {
             HeadPosition::Body(left) => {
                 self.at = if left <= 1 { self.next_head() } else { HeadPosition::Body(left - 1) };
-                return HeadByte::Well;
+                return ByteVerdict::Well;
             }
             HeadPosition::Chunk(left) => {
                 self.at = if left <= 1 { HeadPosition::ChunkSize } else { HeadPosition::Chunk(left - 1) };
-                return HeadByte::Well;
+                return ByteVerdict::Well;
             }
             HeadPosition::Head | HeadPosition::ChunkSize | HeadPosition::Trailer => {}
         }
@@ -146,17 +146,17 @@ impl RequestReading {
             if self.line.len() < LINE_BYTES {
                 self.line.push(byte);
             }
-            return HeadByte::Well;
+            return ByteVerdict::Well;
         }
         if last != b'\r' {
-            return HeadByte::BareLineFeed;
+            return ByteVerdict::BareLineFeed;
         }
         let line = std::mem::take(&mut self.line);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
         let ends_head = self.at == HeadPosition::Head && self.began && line.is_empty();
         let has_two = ends_head && self.is_chunked && self.body_bytes.is_some();
         self.end_line(line);
-        if has_two { HeadByte::TwoLengths } else { HeadByte::Well }
+        if has_two { ByteVerdict::TwoLengths } else { ByteVerdict::Well }
     }
 
     fn end_line(&mut self, line: &[u8]) {
@@ -212,7 +212,7 @@ mod tests {
     fn bare(bytes: &[u8]) -> Vec<usize> {
         let mut reading = RequestReading::default();
         let taken = bytes.iter().enumerate().map(|(at, byte)| (at, reading.take(*byte)));
-        taken.filter(|(_, taken)| *taken == HeadByte::BareLineFeed).map(|(at, _)| at).collect()
+        taken.filter(|(_, taken)| *taken == ByteVerdict::BareLineFeed).map(|(at, _)| at).collect()
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         let body = "\r\n0\r\n\r\n";
         let ends = |text: &str| {
             let mut reading = RequestReading::default();
-            text.bytes().any(|byte| reading.take(byte) == HeadByte::TwoLengths)
+            text.bytes().any(|byte| reading.take(byte) == ByteVerdict::TwoLengths)
         };
         let begins = "GET / HTTP/1.1\r\nHost: bot\r\n\r\nPOST / HTTP/1.1\r\n";
         for both in [format!("{length}{chunks}"), format!("{chunks}{length}")] {

@@ -154,13 +154,13 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio_util::sync::DropGuard;
 
-    use super::connections::{ConnectionSlot, TrustedProxy};
+    use super::connections::{ConnectionSlot, TrustedCaller};
     use super::*;
 
     const ARCHIVE_BYTES: usize = 64 << 20;
 
     async fn archive(Extension(place): Extension<ConnectionSlot>) -> Vec<u8> {
-        place.trust(TrustedProxy::Agent).unwrap();
+        place.trust(TrustedCaller::Agent).unwrap();
         vec![b'.'; ARCHIVE_BYTES]
     }
 

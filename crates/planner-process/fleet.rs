@@ -58,13 +58,20 @@ impl RemoteFleet {
 
     /// Says of a target that is beyond the limits why it has no plan from the sources that are not answered; whether there
     /// is one. A target's sources are planned one after the other, so that those after the one that was begun wait as well.
-    fn exceeds(&self, cluster: &ClusterId, why: &str, answers: &mut SourceAnswers) -> bool {
+    fn exceeds(&self, cluster: &ClusterId, ended: &Ended, answers: &mut SourceAnswers) -> bool {
+        let (why, mut is_any) = (ended.told(""), false);
         let values = self.opened.valued.contains(cluster).then_some(SourceKind::INVENTORY);
-        let mut is_any = false;
+        // Which of its sources it was is not remembered: the last one is given up first, and the other is tried without it.
+        if let Some(last) = values.clone().filter(|_| ended.is_known)
+            && !answers.contains_key(&(cluster.clone(), last.clone()))
+        {
+            answers.insert((cluster.clone(), last), Some(Err(why)));
+            return true;
+        }
         for kind in [SourceKind::RELEASE].into_iter().chain(values) {
             answers.entry((cluster.clone(), kind)).or_insert_with(|| {
                 is_any = true;
-                Some(Err(why.to_owned()))
+                Some(Err(why.clone()))
             });
         }
         is_any
@@ -72,8 +79,7 @@ impl RemoteFleet {
 
     /// The same of all that were planned when the whole had taken too long: without them the next look gets further.
     fn exceed_in_all(&self, ended: &Ended, answers: &mut SourceAnswers) -> bool {
-        let why = ended.told("");
-        ended.open.iter().filter(|cluster| self.exceeds(cluster, &why, answers)).count() > 0
+        ended.open.iter().filter(|cluster| self.exceeds(cluster, ended, answers)).count() > 0
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
@@ -111,7 +117,7 @@ impl RemoteFleet {
                         return Err(ended.into());
                     }
                     deaths += usize::from(!ended.is_known);
-                    self.exceeds(suspect, &ended.told(""), &mut answers);
+                    self.exceeds(suspect, &ended, &mut answers);
                 }
             }
             if deaths > MOST_EXCEEDED {
@@ -351,6 +357,10 @@ mod tests {
         plans.into_iter().map(said).collect()
     }
 
+    fn ended(id: &str) -> Ended {
+        Ended::of(Cause::Slow, WHY.to_owned(), [cluster(id)].into())
+    }
+
     fn triples(of: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
         of.iter().map(|(id, kind, why)| ((*id).to_owned(), (*kind).to_owned(), (*why).to_owned())).collect()
     }
@@ -368,17 +378,32 @@ mod tests {
         ] {
             let others = [("a", release.clone()), ("c", inventory.clone())];
             let mut answers = answered(&[&answers[..], &others].concat());
-            assert!(fleet.exceeds(&cluster("b"), WHY, &mut answers));
-            assert!(!fleet.exceeds(&cluster("b"), "Once more.", &mut answers), "it is known");
+            assert!(fleet.exceeds(&cluster("b"), &ended("b"), &mut answers));
+            assert!(!fleet.exceeds(&cluster("b"), &ended("b"), &mut answers), "it is known");
             let [first, second] = of_b;
             assert_eq!(said(&fleet, None, answers), triples(&[rest[0], first, second, rest[1]]));
         }
     }
 
+    /// A later run does not learn again by which of its sources a target was ended: its release is tried without its values.
+    #[test]
+    fn of_a_known_end_the_values_are_given_up_first() {
+        let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended("b").told_again());
+        assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
+        assert_eq!(answers.keys().collect::<Vec<_>>(), [&(cluster("b"), SourceKind::INVENTORY)]);
+        assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
+        assert_eq!(answers.len(), 2);
+        assert!(!fleet.exceeds(&cluster("b"), &known, &mut answers));
+        // Without an inventory there is one source alone.
+        let mut answers = SourceAnswers::new();
+        assert!(fleet.exceeds(&cluster("a"), &ended("a").told_again(), &mut answers));
+        assert_eq!(answers.keys().collect::<Vec<_>>(), [&(cluster("a"), SourceKind::RELEASE)]);
+    }
+
     #[test]
     fn of_a_target_that_no_inventory_knows_the_release_alone_is_told() {
         let (fleet, mut answers) = (fleet(), SourceAnswers::new());
-        fleet.exceeds(&cluster("a"), WHY, &mut answers);
+        fleet.exceeds(&cluster("a"), &ended("a"), &mut answers);
         assert_eq!(said(&fleet, Some(&["a"]), answers), triples(&[("a", "release", WHY)]));
     }
 
@@ -387,8 +412,7 @@ mod tests {
         let fleet = fleet();
         // `a` and the release of `b` were answered, and the values of `b` were worked on.
         let mut answers = answered(&[("a", SourceKind::RELEASE), ("b", SourceKind::RELEASE)]);
-        let ended =
-            Ended { extent: Extent::InAll, ..Ended::of(Cause::Slow, WHY.to_owned(), [cluster("b")].into()) };
+        let ended = Ended { extent: Extent::InAll, ..ended("b") };
         assert!(fleet.exceed_in_all(&ended, &mut answers));
         let left = "c is not planned yet:";
         let expected = [
@@ -408,7 +432,7 @@ mod tests {
         let fleet = fleet();
         let mut answers = answered(&[("b", SourceKind::RELEASE)]);
         answers.insert((cluster("b"), SourceKind::INVENTORY), None);
-        assert!(!fleet.exceeds(&cluster("b"), WHY, &mut answers));
+        assert!(!fleet.exceeds(&cluster("b"), &ended("b"), &mut answers));
         assert_eq!(said(&fleet, Some(&["b"]), answers), triples(&[("b", "release", "no")]));
     }
 }

@@ -268,16 +268,16 @@ pub trait RolloutRecords: Send + Sync {
     async fn pending_reports(&self, repository: u64) -> Result<Vec<PendingReport>, RecordsError>;
     /// Stores the results of reports: the progress of clusters and what was reported. `settled` merges are
     /// not read again.
-    async fn save_merge(&self, merge: &FollowedMerge, settled: MergeFollowing) -> Result<(), RecordsError>;
+    async fn save_merge(&self, merge: &FollowedMerge, settled: MergeSettled) -> Result<(), RecordsError>;
     /// Forgets waiting reports, once every merge that they concern has been saved.
     async fn use_up_reports(&self, reports: &[PendingReport]) -> Result<(), RecordsError>;
     /// Forgets what nobody asks for any more: used tokens, old join codes, commits, preflights and merges.
     async fn forget_old(&self) -> Result<(), RecordsError>;
 }
 
-/// Whether a merge is still followed.
+/// Whether everything about a merge is done and reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MergeFollowing {
+pub enum MergeSettled {
     /// Everything is done and reported.
     Yes,
     /// More may come.

@@ -64,7 +64,7 @@ mod workspace;
 
 pub use agent_records::AgentRecords;
 pub use agents::{
-    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, MergeFollowing,
+    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, MergeSettled,
     PendingReport, ReportedToGitHub, RolloutRecords, TokenUse, WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};

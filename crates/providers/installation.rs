@@ -41,8 +41,8 @@ const OF_EVERY_CLUSTER: [&str; 4] = ["default", "kube-node-lease", "kube-public"
 /// The rights round a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetInstallation {
-    /// The Namespaces of those Roles, without content: those of a set's folder are added. Namespaces of every
-    /// cluster are left out.
+    /// The Namespaces of those Roles, with a name alone: labels and annotations come from the set's folder. Those that
+    /// every cluster has are left out.
     pub namespaces: Vec<Value>,
     /// What the installer needs: a ClusterRole, and a Role per namespace.
     pub roles: Vec<Value>,

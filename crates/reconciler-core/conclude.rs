@@ -4,7 +4,7 @@ use capstan_live::rollout::observed::RolloutVerdict;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
-use capstan_model::wording::{count_of, fitting};
+use capstan_model::wording::{count, count_of, fitting};
 use jiff::Timestamp;
 
 use crate::outcome::ReconcileEnd;
@@ -214,14 +214,14 @@ pub fn notes(
         notes.push(Note {
             tone: Tone::Normal,
             reason: "Applied",
-            message: format!("{} of commit {commit}", objects(found.applied)),
+            message: format!("{} of commit {commit}", count(found.applied, "object", "objects")),
         });
     }
     if found.deleted > 0 {
         notes.push(Note {
             tone: Tone::Normal,
             reason: "Deleted",
-            message: format!("{} that commit {commit} lacks", objects(found.deleted)),
+            message: format!("{} that commit {commit} lacks", count(found.deleted, "object", "objects")),
         });
     }
     match found.ended {
@@ -251,10 +251,6 @@ pub fn notes(
         notes.push(Note { tone, reason, message });
     }
     notes
-}
-
-fn objects(count: usize) -> String {
-    if count == 1 { "1 object".to_owned() } else { format!("{count} objects") }
 }
 
 /// What the bot hears. Whether it is news to the bot, the bot's own adapter knows: it may have heard nothing

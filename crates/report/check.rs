@@ -202,8 +202,10 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
         )
     };
     let mut page = Page::new(MAX_BODY);
-    let listed: String = problem.lines().map(|line| format!("- {}\n", prose(&line, 900))).collect();
-    page.push(&format!("{trouble}:\n\n{listed}"));
+    let rows: Vec<String> = problem.lines().map(|line| format!("- {}\n", prose(&line, 900))).collect();
+    page.section(&format!("{trouble}:\n\n"), &rows, MAX_BODY - 2_000, |left| {
+        more_items(left, "mistake", "mistakes")
+    });
     let cure =
         format!("{cure} on the base branch, or in this pull request. Capstan then looks again at once.\n");
     page.push(&format!("\n{}", refusal.after(&cure)));

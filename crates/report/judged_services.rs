@@ -1,12 +1,14 @@
 //! What the check says of services inside a cluster: which are switched on or off, and what changes in each.
 
-use super::markdown::{Page, code, more_items, prose};
+use super::markdown::{Page, code, more_below, more_items, prose};
 use super::tables;
 use capstan_model::wording::count;
 use capstan_plan::settings::ServiceRole;
 use capstan_plan::upgrade::Change;
 use serde::{Deserialize, Serialize};
 
+/// Bytes that the changes of a service need; with less room the list above names it.
+const LEAST_OF_A_SERVICE: usize = 600;
 /// Characters of each note.
 const TOLD: usize = 1_200;
 
@@ -62,7 +64,12 @@ pub(super) fn sections(page: &mut Page, services: &[JudgedService], room: usize)
     let end = page.free().saturating_sub(room - room / 4);
     let changed: Vec<&JudgedService> = services.iter().filter(|one| !one.changes.is_empty()).collect();
     for (at, service) in changed.iter().enumerate() {
-        let share = page.free().saturating_sub(end) / (changed.len() - at);
+        let left = changed.len() - at;
+        let share = page.free().saturating_sub(end) / left;
+        if share < LEAST_OF_A_SERVICE {
+            page.push(&more_below(left, "service", "services"));
+            break;
+        }
         let title = format!("\nChanges of {}:\n\n", code(&service.name, 80));
         tables::differences_table(&service.changes).push(page, &title, share, "`capstan diff`");
     }

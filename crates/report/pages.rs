@@ -125,7 +125,7 @@ refusals! {
     Providers => "providers.md#what-is-read",
     /// A reconciler is not invited or revoked.
     Agents => "install-reconciler.md#3-enrol",
-    /// The bot's database is damaged, cannot be written, or cannot be read from a file.
+    /// The bot's database is damaged, or cannot be exported to or imported from a file.
     Database => "database.md#check-export-import",
     /// A setting of the bot or the reconciler is missing or wrong, or refers to something that is not
     /// available.

@@ -117,6 +117,10 @@ impl ChangesTable {
         let head = format!("{title}<details><summary>{summary}</summary>\n\n{}", self.head);
         let before = page.free();
         let room = budget.min(before).saturating_sub(END.len());
+        // A fold that is begun has to be ended: the counts above say how much there is.
+        if head.len() + left_out(self.rows.len()).len() > room {
+            return;
+        }
         page.section(&head, &self.rows, room, left_out);
         if page.free() < before {
             page.push(END);
@@ -283,7 +287,7 @@ pub(super) fn planes_first<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) 
     ordered
 }
 
-/// A row for each owner of machines.
+/// A row for each owner of machines, the control plane above the workers.
 pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
     let is_said_above = Certainty::common(rollouts).is_some();
     planes_first(rollouts)

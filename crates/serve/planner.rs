@@ -48,7 +48,8 @@ pub fn run(memory: u64, stack: usize) -> Result<(), ServeError> {
         content_bytes: default.content_bytes.min(share / 4),
         render_bytes: default.render_bytes.min(share / 4),
         read_bytes: default.read_bytes.min(share / 4),
-        ..default
+        snapshots: default.snapshots,
+        fleets: default.fleets,
     });
     // Not the standard library's own, which buffers by lines and writes the rest after the last line by
     // itself.

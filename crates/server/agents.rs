@@ -25,7 +25,7 @@ use serde_json::error::Category;
 use super::body::{Bodies, Unread};
 use capstan_bot::agents::{Agents, Denied, Questions};
 use capstan_listener::answer::HttpRefusal;
-use capstan_listener::connections::{ConnectionSlot, TrustedProxy};
+use capstan_listener::connections::{ConnectionSlot, TrustedCaller};
 use capstan_ports::Agent;
 
 /// A refusal in a box: it is large, and seldom.
@@ -122,7 +122,7 @@ async fn authenticate(agents: &Agents, place: &ConnectionSlot, headers: &HeaderM
         return Err(denied(&Denied::Unauthorised("no bearer token was sent".to_owned())));
     };
     let agent = agents.authenticate(token).await.map_err(refuse)?;
-    place.trust(TrustedProxy::Agent).map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
+    place.trust(TrustedCaller::Agent).map_err(|crowded| denied(&Denied::TooMuch(crowded.to_string())))?;
     Ok(agent)
 }
 

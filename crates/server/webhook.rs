@@ -13,7 +13,7 @@ use super::body::Unread;
 use super::writer::NotStored;
 use capstan_bot::intake::{Delivery, DeliveryReading, Stored, read_delivery};
 use capstan_listener::answer::{self, HttpRefusal};
-use capstan_listener::connections::{ConnectionSlot, TrustedProxy};
+use capstan_listener::connections::{ConnectionSlot, TrustedCaller};
 
 /// The largest payload that GitHub sends: 25 MiB.
 pub const BODY_LIMIT_BYTES: usize = 26_214_400;
@@ -83,7 +83,7 @@ async fn accept(
     }
     // Beyond GitHub's share of the connections a delivery is stored too; only its place may be lost
     // meanwhile.
-    place.trust(TrustedProxy::GitHub).ok();
+    place.trust(TrustedCaller::GitHub).ok();
 
     let unreadable = |why: &dyn std::fmt::Display| {
         let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, "The delivery cannot be read");

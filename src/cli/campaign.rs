@@ -7,7 +7,7 @@ use std::path::Path;
 use capstan_campaign::membership::{Candidate, Doubt, doubts, is_of, wave_of};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_campaign::simulation::{Happening, History, Pace, Participant, picture, simulate, time_line};
-use capstan_model::finding::FileError;
+use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::{REPOSITORY_FILE, read_campaigns};
 use capstan_report::Refusal;
@@ -76,13 +76,12 @@ fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
         .map_err(|error| Failure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
     read_campaigns(&text).map_err(|error| {
         // Places are in the file as it was typed, wherever it is.
-        let line = |error: &FileError| {
-            let place = [error.place.line(), error.place.column()].into_iter().flatten();
+        let line = |finding: Finding| {
+            let place = [finding.line(), finding.column()].into_iter().flatten();
             let place: String = place.map(|number| format!(":{number}")).collect();
-            format!("{named}{place}: {}", error.message)
+            format!("{named}{place}: {}", finding.message)
         };
-        let all: Vec<String> = std::iter::once(&error).chain(&error.others).map(line).collect();
-        Failure::Failed(Refusal::Settings, all.join("\n"))
+        Failure::of_settings(&named, error.findings().map(line).collect())
     })
 }
 

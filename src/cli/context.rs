@@ -47,7 +47,8 @@ impl Context<'_> {
         revision: Option<&str>,
     ) -> Result<Fleet, Failure> {
         let tree = self.tree(workspace, revision)?;
-        let mut fleet = Fleet::open(tree, today()).map_err(|error| Failure::of_settings(&error))?;
+        let mut fleet = Fleet::open(tree, today())
+            .map_err(|error| Failure::of_settings(error.place.file(), error.lines().collect()))?;
         if let Some(directory) = &self.arguments.releases {
             fleet.provide_releases((self.open)(Some(directory))?.work_tree()?);
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use capstan_model::wording::count;
 use capstan_report::Refusal;
 
 use super::failure::{Failure, Outcome};
@@ -40,7 +41,7 @@ fn in_words(check: &DatabaseCheck) -> String {
 }
 
 fn rows_of(rows: u64) -> String {
-    format!("{rows} {}", if rows == 1 { "row" } else { "rows" })
+    count(usize::try_from(rows).unwrap_or(usize::MAX), "row", "rows")
 }
 
 /// Says what was written where.

@@ -9,9 +9,9 @@
 //!
 //! Where several fit, 1 goes before 3.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
-use capstan_model::finding::FileError;
 use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 
@@ -58,11 +58,10 @@ pub enum Failure {
 
 impl Failure {
     /// Settings that cannot be read: all that is wrong with them, a line each.
-    pub(super) fn of_settings(error: &FileError) -> Self {
-        let lines: Vec<String> = error.lines().collect();
-        let message = match lines.as_slice() {
+    pub(super) fn of_settings(file: impl Display, mistakes: Vec<String>) -> Self {
+        let message = match mistakes.as_slice() {
             [one] => one.clone(),
-            all => format!("{} mistakes in {}:\n{}", all.len(), error.place.file(), all.join("\n")),
+            all => format!("{} mistakes in {file}:\n{}", all.len(), all.join("\n")),
         };
         Self::Failed(Refusal::Settings, message)
     }

@@ -22,7 +22,9 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
     let fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
-    if let Some(unknown) = command.to.iter().find_map(|wanted| unknown(&fleet, &clusters, wanted)) {
+    let known = (!command.to.is_empty()).then(|| KnownVersions::of(&fleet, &clusters));
+    let mut wanted = known.iter().flat_map(|known| command.to.iter().map(move |wanted| (known, wanted)));
+    if let Some(unknown) = wanted.find_map(|(known, wanted)| unknown(known, wanted)) {
         return Err(unknown);
     }
     progress::count_clusters(clusters.len());
@@ -57,26 +59,48 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
     Ok(outcome)
 }
 
-/// A version that no object has or can come to: what was meant is another one.
-fn unknown(fleet: &Fleet, clusters: &[ClusterId], wanted: &WantedVersion) -> Option<Failure> {
-    let (mut own, mut after) = (BTreeSet::new(), BTreeSet::new());
-    for cluster in clusters {
-        // The plan reports what cannot be rendered.
-        let rendered = fleet.render(cluster).ok()?;
-        for object in &rendered.objects {
-            after.extend(versions_after(&object.id.kind, &object.api_version, fleet.schemas()));
-            own.insert(object.api_version.clone());
+/// API versions of objects, and those that they can be converted to.
+struct KnownVersions {
+    own: BTreeSet<String>,
+    after: BTreeSet<String>,
+    /// Whether every cluster was rendered.
+    is_whole: bool,
+}
+
+impl KnownVersions {
+    fn of(fleet: &Fleet, clusters: &[ClusterId]) -> Self {
+        let mut known = Self { own: BTreeSet::new(), after: BTreeSet::new(), is_whole: true };
+        for cluster in clusters {
+            // The plan reports why a cluster cannot be rendered.
+            let Ok(rendered) = fleet.render(cluster) else {
+                known.is_whole = false;
+                continue;
+            };
+            for object in &rendered.objects {
+                known.after.extend(versions_after(&object.id.kind, &object.api_version, fleet.schemas()));
+                known.own.insert(object.api_version.clone());
+            }
         }
+        known
     }
-    if own.iter().chain(&after).any(|version| wanted.is(version)) {
+}
+
+/// A version that no object has or can come to: what was meant is another one. Where not all is known, that is a warning.
+fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<Failure> {
+    let KnownVersions { own, after, is_whole } = known;
+    if own.iter().chain(after).any(|version| wanted.is(version)) {
         return None;
     }
-    let known: Vec<String> = after.into_iter().collect();
+    let known: Vec<String> = after.iter().cloned().collect();
     let known = match known.as_slice() {
         [] => "no object here has a newer version that Capstan converts to".to_owned(),
         known => format!("here Capstan converts to {}", list(known)),
     };
     let message =
         format!("`--to {wanted}`: no object here has this API version or can be converted to it; {known}");
+    if !is_whole {
+        progress::say!("warning: {message}");
+        return None;
+    }
     Some(Failure::Usage(Refusal::NotFound, message))
 }

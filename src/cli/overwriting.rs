@@ -11,6 +11,8 @@ use super::progress::say;
 pub(super) struct Overwritten {
     /// A cluster's old release is unknown, or it cannot be planned: `--overwrite` may be meant for it.
     meant: bool,
+    /// How many plans there are.
+    plans: usize,
     /// Fields of the command that something changes at, above or below.
     found: Vec<FieldPath>,
 }
@@ -18,7 +20,7 @@ pub(super) struct Overwritten {
 impl Overwritten {
     /// In one plan.
     pub(super) fn by(allowed: &Overwrite, planned: &Planned) -> Self {
-        let Ok(upgrade) = planned else { return Self { meant: true, found: Vec::new() } };
+        let Ok(upgrade) = planned else { return Self { meant: true, plans: 1, found: Vec::new() } };
         let touches = |field: &&FieldPath| {
             upgrade
                 .changes
@@ -29,12 +31,13 @@ impl Overwritten {
             Overwrite::Fields(fields) => fields.iter().filter(touches).cloned().collect(),
             Overwrite::Nothing | Overwrite::All => Vec::new(),
         };
-        Self { meant: upgrade.basis == Basis::Unknown || upgrade.from.is_none(), found }
+        Self { meant: upgrade.basis == Basis::Unknown || upgrade.from.is_none(), plans: 1, found }
     }
 
     /// With another one.
     pub(super) fn add(&mut self, other: Self) {
         self.meant |= other.meant;
+        self.plans += other.plans;
         self.found.extend(other.found);
     }
 
@@ -42,6 +45,7 @@ impl Overwritten {
     pub(super) fn tell(&self, allowed: &Overwrite) {
         match allowed {
             Overwrite::Nothing => {}
+            _ if self.plans == 0 => {}
             _ if !self.meant => {
                 say!(
                     "warning: `--overwrite` has no effect: the old release of each of these clusters is known"

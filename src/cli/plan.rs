@@ -72,6 +72,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     for cluster in to_come.iter().filter(|_| target.is_none()) {
         let Some(planned) = fleet.plan_values(cluster) else { continue };
         outcome = outcome.max(outcome_of(&planned));
+        overwritten.add(Overwritten::by(&allowed, &planned));
         print(&mut output, said(command.output, cluster, &planned, None, title.as_ref()))?;
     }
     output.end()?;

@@ -365,6 +365,8 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
         return format!("## {name}\n\nNothing is offered. {}\n\n", notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.clone());
+    // A link to the notes would be relative to the page of a pull request.
+    let upgrade = &Upgrade { release_notes: None, ..upgrade.clone() };
     let proposal = capstan_report::Proposal {
         upgrade,
         source: &source,

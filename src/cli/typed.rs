@@ -130,7 +130,7 @@ fn of_releases(workspace: &dyn Workspace, fleet: &Fleet, typed: &str) -> Option<
             release.id.as_str() == named || paths.iter().any(|path| is_at_or_below(path, &release.folder));
         if is_it {
             return Some(format!(
-                "`{typed}` is a release, and a cluster is asked for; `capstan clusters` lists them, `--to {}` plans to this release",
+                "`{typed}` is a release, and a cluster is asked for; `capstan clusters` lists them, `capstan plan CLUSTER --to {}` plans to this release",
                 release.id
             ));
         }

@@ -3,6 +3,8 @@
 //! All plans are made and kept before the first file is written: all files are written or none. So this takes
 //! memory by the number of clusters, where `plan` lets each plan go.
 
+use std::collections::BTreeSet;
+
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
@@ -35,17 +37,21 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
             planned.iter_mut().for_each(|upgrade| tell_restore(upgrade, &restores));
             Some(planned)
         };
-        let (mut planned, mut defined, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let known: BTreeSet<ClusterId> = fleet.valued_clusters().into_iter().collect();
+        let (clusters, others): (Vec<ClusterId>, Vec<ClusterId>) =
+            clusters.into_iter().partition(|cluster| known.contains(cluster));
+        tell_undefined(clusters.is_empty(), &others)?;
+        let (mut planned, mut changed) = (Vec::new(), Vec::new());
         for cluster in clusters {
             match values(&cluster) {
                 Some(of_one) => {
                     planned.push(of_one);
-                    defined.push(cluster);
+                    changed.push(cluster);
                 }
-                None => others.push(cluster),
+                None => progress::say!("{cluster}: nothing to change"),
             }
         }
-        let clusters = not_defined(defined, &others)?;
+        let clusters = changed;
         let unexplained = planned.iter().map(|_: &Planned| None).collect();
         (clusters, planned, unexplained)
     } else {
@@ -79,18 +85,16 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     overwritten.tell(&allowed);
     // Where the explanation is not part of the output it goes to standard error too.
     if matches!(command.output, ChangeFormat::Diff | ChangeFormat::Text) {
-        explained
-            .iter()
-            .flatten()
-            .for_each(|explanation| anstream::eprint!("{}", harmless(&explain::text(explanation))));
+        let texts = explained.iter().flatten().map(explain::text);
+        texts.for_each(|text| progress::beside(|| anstream::eprint!("{}", harmless(&text))));
     }
     Ok(plan::outcome(&planned))
 }
 
-/// The clusters that the inventory defines; of the others it is said that there is nothing to apply to them.
-fn not_defined(defined: Vec<ClusterId>, others: &[ClusterId]) -> Result<Vec<ClusterId>, Failure> {
+/// Says which clusters the inventory does not define; an error where it defines none of them.
+fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), Failure> {
     let why = |cluster: &ClusterId| format!("the inventory does not define {cluster}");
-    if let (true, Some(first)) = (defined.is_empty(), others.first()) {
+    if let (true, Some(first)) = (defines_none, others.first()) {
         let message = match others.len() {
             1 => why(first),
             all => format!("the inventory defines none of these {all} clusters"),
@@ -101,7 +105,7 @@ fn not_defined(defined: Vec<ClusterId>, others: &[ClusterId]) -> Result<Vec<Clus
     for cluster in others {
         progress::say!("{}: nothing to change", why(cluster));
     }
-    Ok(defined)
+    Ok(())
 }
 
 /// What a person needs to know besides the diff goes to standard error, so that the diff can be piped.

@@ -8,7 +8,7 @@ use capstan_ports::SourceCredentials;
 use capstan_providers::CREDENTIAL_NAMES;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::sources::{Sources, all};
+use super::sources::{Sources, all, without_login};
 
 /// What a host is shown of who asks.
 #[derive(Debug)]
@@ -77,7 +77,8 @@ fn one(
     let wrong = |why: &str| format!("entry {number} {why}");
     let host = fields.remove("host");
     let host = host.as_ref().and_then(serde_json::Value::as_str).ok_or_else(|| wrong("has no `host`"))?;
-    let host = HostName::parse(host).map_err(|error| wrong(&format!("has a wrong `host`: {error}")))?;
+    let host = HostName::parse(host)
+        .map_err(|error| wrong(&format!("has a wrong `host`: {}", without_login(&error, host))))?;
     let of = |why: &str| format!("entry {number}, for {}, {why}", host.as_str());
     let repositories = fields.remove("repositories");
     let repositories = repositories.as_ref().and_then(serde_json::Value::as_array);

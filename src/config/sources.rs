@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use capstan_model::spelling::hint;
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, NodeKind, YamlFile};
 
@@ -277,18 +278,12 @@ impl Setting {
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Result<Vec<T>, String> {
         let parts = self.text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        all(parts.map(|part| parse(part).map_err(|error| error.to_string())))
+        all(parts.map(|part| parse(part).map_err(|error| without_login(&error.to_string(), part))))
             .map_err(|why| self.wrong(&format!("has an invalid host{why}")))
     }
 
-    /// The value, without the user, the password and the query that an address may hold.
     fn shown(&self) -> String {
-        let (text, query) =
-            self.text.split_once('?').map_or((self.text.as_str(), ""), |(text, _)| (text, "?…"));
-        match text.rsplit_once('@') {
-            Some((_, host)) => format!("…@{host}{query}"),
-            None => format!("{text}{query}"),
-        }
+        hidden(&self.text)
     }
 
     pub(super) const fn is_flag(&self) -> bool {
@@ -298,6 +293,18 @@ impl Setting {
     pub(super) fn path(&self) -> PathBuf {
         self.folder.join(&self.text)
     }
+}
+
+/// A value without the user, the password and the query that an address may have.
+fn hidden(text: &str) -> String {
+    let (before, rest) = text.rsplit_once('@').map_or(("", text), |(_, rest)| ("…@", rest));
+    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?…"));
+    format!("{before}{rest}{query}")
+}
+
+/// An error that quotes a value, without the parts of the value that nobody may see.
+pub(super) fn without_login(error: &str, value: &str) -> String {
+    error.replace(value, &hidden(value))
 }
 
 /// A secret as it was given.
@@ -497,14 +504,5 @@ fn text_of(entry: &Entry) -> Result<Option<String>, &'static str> {
 }
 
 fn unknown(name: &str, names: &'static [&'static str]) -> String {
-    let plain = name.replace('_', "-").to_lowercase();
-    let nearest = names
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(&plain, known), known))
-        .min()
-        .filter(|(distance, known)| *distance <= known.len() / 3);
-    match nearest {
-        Some((_, known)) => format!("unknown setting `{name}`; did you mean `{known}`?"),
-        None => format!("unknown setting `{name}`; expected one of {}", names.join(", ")),
-    }
+    format!("unknown setting `{name}`{}", hint(&name.replace('_', "-"), names))
 }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::SECRET_CHARACTERS;
-use super::sources::{Sources, all};
+use super::sources::{Sources, all, without_login};
 
 const FORM: &str =
     "expected a list such as `- {host: judge.example.com, repositories: [\"acme/*\"], secret: …}`";
@@ -67,7 +67,8 @@ fn one(mut fields: BTreeMap<String, Value>, number: usize) -> Result<WaveWebhook
     let wrong = |why: &str| format!("entry {number} {why}");
     let host = fields.remove("host");
     let host = host.as_ref().and_then(Value::as_str).ok_or_else(|| wrong("has no `host`"))?;
-    let host = HostName::parse(host).map_err(|error| wrong(&format!("has a wrong `host`: {error}")))?;
+    let host = HostName::parse(host)
+        .map_err(|error| wrong(&format!("has a wrong `host`: {}", without_login(&error, host))))?;
     let of = |why: &str| format!("entry {number}, for {}, {why}", host.as_str());
     let repositories = fields.remove("repositories");
     let repositories = repositories.as_ref().and_then(Value::as_array).filter(|list| !list.is_empty());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Upgrade;
-use capstan_plan::verbs::Command;
+use capstan_plan::verbs::{Command, Verb};
 use capstan_report::{Answer, Refusal, not_noted, refused};
 
 use crate::facts::Plans;
@@ -68,10 +68,10 @@ impl<'a> Given<'a> {
         self.ground.facts.decided_by(self.ground.scopes, self.request, self.command)
     }
 
-    /// Whether it means one cluster: it names one, or is a box of one. With [`NotedIn::Apart`], the clusters of a shared
-    /// pull request that has ended count too.
-    fn names(&self, noted: NotedIn) -> bool {
-        let is_of_ended = self.is_ended && matches!(noted, NotedIn::Apart { .. });
+    /// Whether it means one cluster: it names one, or is a box of one. A `skip` on a shared pull request that has ended is
+    /// about each of its clusters.
+    fn names(&self) -> bool {
+        let is_of_ended = self.is_ended && self.command.verb() == Verb::Skip;
         self.command.cluster().is_some() || self.request.is_tick() || is_of_ended
     }
 
@@ -109,7 +109,7 @@ impl<'a> Given<'a> {
         decide: &impl Fn(&mut Deciding<'_, 'a>) -> Answer,
     ) -> Answer {
         let facts = self.ground.facts;
-        let names = self.names(noted);
+        let names = self.names();
         let carrier = facts.carrier(proposal);
         if names && !self.plans.contains_key(proposal) && proposal.target.group().is_none() {
             let why = "there is no such cluster on the default branch.";

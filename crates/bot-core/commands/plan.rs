@@ -24,7 +24,7 @@ fn of_one(asked: &Answering<'_>, proposal: &ProposalId, plans: usize) -> Answer 
                 upgrade,
                 source: &offer.source,
                 plan: &offer.plan,
-                origin: None,
+                origin: planned.origin_of(&offer.source),
                 command_prefix: asked.prefix().as_str(),
                 retarget: planned.retarget_of(proposal),
                 decisions: &planned.decided.of(proposal),

@@ -153,11 +153,15 @@ fn on_an_ended_shared_pull_request_a_command_is_about_whose_changes_that_brought
     let members = ["gauss/peu01", "gauss/peu02"];
     let case =
         Case::new().offered("gauss/peu01").offered("gauss/peu02").shared(3, "group://gauss", 'a', &members);
-    for (text, first, second) in
-        [("/capstan replan", "wished Replan", ""), ("/capstan skip", "skipped aws/v22.0.0 by ada, new", "")]
-    {
+    for (text, first, second, in_dashboard) in [
+        ("/capstan replan", "wished Replan", "", false),
+        ("/capstan skip", "skipped aws/v22.0.0 by ada, new", "", true),
+        // The pull request that has the cluster now notes it.
+        ("/capstan hold", "held by ada, new", "", false),
+    ] {
         let request = comment(1, "ada", Some(&ended), text);
-        case.heard(&[request], |planned| {
+        case.heard(std::slice::from_ref(&request), |planned| {
+            assert_eq!(planned.decided.is_in_dashboard(&request, 0), in_dashboard, "{text}");
             assert_eq!(decided_of(planned.decided, "gauss/peu01"), first, "{text}");
             assert_eq!(decided_of(planned.decided, "gauss/peu02"), second, "{text}");
             assert_eq!(decided_of(planned.decided, "group://gauss"), "", "{text}");

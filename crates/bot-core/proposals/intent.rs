@@ -2,7 +2,6 @@
 
 use capstan_facts::{ProposalRecord, PullRequest};
 use capstan_model::rest::Rest;
-use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
@@ -84,11 +83,6 @@ impl<'a> Intent<'a> {
         self.parts.first().filter(|_| self.proposal.target.group().is_none())
     }
 
-    /// The repository that the offer comes from, if it is another one: only for releases.
-    fn origin_of_offer(&self) -> Option<&'a ReleasesOrigin> {
-        self.origin.filter(|_| *self.offer.source.source().kind() == SourceKind::RELEASE)
-    }
-
     /// Whether it is a rollback.
     fn versions(&self) -> Versions {
         self.alone().map_or(Versions::Move, |part| part.decisions.versions())
@@ -165,7 +159,7 @@ impl<'a> Intent<'a> {
             upgrade: part.upgrade,
             source: &self.offer.source,
             plan: &self.offer.plan,
-            origin: self.origin_of_offer(),
+            origin: self.origin,
             command_prefix: self.settings.commands.prefix.as_str(),
             retarget: part.scope.retarget,
             decisions: &part.decisions,
@@ -194,7 +188,7 @@ impl<'a> Intent<'a> {
             left_out: &self.left_out,
             source: &self.offer.source,
             plan: &self.offer.plan,
-            origin: self.origin_of_offer(),
+            origin: self.origin,
             command_prefix: self.settings.commands.prefix.as_str(),
             decisions: &self.decisions,
             noted: &self.noted(),
@@ -322,7 +316,7 @@ impl<'a> Intent<'a> {
 
     /// The message of its commit.
     pub fn commit_message(&self) -> String {
-        let (offer, origin) = (self.offer, self.origin_of_offer());
+        let (offer, origin) = (self.offer, self.origin);
         let one = |text: &Proposal<'_>| {
             let versions = self.versions();
             commit_message(text.upgrade, &offer.source, &offer.plan, origin, self.template(), versions)
@@ -480,7 +474,7 @@ pub(super) fn intent<'a>(
         branch,
         pull,
         settings: planned.settings,
-        origin: planned.origin,
+        origin: planned.origin_of(&offer.source),
         previous,
     })
 }

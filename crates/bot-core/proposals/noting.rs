@@ -1,4 +1,4 @@
-//! Whether people's decisions are written into pull requests that are otherwise not updated.
+//! What is written into pull requests that are otherwise not updated: people's decisions, and the end of a pull request.
 
 use capstan_facts::PullRequest;
 use capstan_plan::proposal::{

@@ -15,7 +15,7 @@ pub struct AgentLimits {
     pub per_second: u32,
     /// Long polls of one agent at a time.
     pub polls: u32,
-    /// Enrolments with a wrong code in a minute, by all agents, before further ones have to wait.
+    /// Enrolments with a wrong code in a minute, by anybody, before further ones have to wait.
     pub wrong_codes_per_minute: u32,
     /// Archives that are built at a time.
     pub building: usize,

@@ -31,7 +31,7 @@ use url::Url;
 use super::Reconcilers;
 use crate::performing::{NOTHING_REFUSED, Performer, SyncError};
 use capstan_ports::{
-    Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge, MergeFollowing,
+    Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge, MergeSettled,
     PendingReport, Records, Repository, WatchedRepository,
 };
 
@@ -196,7 +196,7 @@ impl RolloutReporter {
             let is_settled = matches!(reported, Ok(None)) && is_over(&merge);
             looked.note(reported);
             if merge != before || is_settled {
-                let settled = if is_settled { MergeFollowing::Yes } else { MergeFollowing::NotYet };
+                let settled = if is_settled { MergeSettled::Yes } else { MergeSettled::NotYet };
                 records.save_merge(&merge, settled).await?;
             }
         }

@@ -88,7 +88,7 @@ impl Agents {
         }
     }
 
-    /// The agent's questions about heads that are not merged yet.
+    /// The bot's questions to the agent about heads that are not merged yet.
     async fn standing(&self, agent: &Agent, watched: &WatchedRepository) -> Result<Vec<PreflightId>, Denied> {
         let most = u32::try_from(STANDING_PREFLIGHTS).unwrap_or(u32::MAX);
         let (id, uid) = (watched.repository.id, &agent.management_cluster);

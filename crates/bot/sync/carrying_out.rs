@@ -77,10 +77,9 @@ impl Run<'_> {
             Ok(done) => Ok(done),
             // What was repeated in vain is tried again by the next run; its neighbours go on.
             Err(error) => {
-                let Some(failure) = self.failure_of(turn.proposal, &error).await? else { return Err(error) };
+                let (failure, error) = self.failure_of((turn.proposal, "writing"), error).await?;
                 // A refusal is remembered, and no failure of the run's.
                 if !matches!(failure, ProposalFailure::Refused(_)) {
-                    tracing::warn!(repository = %self.repository.name, cluster = %turn.proposal, error = %error, "the proposal could not be written");
                     ending.keep(&failure, error);
                 }
                 Err(failure)

@@ -76,14 +76,29 @@ impl Run<'_> {
         }
     }
 
-    /// What went wrong with a proposal alone; `None` where the others cannot go on either.
+    /// What went wrong with a proposal alone, with the error that counts; that error where the others cannot go on either.
+    /// That its pull request cannot be looked at again is its own trouble, too.
     pub(super) async fn failure_of(
         self,
-        proposal: &ProposalId,
-        error: &SyncError,
-    ) -> Result<Option<ProposalFailure>, SyncError> {
-        let gone = self.gone(proposal, error).await?;
-        Ok(gone.map(ProposalFailure::Gone).or_else(|| error.failure()))
+        (proposal, doing): (&ProposalId, &'static str),
+        error: SyncError,
+    ) -> Result<(ProposalFailure, SyncError), SyncError> {
+        let error = match self.gone(proposal, &error).await {
+            Ok(Some(number)) => return Ok((ProposalFailure::Gone(number), error)),
+            Ok(None) => error,
+            Err(looked) => looked,
+        };
+        let Some(failure) = error.failure() else { return Err(error) };
+        match failure {
+            ProposalFailure::Gone(_) | ProposalFailure::BudgetSpent(_) => {}
+            ProposalFailure::Outside(_) => {
+                tracing::error!(repository = %self.repository.name, cluster = %proposal, doing, error = %error, "a plan writes outside of its target");
+            }
+            ProposalFailure::Refused(_) | ProposalFailure::Failed(..) => {
+                tracing::warn!(repository = %self.repository.name, cluster = %proposal, doing, error = %error, "a proposal failed");
+            }
+        }
+        Ok((failure, error))
     }
 
     /// What is said of a proposal that could not be written: its pull request is gone, or GitHub refuses it, which is
@@ -95,10 +110,14 @@ impl Run<'_> {
         error: SyncError,
         ending: &mut Ending,
     ) -> Result<ProposalOutcome, SyncError> {
-        if let Some(number) = self.gone(proposal, &error).await? {
-            ending.look_again();
-            return Ok(ProposalOutcome::waiting(ProposalFailure::Gone(number).why()));
-        }
+        let error = match self.gone(proposal, &error).await {
+            Ok(Some(number)) => {
+                ending.look_again();
+                return Ok(ProposalOutcome::waiting(ProposalFailure::Gone(number).why()));
+            }
+            Ok(None) => error,
+            Err(looked) => looked,
+        };
         match error {
             SyncError::Host(error) if error.is_refusal() => {
                 let not_before = self.performer.refused(write, &error.to_string()).await?;

@@ -97,8 +97,7 @@ impl Run<'_> {
             match self.decide_carrier(planned, (id, members), wanted, earlier).await {
                 Ok(one) => drop(decided.made.insert(id.clone(), one)),
                 Err(error) => {
-                    let Some(failure) = self.failure_of(id, &error).await? else { return Err(error) };
-                    tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
+                    let (failure, error) = self.failure_of((id, "deciding"), error).await?;
                     ending.keep(&failure, error);
                     decided.failed.insert(id.clone(), failure);
                 }

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::super::{Ask, Cost, Ledger, Primary, PrimaryLimit, Priority, RateLimit, RateLimits};
+use super::super::{Ask, Cost, Ledger, Primary, Priority, RateLimit, RateLimits, RateResource};
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(1_700_000_000_000 + ms).unwrap()
 }
 
 fn ask(priority: Priority, cost: Cost, wish: Cost) -> Ask<'static> {
-    Ask { priority, resource: PrimaryLimit::Core, cost, wish, holder: "one", seats: 8, good_for_ms: 1_000 }
+    Ask { priority, resource: RateResource::Core, cost, wish, holder: "one", seats: 8, good_for_ms: 1_000 }
 }
 
 /// The most within a span of that length.
@@ -129,18 +129,18 @@ fn the_primary_limit_is_what_headers_say_less_a_reserve() {
     let read = |priority| ask(priority, Cost::READ, Cost::READ);
     // The last minute of its hour: what is left is used up.
     let reset_ms = at(50_000).as_millisecond();
-    ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 151, reset_ms });
+    ledger.note_primary(RateResource::Core, Primary { limit: 5_000, remaining: 151, reset_ms });
     // An answer that was overtaken.
-    ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 165, reset_ms });
+    ledger.note_primary(RateResource::Core, Primary { limit: 5_000, remaining: 165, reset_ms });
     assert!(ledger.ask(None, at(0), &read(Priority::Proposal)).is_ok());
     let wait = ledger.ask(None, at(10), &read(Priority::Proposal)).unwrap_err();
     assert_eq!((wait.limit, wait.until), (RateLimit::Primary, at(50_000)));
     assert!(ledger.ask(None, at(20), &read(Priority::Refresh)).is_ok());
-    ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 0, reset_ms });
+    ledger.note_primary(RateResource::Core, Primary { limit: 5_000, remaining: 0, reset_ms });
     assert!(ledger.ask(None, at(30), &read(Priority::Command)).is_err());
     // GraphQL has one of its own; and the next hour is another.
     assert!(
-        ledger.ask(None, at(30), &Ask { resource: PrimaryLimit::Graphql, ..read(Priority::Refresh) }).is_ok()
+        ledger.ask(None, at(30), &Ask { resource: RateResource::Graphql, ..read(Priority::Refresh) }).is_ok()
     );
     assert!(ledger.ask(None, at(50_000), &read(Priority::Proposal)).is_ok());
 }
@@ -151,7 +151,7 @@ fn the_primary_limit_is_spread_over_its_hour_by_those_who_can_wait() {
     let told = |remaining| {
         let mut ledger = Ledger::default();
         let reset_ms = at(3_600_000).as_millisecond();
-        ledger.note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining, reset_ms });
+        ledger.note_primary(RateResource::Core, Primary { limit: 5_000, remaining, reset_ms });
         ledger
     };
     // Of the 4,850 that are theirs a quarter may be used at once, and what the minute brings that may be caught up with.
@@ -195,7 +195,7 @@ fn a_clock_that_is_set_back_stalls_nothing_for_longer_than_a_limit_counts() {
     }
     ledger.be_quiet(at(noon + 40_000));
     ledger
-        .note_primary(PrimaryLimit::Core, Primary { limit: 5_000, remaining: 0, reset_ms: noon + 3_600_000 });
+        .note_primary(RateResource::Core, Primary { limit: 5_000, remaining: 0, reset_ms: noon + 3_600_000 });
     // Somebody sets the clock back by three hours.
     let now = noon - 3 * 3_600_000;
     let wait = ledger.ask(Some(&limits), at(now), &content).unwrap_err();

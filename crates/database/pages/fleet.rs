@@ -107,7 +107,7 @@ fn ordered(order: ClusterOrder) -> String {
         SortKey::Release => by("t.at_source"),
         SortKey::Since => by("t.since_ms"),
         SortKey::Wave => by("t.wave_place") + &by("t.wave"),
-        SortKey::Machines => by("t.machines"),
+        SortKey::Machines => by("NULLIF(t.machines + t.more_machines, 0)"),
         SortKey::Proposal => by("t.pull_request"),
         SortKey::Check => by("k.conclusion"),
     };

@@ -444,6 +444,8 @@ impl Database {
                     .fetch_optional(&mut *tx)
                     .await?;
             let Some((installation, name)) = found else { return Ok(Ordered::NotThere) };
+            // Locks the repository's row: of two orders at once the second counts the first.
+            enqueue!(tx, now_ms, repository, installation, name);
             let waiting: i64 = sqlx::query_scalar(
                 "SELECT COUNT(*) FROM deliveries
                  WHERE repository = $1 AND state = 'waiting' AND event = 'page' AND pressed_by = $2",
@@ -455,7 +457,6 @@ impl Database {
             if waiting >= i64::from(MOST_ORDERS) {
                 return Ok(Ordered::TooMany);
             }
-            enqueue!(tx, now_ms, repository, installation, name);
             // As a button of a check that GitHub reports; this one is of no commit.
             sqlx::query(
                 "INSERT INTO deliveries (guid, event, action, installation, repository, received_at_ms, state,

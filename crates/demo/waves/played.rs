@@ -126,21 +126,29 @@ impl PlayedReconciler {
     }
 
     /// Follows the default branch: the machines of every merge roll, one after the other. Ends with the demo.
-    pub(crate) async fn follow(mut self, forge: &Forge) -> Result<(), Failure> {
+    pub(crate) async fn follow(mut self, forge: &Forge) {
         loop {
             tokio::time::sleep(PAUSE).await;
-            let mut rolling = self.look(forge, Timestamp::now()).await?;
-            while !rolling.is_empty() {
-                for cluster in &rolling {
-                    self.replace(cluster, 0).await?;
-                }
-                tokio::time::sleep(STEP).await;
-                for cluster in &rolling {
-                    self.replace(cluster, 1).await?;
-                }
-                rolling.retain(|cluster| !self.is_done(cluster));
+            // Whoever tries the demo may push settings under which it may not report: the demo goes on.
+            if let Err(why) = self.follow_once(forge).await {
+                tracing::warn!("the played reconciler: {why}");
             }
         }
+    }
+
+    async fn follow_once(&mut self, forge: &Forge) -> Result<(), Failure> {
+        let mut rolling = self.look(forge, Timestamp::now()).await?;
+        while !rolling.is_empty() {
+            for cluster in &rolling {
+                self.replace(cluster, 0).await?;
+            }
+            tokio::time::sleep(STEP).await;
+            for cluster in &rolling {
+                self.replace(cluster, 1).await?;
+            }
+            rolling.retain(|cluster| !self.is_done(cluster));
+        }
+        Ok(())
     }
 }
 

@@ -126,23 +126,24 @@ impl CachedSnapshot {
         lock(&self.plans).as_ref().map(|plans| plans.by_cluster.clone()).unwrap_or_default()
     }
 
-    /// Keeps what all clusters came to, for the next look.
+    /// Keeps what all clusters came to, for the next look: plans by the clusters' place in the layout, and what they read
+    /// outside of the clusters' folders.
     pub(super) fn keep_plans(
         &self,
         fleet: usize,
         given: FromOutside,
         mut trusted: Vec<Weak<CachedPlan>>,
-        others: &[(usize, Option<Arc<CachedPlan>>)],
+        (others, read): (impl Iterator<Item = (usize, Option<Weak<CachedPlan>>)>, Paths),
     ) {
         let mut plans = lock(&self.plans);
         let known = plans.take().filter(|_| !trusted.is_empty());
         let mut outside = known.map(|plans| plans.outside).unwrap_or_default();
+        outside.files.extend(read.files);
+        outside.folders.extend(read.folders);
         trusted.resize_with(self.layout.targets.len(), Weak::new);
         for (at, kept) in others {
-            let steps = kept.iter().filter_map(|kept| kept.given.step.as_ref());
-            steps.for_each(|step| outside.add(&step.outside));
-            if let (Some(place), Some(kept)) = (trusted.get_mut(*at), kept) {
-                *place = Arc::downgrade(kept);
+            if let (Some(place), Some(kept)) = (trusted.get_mut(at), kept) {
+                *place = kept;
             }
         }
         *plans = Some(Plans { fleet, given, by_cluster: trusted, outside });

@@ -91,6 +91,7 @@ impl Reading {
         };
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
+        planned.upgrade.applied_changes = Some(render::diff(&before.objects, &after.objects).len());
         if cluster.folder.kind == TargetKind::Providers {
             let found = (findings, &severities);
             return judge_set(self, facts_of_step, [before, &after], planned, found);
@@ -98,7 +99,6 @@ impl Reading {
         // The change does nothing to what lies elsewhere.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
         let elsewhere = Elsewhere { before: was?, after: is? };
-        planned.upgrade.applied_changes = Some(render::diff(&before.objects, &after.objects).len());
         let rollouts = match (applied_by, given.names.as_deref()) {
             (AppliedBy::Reconciler, Some(names)) => {
                 rollout::rollouts_live(&before.objects, &after.objects, [names, names], &elsewhere)

@@ -50,10 +50,6 @@ pub struct PlanCacheLimits {
     pub snapshots: usize,
     /// Repositories, or states of their settings and releases.
     pub fleets: usize,
-    /// How many of these are looked at for plans that hold though releases of other providers have changed.
-    pub earlier_fleets: usize,
-    /// Clusters of a fleet that the inventory brings nothing.
-    pub settled: usize,
 }
 
 impl Default for PlanCacheLimits {
@@ -65,8 +61,6 @@ impl Default for PlanCacheLimits {
             read_bytes: 64 << 20,
             snapshots: 32,
             fleets: 16,
-            earlier_fleets: usize::MAX,
-            settled: usize::MAX,
         }
     }
 }
@@ -117,7 +111,6 @@ pub(super) struct CachedFleet {
     earlier: Option<EarlierFleet>,
     /// Clusters that the inventory is known to bring nothing.
     settled: Mutex<BTreeMap<ClusterId, Settled>>,
-    most_settled: usize,
 }
 
 impl Default for PlanCache {
@@ -214,7 +207,6 @@ impl PlanCache {
         let now = (&inputs, &catalogue);
         let earlier = known
             .iter()
-            .take(self.0.limits.earlier_fleets)
             .filter_map(|known| {
                 EarlierFleet::of(known.number, (known.given.as_ref(), known.catalogue()?), now)
             })
@@ -228,7 +220,6 @@ impl PlanCache {
             plans: Arc::clone(&self.0.plans),
             earlier,
             settled: Mutex::default(),
-            most_settled: self.0.limits.settled,
         });
         if !failed {
             let mut fleets = lock(&self.0.fleets);
@@ -326,10 +317,7 @@ impl CachedFleet {
 
     /// Notes that.
     pub(super) fn note_settled(&self, cluster: &ClusterId, settled: Settled) {
-        let mut known = lock(&self.settled);
-        if known.len() < self.most_settled || known.contains_key(cluster) {
-            known.insert(cluster.clone(), settled);
-        }
+        lock(&self.settled).insert(cluster.clone(), settled);
     }
 
     /// Tells the fleet from others.

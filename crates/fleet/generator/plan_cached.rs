@@ -1,7 +1,7 @@
 //! Plans that are kept, and whether all that they were made from is still the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::SourceKind;
@@ -13,6 +13,7 @@ use super::cached_snapshot::FromOutside;
 use super::earlier_fleet::follows;
 use super::gather::Gathered;
 use super::plan_each::on_all_cores;
+use super::read_set::Paths;
 use super::record::{Record, settings_of, values_with_components};
 use super::{Fleet, Presence, Refused, WatchRenders};
 
@@ -60,6 +61,8 @@ impl Fleet {
             open.entry(id).or_default().values = true;
         }
         let open: Vec<(ClusterId, Open)> = open.into_iter().collect();
+        // Of each plan only what leads to it is held on to: of what has no room in the memory nothing stays.
+        let outside = Mutex::new(Paths::default());
         let made = on_all_cores(&open, |(id, open)| {
             let release = open.release.map(|at| {
                 watch.begun(id);
@@ -68,7 +71,10 @@ impl Fleet {
                     Err(refused) => (Err(refused), None),
                 };
                 take(id, SourceKind::RELEASE, Some(plan));
-                (at, kept)
+                if let Some(step) = kept.as_ref().and_then(|kept| kept.given.step.as_ref()) {
+                    outside.lock().unwrap_or_else(PoisonError::into_inner).add(&step.outside);
+                }
+                (at, kept.map(|kept| Arc::downgrade(&kept)))
             });
             if open.values {
                 let made = if self.is_settled(id) {
@@ -82,8 +88,8 @@ impl Fleet {
             release
         });
         if let Some((known, look, given, trusted)) = kept {
-            let made: Vec<_> = made.into_iter().flatten().collect();
-            look.keep_plans(known.number(), given, trusted, &made);
+            let outside = outside.into_inner().unwrap_or_else(PoisonError::into_inner);
+            look.keep_plans(known.number(), given, trusted, (made.into_iter().flatten(), outside));
         }
     }
 

@@ -408,7 +408,9 @@ impl<'a> Step<'a> {
             let from = planned.upgrade.from.as_ref().and_then(SourceId::release);
             let from = from.and_then(|id| contents.catalogue().find(&id));
             link_changelogs(contents, &mut planned.upgrade, from, sources.release);
-            let notes = sources.release.notes.as_ref().map(|entry| entry.path.clone());
+            // A change of values offers no release.
+            let notes = sources.release.notes.as_ref().filter(|_| sources.valued.is_none());
+            let notes = notes.map(|entry| entry.path.clone());
             planned.upgrade.release_notes = notes;
             let release = policy::ReleaseStep {
                 from,

@@ -10,7 +10,7 @@ use capstan_model::finding::Place;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, is_manifest};
 use capstan_plan::inventory::ReleaseTemplates;
-use capstan_plan::layout::{ReleaseFolder, ReleaseShelf, TargetFolder, services_in};
+use capstan_plan::layout::{NOTES, ReleaseFolder, ReleaseShelf, TargetFolder, services_in};
 use capstan_plan::merge::{OtherFile, ReleaseSource, SourceFacts, SourceFile};
 use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
 use capstan_plan::services::ReleaseServices;
@@ -303,7 +303,7 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
         base_files: below("base"),
         overlay_files: below("overlay"),
         manifest: at("release.yaml"),
-        notes: at("release.md").or_else(|| at("README.md")),
+        notes: NOTES.into_iter().find_map(at),
         settings: at(FOLDER_FILE),
         services: services_in(tree, root),
     })

@@ -241,7 +241,7 @@ impl Forge {
         })
     }
 
-    /// All issues of a repository without pull requests, open and closed, by number.
+    /// All issues of a repository, open and closed, by number; pull requests are not among them.
     pub fn issues(&self, full_name: &str) -> Result<Vec<IssueView>, ForgeError> {
         self.inspect(full_name, |here| {
             let issues = here.issues.values().filter(|issue| issue.pull.is_none());

@@ -5,7 +5,7 @@ use capstan_model::wording;
 use super::services::Services;
 use super::{HostFacts, RefusedWrites, labelled};
 use crate::choice::Choice;
-use crate::cluster::{ClusterStatus, Endpoints, HostCondition, SipCluster};
+use crate::cluster::{ClusterStatus, Endpoints, SipCluster, SipClusterCondition};
 use crate::host::Host;
 
 /// What the status is made of.
@@ -162,11 +162,11 @@ fn lines(all: &[&[String]]) -> String {
 }
 
 /// A condition, since when it was already so.
-fn condition(cluster: &SipCluster, kind: &str, verdict: &ConditionVerdict, now: &str) -> HostCondition {
+fn condition(cluster: &SipCluster, kind: &str, verdict: &ConditionVerdict, now: &str) -> SipClusterCondition {
     let (is_true, reason, message) = verdict;
     let status = if *is_true { "True" } else { "False" };
     let held = cluster.status.conditions.iter().find(|held| held.kind == kind && held.status == status);
-    HostCondition {
+    SipClusterCondition {
         kind: kind.to_owned(),
         status: status.to_owned(),
         reason: (*reason).to_owned(),

@@ -39,7 +39,7 @@ pub(super) fn same_shape(
     };
     let older = definition(from).ok_or_else(|| missing(from))?;
     let newer = definition(to).ok_or_else(|| missing(to))?;
-    let mut found = ShapeWalk::default();
+    let mut found = ShapeFindings::default();
     for entry in object.as_mapping().unwrap_or_default() {
         if !matches!(entry.key.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
             field((&FieldPath::root(), object), entry, (older, newer), &mut found);
@@ -50,7 +50,7 @@ pub(super) fn same_shape(
 
 /// What one walk finds.
 #[derive(Default)]
-struct ShapeWalk {
+struct ShapeFindings {
     steps: Vec<ConversionStep>,
     refused: Vec<ConversionRefusal>,
 }
@@ -59,7 +59,7 @@ fn field(
     (above, holder): (&FieldPath, &Node),
     Entry { key, value: node, .. }: &Entry,
     (older, newer): (&Schema, &Schema),
-    found: &mut ShapeWalk,
+    found: &mut ShapeFindings,
 ) {
     let path = &above.key(key);
     if let Some(steps) = moved((above, holder), key, node, (older, newer)) {
@@ -175,7 +175,7 @@ fn keeps(schema: &Schema) -> bool {
     schema.unlisted == Unlisted::Kept
 }
 
-fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), found: &mut ShapeWalk) {
+fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), found: &mut ShapeFindings) {
     if node.is_null() {
         return;
     }

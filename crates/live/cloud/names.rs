@@ -127,7 +127,7 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
         let message = format!(
             "there is no key pair `{name}`. Key pairs belong to a user: it must be one of this credential's user{near}"
         );
-        found.impossible("KeyPairNotThere", object, field, message);
+        found.impossible(found.words.not_there(Thing::KeyPair), object, field, message);
     }
     if let Some((group, field)) = &machine.placement_group
         && let Some(all) = found.known(

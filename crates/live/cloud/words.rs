@@ -55,7 +55,9 @@ impl Words {
         match thing {
             Thing::PlacementGroup => self.placement_group_reasons[1],
             Thing::Image => "ImageAmbiguous",
-            Thing::MachineType | Thing::Network | Thing::KeyPair => "NetworkAmbiguous",
+            Thing::Network => "NetworkAmbiguous",
+            Thing::MachineType => "MachineTypeAmbiguous",
+            Thing::KeyPair => "KeyPairAmbiguous",
         }
     }
 

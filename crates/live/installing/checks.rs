@@ -39,7 +39,7 @@ pub struct CheckedProvider<'a> {
 
 /// Why a provider is not gone on with. `reason` and `message` are those of `PreflightCheckPassed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InstallCheck {
+pub enum FailedCheck {
     /// `spec.version` is no semantic version: the parser's words.
     IncorrectVersionFormat(String),
     /// An older minor than the installed one, of that provider.
@@ -72,7 +72,7 @@ pub enum InstallCheck {
     ObjectRefused(String),
 }
 
-impl InstallCheck {
+impl FailedCheck {
     /// A CamelCase word; the operator's, where it has one.
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -131,35 +131,35 @@ impl InstallCheck {
 ///
 /// # Errors
 /// Why it is not gone on with.
-pub fn check(provider: &CheckedProvider<'_>, all: &[CheckedProvider<'_>]) -> Result<(), InstallCheck> {
+pub fn check(provider: &CheckedProvider<'_>, all: &[CheckedProvider<'_>]) -> Result<(), FailedCheck> {
     if let Some(version) = provider.version.filter(|version| !version.is_empty()) {
-        let wanted = semantic(version).map_err(InstallCheck::IncorrectVersionFormat)?;
+        let wanted = semantic(version).map_err(FailedCheck::IncorrectVersionFormat)?;
         // An installed version that is none says nothing: the operator stops there, in its log alone.
         let installed = provider.installed.and_then(|installed| semantic(installed).ok());
         if installed.is_some_and(|installed| wanted < installed) {
-            return Err(InstallCheck::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));
+            return Err(FailedCheck::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));
         }
     }
     if provider.kind == ProviderKind::Core && provider.name != CORE {
-        return Err(InstallCheck::IncorrectCoreProviderName(provider.name.to_owned()));
+        return Err(FailedCheck::IncorrectCoreProviderName(provider.name.to_owned()));
     }
     if !provider.has_source && !is_known(provider.kind, provider.name) {
-        return Err(InstallCheck::NoSource);
+        return Err(FailedCheck::NoSource);
     }
     let is_itself = |other: &CheckedProvider<'_>| {
         other.kind == provider.kind && other.namespace == provider.namespace && other.name == provider.name
     };
     for other in all.iter().filter(|other| other.kind == provider.kind && !is_itself(other)) {
         if provider.kind == ProviderKind::Core {
-            return Err(InstallCheck::SecondCore);
+            return Err(FailedCheck::SecondCore);
         }
         if other.name == provider.name {
-            return Err(InstallCheck::Second(provider.kind, provider.name.to_owned()));
+            return Err(FailedCheck::Second(provider.kind, provider.name.to_owned()));
         }
     }
     let core_is_ready = || all.iter().any(|other| other.kind == ProviderKind::Core && other.is_ready);
     if provider.kind != ProviderKind::Core && !core_is_ready() {
-        return Err(InstallCheck::WaitingForCoreProviderReady);
+        return Err(FailedCheck::WaitingForCoreProviderReady);
     }
     Ok(())
 }

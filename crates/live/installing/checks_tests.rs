@@ -90,13 +90,13 @@ fn the_operators_checks_have_its_reasons_and_messages() {
         let refused = check(&provider, &beside).unwrap_err();
         assert_eq!((refused.reason(), refused.message().as_str()), (reason, message));
     }
-    assert_eq!(InstallCheck::InvalidGithubToken.reason(), "InvalidGithubTokenError");
+    assert_eq!(FailedCheck::InvalidGithubToken.reason(), "InvalidGithubTokenError");
     assert_eq!(
-        InstallCheck::InvalidGithubToken.message(),
+        FailedCheck::InvalidGithubToken.message(),
         "Invalid github token, please check your github token value and its permissions"
     );
-    assert_eq!(InstallCheck::TwoSources.reason(), "FetchConfigValidationError");
-    assert_eq!(InstallCheck::TwoSources.message(), "Only one of Selector and URL must be provided, not both");
+    assert_eq!(FailedCheck::TwoSources.reason(), "FetchConfigValidationError");
+    assert_eq!(FailedCheck::TwoSources.message(), "Only one of Selector and URL must be provided, not both");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::checks::InstallCheck;
+use super::checks::FailedCheck;
 use super::workloads::{ProviderWorkload, WorkloadHealth};
 use crate::live_objects::shortened;
 
@@ -68,7 +68,7 @@ pub struct ProviderCondition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderCourse {
     /// Preflight does not let it begin, or go on.
-    Halted(InstallCheck),
+    Halted(FailedCheck),
     /// Something failed: what, and where the pass stands.
     Failed {
         /// What sort of thing.

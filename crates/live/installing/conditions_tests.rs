@@ -129,7 +129,7 @@ fn a_check_that_fails_says_so_and_leaves_the_rest() {
         ],
         "installedVersion": "v1.13.4", "contract": "v1beta2", "own": 1,
     });
-    let check = InstallCheck::WaitingForSet("CoreProvider capi-system/cluster-api is refused".into());
+    let check = FailedCheck::WaitingForSet("CoreProvider capi-system/cluster-api is refused".into());
     let said = status(&standing(ProviderCourse::Halted(check)), &before, now());
     assert_eq!(
         said["conditions"],

@@ -22,7 +22,7 @@ pub mod pass;
 mod verdict;
 mod workloads;
 
-pub use checks::{ADOPT, CheckedProvider, InstallCheck, check};
+pub use checks::{ADOPT, CheckedProvider, FailedCheck, check};
 pub use conditions::{
     INSTALLED, InstallFailure, Installed, PREFLIGHT, ProviderCondition, ProviderCourse, READY, UPGRADED,
     status, with_wait,

@@ -37,11 +37,11 @@ const SILENT: Duration = Duration::from_secs(5);
 /// What was seen of Leases, and when. Kept from look to look by whoever looks.
 #[derive(Debug, Clone, Default)]
 pub struct Sightings {
-    seen: BTreeMap<String, SeenInstallers>,
+    seen: BTreeMap<String, SeenLease>,
 }
 
 #[derive(Debug, Clone)]
-struct SeenInstallers {
+struct SeenLease {
     /// Holder, time of the last renewal, transitions: what a renewal changes.
     mark: [String; 3],
     since: Duration,
@@ -57,7 +57,7 @@ impl Sightings {
             .collect();
         self.seen.retain(|namespace, seen| now.get(namespace) == Some(&seen.mark));
         for (namespace, mark) in now {
-            self.seen.entry(namespace).or_insert(SeenInstallers { mark, since: at });
+            self.seen.entry(namespace).or_insert(SeenLease { mark, since: at });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which versions of other projects' kinds are read field by field, and where.
 //!
-//! A field of one version may mean something else in the next, and may even be replaced by its opposite
+//! A field of one version may mean something else in the next. Where it is absent, that may even mean the opposite
 //! (`disableExternalNetwork`, `enableExternalNetwork`). So every reader of a provider's fields by their paths
 //! is in this table, and asks it first. The fields of a version that is not in its row are unknown, and are
 //! reported with the version's name.

@@ -63,10 +63,11 @@ fn user_info(text: &str, end: usize) -> Option<(usize, usize)> {
     (!says_nothing).then(|| (from, from + user.len()))
 }
 
-/// A variable, whose value is elsewhere.
+/// A variable, whose value is elsewhere: `${NAME}`. An expression such as `${NAME:-hunter2}` has a value of its own.
 pub fn is_variable(text: &str) -> bool {
     let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-    name.is_some_and(|name| !name.contains(['}', '{']))
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_part))
 }
 
 /// How a name and its value are put together.
@@ -457,6 +458,9 @@ mod tests {
             ("password: 'it''s, 2'\nb: c", "password: '*redacted*'\nb: c"),
             ("password: {SSHA}abc\nb: c", "password: *redacted*\nb: c"),
             ("password: ${A}hunter2", "password: *redacted*"),
+            ("password: ${A}", "password: ${A}"),
+            ("password: ${A:-hunter2}", "password: *redacted*"),
+            ("https://${A:=hunter2}@git.example.com", "https://*redacted*@git.example.com"),
             ("db.password = correct horse, \"x\"\nb=c", "db.password = *redacted*\nb=c"),
             // JSON in a text, and in a text of that.
             (

@@ -5,7 +5,7 @@ use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::{Node, YamlFile};
 
-use super::VariableSource;
+use super::PlacedVariable;
 use super::apply::{Apply, read_apply};
 
 /// A Flux Kustomization with post-build substitution.
@@ -18,7 +18,7 @@ pub(super) struct FluxKustomization {
     /// Whether its source is a Git repository, so that the path may be one of this one.
     pub(super) from_git: bool,
     /// `substitute`.
-    pub(super) inline: Vec<(String, VariableSource)>,
+    pub(super) inline: Vec<(String, PlacedVariable)>,
     /// `substituteFrom`, in order.
     pub(super) from: Vec<From>,
 }
@@ -70,7 +70,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Flux
     let inline = inline.iter().filter_map(|entry| {
         let value = entry.value.as_scalar()?;
         let position = file.position(entry.key_span.start);
-        let given = VariableSource {
+        let given = PlacedVariable {
             text: Some(value.text.replace('\n', "")),
             place: Place::at(path.clone(), position),
             by: format!("Kustomization {name}"),

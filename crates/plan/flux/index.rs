@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::FluxRemote;
 use super::applied::{AppliedExtent, FluxKustomization, FluxNeed, From, FromKind, reached, read};
-use super::{Disagreement, Knowledge, PostBuild, VariableSource, is_name};
+use super::{Disagreement, Knowledge, PlacedVariable, PostBuild, is_name};
 use crate::layout::Layout;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::Place;
@@ -35,7 +35,7 @@ struct ValueSource {
     name: String,
     namespace: Option<String>,
     file: RepoPath,
-    values: Vec<(String, VariableSource)>,
+    values: Vec<(String, PlacedVariable)>,
 }
 
 impl FluxIndex {
@@ -130,7 +130,7 @@ impl FluxIndex {
 
     /// Adds what one Kustomization gives.
     fn add(&self, applied: &FluxKustomization, result: &mut PostBuild) {
-        let mut values: BTreeMap<String, VariableSource> = BTreeMap::new();
+        let mut values: BTreeMap<String, PlacedVariable> = BTreeMap::new();
         let mut knowledge = Knowledge::Everything;
         for from in &applied.from {
             match self.source(applied, from) {
@@ -240,7 +240,7 @@ fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Op
             let is_secret =
                 |text: &String| kind == FromKind::Secret || is_encrypted && text.starts_with("ENC[");
             let position = file.position(entry.key_span.start);
-            let given = VariableSource {
+            let given = PlacedVariable {
                 text: text.filter(|text| !is_secret(text)),
                 place: Place::at(path.clone(), position),
                 by: format!("{} {name}", kind.as_str()),

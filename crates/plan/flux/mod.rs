@@ -41,11 +41,11 @@ const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 /// What Flux substitutes in one cluster's objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostBuild {
-    values: BTreeMap<String, VariableSource>,
+    values: BTreeMap<String, PlacedVariable>,
     /// Given two values by two Kustomizations: bound by neither.
     disagreements: Vec<Disagreement>,
     /// What is given under a key that cannot be a name: Flux fails on it.
-    misnamed: Vec<(String, VariableSource)>,
+    misnamed: Vec<(String, PlacedVariable)>,
     knowledge: Knowledge,
 }
 
@@ -64,7 +64,7 @@ enum Knowledge {
 
 /// What is given for a variable, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VariableSource {
+pub struct PlacedVariable {
     /// The value; `None` where it stands in a Secret, or is encrypted.
     pub text: Option<String>,
     /// Where.
@@ -73,7 +73,7 @@ pub struct VariableSource {
     pub by: String,
 }
 
-impl fmt::Display for VariableSource {
+impl fmt::Display for PlacedVariable {
     /// `ConfigMap peu01-vars (flux/vars.yaml:7)`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.by, self.place.clone().without_column())
@@ -86,9 +86,9 @@ pub struct Disagreement {
     /// The variable.
     pub name: String,
     /// One value.
-    pub one: VariableSource,
+    pub one: PlacedVariable,
     /// The other.
-    pub other: VariableSource,
+    pub other: PlacedVariable,
 }
 
 impl PostBuild {
@@ -98,7 +98,7 @@ impl PostBuild {
     }
 
     /// What is given for the variable.
-    pub fn given(&self, name: &str) -> Option<&VariableSource> {
+    pub fn given(&self, name: &str) -> Option<&PlacedVariable> {
         self.values.get(name)
     }
 
@@ -128,7 +128,7 @@ impl PostBuild {
     }
 
     /// What is given under keys that cannot be names of variables.
-    pub fn misnamed(&self) -> &[(String, VariableSource)] {
+    pub fn misnamed(&self) -> &[(String, PlacedVariable)] {
         &self.misnamed
     }
 }

@@ -45,6 +45,7 @@ pub use follow::{Followed, follow};
 pub(crate) use outside::others;
 pub use outside::outside;
 pub(crate) use patterns::{exact, patterns};
+pub use releases::NOTES;
 pub use services::{ServiceFiles, services_in};
 pub(crate) use sniff::may_hold;
 pub(crate) use unreached::is_name;

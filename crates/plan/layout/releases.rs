@@ -16,7 +16,7 @@ pub(super) const BASE: &str = "base";
 const OVERLAY: &str = "overlay";
 pub(super) const MANIFEST: &str = "release.yaml";
 /// What people wrote of a release: the first of these that is there.
-const NOTES: [&str; 2] = ["release.md", "README.md"];
+pub const NOTES: [&str; 2] = ["release.md", "README.md"];
 /// Of a release that may be made of templates alone: those of charts lie in folders of versions too.
 pub(super) const SCHEMA: &str = "schema.yaml";
 

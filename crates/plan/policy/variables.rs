@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::facts::ValueGivers;
 use super::filled::misfilled;
-use crate::flux::{PostBuild, VariableSource, passes_over};
+use crate::flux::{PlacedVariable, PostBuild, passes_over};
 use crate::merge::AppliedBy;
 use crate::substitution::reader::{Cursor, TextReader, is_of_the_machine, pointer_of};
 use crate::substitution::{
@@ -43,7 +43,7 @@ pub(super) fn found_in(
 }
 
 /// A key that is no name.
-fn misnamed((key, given): &(String, VariableSource)) -> Finding {
+fn misnamed((key, given): &(String, PlacedVariable)) -> Finding {
     let message = format!(
         "`{key}` in {} cannot be the name of a variable, and Flux, which substitutes from it for this cluster, fails on it. A name has letters, digits and `_`, and does not begin with a digit",
         given.by
@@ -54,7 +54,7 @@ fn misnamed((key, given): &(String, VariableSource)) -> Finding {
 /// Two Kustomizations of Flux that disagree about a variable that the cluster uses.
 fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl Iterator<Item = Finding> + 'a {
     flux.disagreements().iter().filter(|item| used.contains(&item.name)).map(|item| {
-        let shown = |given: &VariableSource| {
+        let shown = |given: &PlacedVariable| {
             let value =
                 given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
             format!("{value} by {given}")

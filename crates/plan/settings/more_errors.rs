@@ -23,11 +23,19 @@ pub(super) fn with_others(
     let mut rest = text.to_owned();
     let mut blanked: Vec<Range<usize>> = Vec::new();
     let mut last = first.place.position();
-    while let Some(position) = last
-        && blanked.len() < MOST.min(READ_AGAIN / text.len().max(1))
-        && let Some(Removal { span, left }) = removal_at(&rest, position)
-        && !blanked.contains(&span)
-    {
+    while let Some(position) = last {
+        if blanked.len() >= MOST.min(READ_AGAIN / text.len().max(1)) {
+            if let Some(here) = first.others.last().or(Some(&first)) {
+                let why = "more may be wrong in this file: correct these mistakes first";
+                let more = FileError::new(here.rule, here.place.clone(), why);
+                first.others.push(more);
+            }
+            break;
+        }
+        let Some(Removal { span, left }) = removal_at(&rest, position) else { break };
+        if blanked.contains(&span) {
+            break;
+        }
         blank(&mut rest, span.clone(), left);
         blanked.push(span);
         if YamlFile::read(&rest).is_err() {
@@ -218,6 +226,11 @@ policy: {no-such-rule: error}
     fn many_mistakes_are_all_told() {
         let text: String = (0..60).map(|at| format!("unknown{at}: x\n")).collect();
         assert_eq!(told(&text).len(), 60);
+        let text: String = (0..150).map(|at| format!("unknown{at}: x\n")).collect();
+        let told = told(&text);
+        assert_eq!(told.len(), 102, "the first, a hundred others, and that there may be more");
+        let more = "more may be wrong in this file: correct these mistakes first";
+        assert!(told.iter().any(|line| line.ends_with(more)), "{told:#?}");
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn say_disagreements(context: Context<'_>, said: &mut Said) {
         findings.push(Finding::new(rules::VARIABLE_CONTRADICTION, message).place(place));
     };
     for item in cluster.flux.disagreements().iter().filter(|item| used.contains(&item.name)) {
-        let shown = |given: &crate::flux::VariableSource| {
+        let shown = |given: &crate::flux::PlacedVariable| {
             let value =
                 given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
             format!("{value} by {given}")

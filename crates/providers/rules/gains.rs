@@ -11,8 +11,8 @@ const NAMED: usize = 6;
 /// Verbs that make more rights of rights.
 const ESCALATING: [&str; 3] = ["escalate", "bind", "impersonate"];
 
-/// Whether that right amounts to full access: all of an API group, every Secret, granting rights, a shell in
-/// any pod.
+/// Whether that right amounts to full access: a wildcard as group, resource, verb or path, every Secret, rights that give
+/// rights, a shell in any pod.
 fn is_dangerous(right: &RbacRight) -> bool {
     match right {
         RbacRight::Resource { namespace, group, resource, name, verb } => {

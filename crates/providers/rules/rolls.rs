@@ -16,7 +16,7 @@ use crate::state::SetMember;
 const NAMED: usize = 5;
 
 /// An upgrade that replaced machines.
-struct MachineRolls {
+struct RollingUpgrade {
     /// Whether a provider is the one.
     of: fn(&SetMember) -> bool,
     /// Versions left: major and minor, the first and the last.
@@ -40,8 +40,8 @@ fn is_rke2(member: &SetMember) -> bool {
     member.name == "rke2"
 }
 
-const KNOWN: &[MachineRolls] = &[
-    MachineRolls {
+const KNOWN: &[RollingUpgrade] = &[
+    RollingUpgrade {
         of: is_kubeadm_control_plane,
         from: [(1, 0), (1, 0)],
         to: [(1, 1), (1, u64::MAX)],
@@ -50,7 +50,7 @@ const KNOWN: &[MachineRolls] = &[
         affects: |object| object.at(&["spec", "kubeadmConfigSpec", "format"]).is_none(),
         source: "https://github.com/kubernetes-sigs/cluster-api/issues/6093",
     },
-    MachineRolls {
+    RollingUpgrade {
         of: is_kubeadm_control_plane,
         from: [(1, 0), (1, 10)],
         to: [(1, 11), (1, u64::MAX)],
@@ -63,7 +63,7 @@ const KNOWN: &[MachineRolls] = &[
         },
         source: "https://github.com/kubernetes-sigs/cluster-api/issues/13017",
     },
-    MachineRolls {
+    RollingUpgrade {
         of: is_kubeadm_control_plane,
         from: [(1, 0), (1, 11)],
         to: [(1, 12), (1, 14)],
@@ -72,7 +72,7 @@ const KNOWN: &[MachineRolls] = &[
         affects: |object| object.at(&["spec", "kubeadmConfigSpec", "joinConfiguration"]).is_none(),
         source: "https://github.com/kubernetes-sigs/cluster-api/pull/14167",
     },
-    MachineRolls {
+    RollingUpgrade {
         of: is_rke2,
         from: [(0, 0), (0, 7)],
         to: [(0, 12), (0, u64::MAX)],
@@ -90,7 +90,7 @@ fn is_within([first, last]: [(u64, u64); 2], version: &ReleaseVersion) -> bool {
 pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {
         let Some((old, new)) = case.before(member).and_then(parsed).zip(parsed(member)) else { continue };
-        let happens = |known: &&MachineRolls| {
+        let happens = |known: &&RollingUpgrade| {
             (known.of)(member) && is_within(known.from, &old) && is_within(known.to, &new)
         };
         for known in KNOWN.iter().filter(happens) {

@@ -1,7 +1,7 @@
 //! Why a provider is not gone on with.
 
 use capstan_live::applying::RefusalKind;
-use capstan_live::installing::{InstallCheck, InstallFailure};
+use capstan_live::installing::{FailedCheck, InstallFailure};
 
 use capstan_ports::LiveError;
 
@@ -9,7 +9,7 @@ use capstan_ports::LiveError;
 #[derive(Debug, Clone)]
 pub enum Halted {
     /// One of the operator's checks.
-    Check(InstallCheck),
+    Check(FailedCheck),
     /// It cannot be rendered.
     Failed(InstallFailure, String),
 }

@@ -3,7 +3,7 @@
 use capstan_live::applying::RefusalKind;
 use capstan_live::installing::pass::{DesiredProvider, InstallPhase, ObjectsLook, Wait};
 use capstan_live::installing::{
-    InstallCheck, InstallFailure, Installed, ProviderCondition, ProviderCourse, ProviderWorkload,
+    FailedCheck, InstallFailure, Installed, ProviderCondition, ProviderCourse, ProviderWorkload,
 };
 use capstan_model::object::ObjectId;
 use serde_json::Value;
@@ -56,11 +56,9 @@ pub fn standing(
         (None, Some(Halted::Failed(failure, message)), _) => {
             ProviderCourse::Failed { failure: *failure, message: message.clone() }
         }
-        (None, None, Some(Wait::ForCore)) => {
-            ProviderCourse::Halted(InstallCheck::WaitingForCoreProviderReady)
-        }
+        (None, None, Some(Wait::ForCore)) => ProviderCourse::Halted(FailedCheck::WaitingForCoreProviderReady),
         (None, None, Some(Wait::ForSet(why))) => {
-            ProviderCourse::Halted(InstallCheck::WaitingForSet(why.clone()))
+            ProviderCourse::Halted(FailedCheck::WaitingForSet(why.clone()))
         }
         (None, None, Some(Wait::Refused { object, why })) => {
             ProviderCourse::Halted(refused(object, why, sights.refusal(&member.id, object)))
@@ -85,19 +83,19 @@ pub fn standing(
 }
 
 /// A refused object, as preflight says it.
-fn refused(object: &ObjectId, why: &str, kind: Option<RefusalKind>) -> InstallCheck {
+fn refused(object: &ObjectId, why: &str, kind: Option<RefusalKind>) -> FailedCheck {
     let is_certificate = object.group == "cert-manager.io";
     match kind {
-        Some(RefusalKind::MissingKind) if is_certificate => InstallCheck::CertManagerNotReady(format!(
+        Some(RefusalKind::MissingKind) if is_certificate => FailedCheck::CertManagerNotReady(format!(
             "cert-manager's definitions are not there ({object}: {why}): install cert-manager first"
         )),
         Some(RefusalKind::Webhook | RefusalKind::Server) if is_certificate => {
-            InstallCheck::CertManagerNotReady(format!("cert-manager does not answer ({object}: {why})"))
+            FailedCheck::CertManagerNotReady(format!("cert-manager does not answer ({object}: {why})"))
         }
-        Some(RefusalKind::Forbidden) => InstallCheck::MissingRights(format!(
+        Some(RefusalKind::Forbidden) => FailedCheck::MissingRights(format!(
             "{object}: {why}; `capstan providers rights` prints the role that the set needs"
         )),
-        _ => InstallCheck::ObjectRefused(format!("{object}: {why}")),
+        _ => FailedCheck::ObjectRefused(format!("{object}: {why}")),
     }
 }
 

@@ -77,14 +77,14 @@ pub(super) async fn perform(
                     "cannot make a key for {name}: the system gives no random bytes"
                 ))
             })?;
-            apply_object(ports, cluster, own, &secret, UnlabelledObject::Data).await.map(HostWrite::Service)
+            apply_object(ports, cluster, own, &secret, UnlabelledRest::Data).await.map(HostWrite::Service)
         }
         HostStep::MakeCertificate { secret, host, authority } => {
             let by = NamespacedName::new(&cluster.metadata.namespace, authority);
             let made = issuers::make(ports, cluster, secret, host, &by).await.map_err(of_apply)?;
             let made = made.ok_or_else(|| HostWriteFailure::Stale(format!("Secret {by} is gone")))?;
             let (object, authority) = made.map_err(HostWriteFailure::Refused)?;
-            let applied = apply_object(ports, cluster, own, &object, UnlabelledObject::Nothing).await?;
+            let applied = apply_object(ports, cluster, own, &object, UnlabelledRest::Nothing).await?;
             Ok(HostWrite::Certificate(applied, by, authority))
         }
         HostStep::Delete { kind: (version, kind), object, uid } => {
@@ -109,7 +109,7 @@ pub(super) async fn perform(
             };
             match step.request(cluster) {
                 Some(StepRequest::Apply(object)) => {
-                    apply_object(ports, cluster, own, &object, UnlabelledObject::Nothing)
+                    apply_object(ports, cluster, own, &object, UnlabelledRest::Nothing)
                         .await
                         .map(HostWrite::Service)
                 }
@@ -147,7 +147,7 @@ pub(super) async fn perform(
 
 /// What stays of an object of ours that was not found by its labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum UnlabelledObject {
+enum UnlabelledRest {
     /// Nothing: the whole of it can be made again.
     Nothing,
     /// What it holds, which people know: a host key.
@@ -159,7 +159,7 @@ async fn apply_object(
     cluster: &SipCluster,
     own: &OwnHostFacts,
     object: &Value,
-    kept: UnlabelledObject,
+    kept: UnlabelledRest,
 ) -> Result<Value, HostWriteFailure> {
     let by = tenant(&cluster.metadata.namespace);
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -173,7 +173,7 @@ async fn apply_object(
                 return Err(HostWriteFailure::Stale(format!("{named} was created meanwhile")));
             }
             // Its labels come back.
-            Some((Whose::Ours, found)) if kept == UnlabelledObject::Data => {
+            Some((Whose::Ours, found)) if kept == UnlabelledRest::Data => {
                 object["data"] = found["data"].clone();
                 object["metadata"]["annotations"] = found["metadata"]["annotations"].clone();
             }

@@ -10,7 +10,7 @@ use capstan_live::applying::{
     RefusalKind, TakeOver, is_applied_by_capstan, speaks_another_version, take_over,
 };
 use capstan_live::installing::pass::{DesiredProvider, installers};
-use capstan_live::installing::{ADOPT, InstallCheck};
+use capstan_live::installing::{ADOPT, FailedCheck};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::wording::count;
 use futures_util::{StreamExt as _, stream};
@@ -48,7 +48,7 @@ pub(super) async fn hold_one(
     if theirs.is_empty() || member.object.as_ref().is_some_and(is_allowed) {
         return Ok(());
     }
-    let check = InstallCheck::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
+    let check = FailedCheck::AdoptionNeeded(preview(ports, by, member, &theirs).await?);
     member.wanted = DesiredProvider::Halted(check.message());
     member.halted = Some(Halted::Check(check));
     Ok(())

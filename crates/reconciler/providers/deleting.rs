@@ -1,7 +1,7 @@
 //! Whether a provider whose object is being deleted may go.
 
 use capstan_live::installing::pass::{DesiredProvider, is_definition};
-use capstan_live::installing::{Deletion, DeletionFacts, InUse, InstallCheck, deletion};
+use capstan_live::installing::{Deletion, DeletionFacts, FailedCheck, InUse, deletion};
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub(super) async fn settle(
     let objects = match objects_of(ports, by, member).await {
         Ok(objects) => objects,
         Err(error) => {
-            let check = InstallCheck::MissingRights(may_not(error)?);
+            let check = FailedCheck::MissingRights(may_not(error)?);
             member.wanted = DesiredProvider::Halted(check.message());
             member.halted = Some(Halted::Check(check));
             return Ok(());

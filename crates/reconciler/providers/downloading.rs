@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_live::installing::{InstallCheck, InstallFailure};
+use capstan_live::installing::{FailedCheck, InstallFailure};
 use capstan_model::finding::rules;
 use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, RecordedComponents, VERSION};
@@ -131,7 +131,7 @@ pub(super) fn differs(record: Option<&RecordedComponents>, version: &str, found:
 
 fn halted(not: NotHere) -> Halted {
     match not.sort {
-        Sort::TokenRefused => Halted::Check(InstallCheck::InvalidGithubToken),
+        Sort::TokenRefused => Halted::Check(FailedCheck::InvalidGithubToken),
         Sort::DigestDiffers => digest_differs(&not.why),
         Sort::UnderWay | Sort::Failed => failed(format!("its components are unknown: {}", not.why)),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capstan_live::installing::pass::{Step, next};
-use capstan_live::installing::{Deletion, InstallCheck};
+use capstan_live::installing::{Deletion, FailedCheck};
 use capstan_model::object::ObjectId;
 
 use super::adopting;
@@ -105,7 +105,7 @@ pub async fn pass(
     };
     // Nobody tells that a right was granted, or that nothing is in the way of a deletion any more.
     let is_untold = |member: &PassMember| {
-        matches!(member.halted, Some(Halted::Check(InstallCheck::MissingRights(_))))
+        matches!(member.halted, Some(Halted::Check(FailedCheck::MissingRights(_))))
             || matches!(member.deletion, Some(Deletion::Blocked(_)))
     };
     outcome.is_waiting = members.all.iter().any(|member| member.failed.is_some())

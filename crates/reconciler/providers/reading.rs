@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_live::installing::pass::{DesiredProvider, ProviderRecord};
-use capstan_live::installing::{CheckedProvider, InstallCheck, InstallFailure, check};
+use capstan_live::installing::{CheckedProvider, FailedCheck, InstallFailure, check};
 use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, ProviderKind};
 use serde_json::Value;
@@ -73,7 +73,7 @@ pub(super) async fn read(
         match check(checks, &checked) {
             Ok(()) => None,
             // Of one that is installed, the order of the pass says what waits: drift of it is repaired all the same.
-            Err(InstallCheck::WaitingForCoreProviderReady)
+            Err(FailedCheck::WaitingForCoreProviderReady)
                 if checks.installed.is_some_and(|version| !version.is_empty())
                     || own(kind, namespace, name).is_some_and(|one| one.record.installed.is_some()) =>
             {
@@ -89,7 +89,7 @@ pub(super) async fn read(
         let halted = unread(&id);
         let halted = halted.or_else(|| refused(provider.kind, &provider.namespace, &provider.name));
         let forbidden = sources.forbidden.get(&provider.namespace).cloned();
-        let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(InstallCheck::MissingRights(why))));
+        let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(FailedCheck::MissingRights(why))));
         let own = own(provider.kind, &provider.namespace, &provider.name);
         let mut member = PassMember {
             kind: provider.kind,

@@ -62,8 +62,8 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
         repository: &target.repository_name,
         at: target.at.as_deref().unwrap_or("unknown"),
         is_at_known: target.at.is_some(),
-        to: target.offered.is_some().then(|| offer.clone()),
-        offered: offer,
+        to: offer.clone(),
+        offered: offer.unwrap_or_else(|| "nothing".to_owned()),
         kubernetes: target.kubernetes.as_deref(),
         kubernetes_offered: target.kubernetes_offered.as_deref(),
         since: target.since.map(|since| (since, ago(since, site.clock.now()))),
@@ -141,14 +141,16 @@ fn mood_of_check(conclusion: &str) -> &'static str {
 }
 
 /// What there is for a target: where that is the source that it has, what else of it.
-fn offered(target: &ShownTarget) -> String {
+fn offered(target: &ShownTarget) -> Option<String> {
     let is_over = ProposalState::parse(&target.state).is_some_and(ProposalState::is_over);
-    match target.offered.as_ref().filter(|_| !is_over) {
-        None => "nothing".to_owned(),
-        Some(offered) if target.at.as_ref() != Some(offered) => offered.clone(),
-        Some(offered) if target.kind == SourceKind::RELEASE.as_str() => format!("{offered} as it is now"),
-        Some(_) => "other values".to_owned(),
-    }
+    let offered = target.offered.as_ref().filter(|_| !is_over)?;
+    Some(if target.at.as_ref() != Some(offered) {
+        offered.clone()
+    } else if target.kind == SourceKind::RELEASE.as_str() {
+        format!("{offered} as it is now")
+    } else {
+        "other values".to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -198,10 +200,10 @@ mod tests {
         let at = |at: &str, state: &str| {
             offered(&ShownTarget { at: Some(at.to_owned()), ..target(state, "", None) })
         };
-        assert_eq!(at("aws/v21.0.0", "proposed"), "aws/v22.0.0");
-        assert_eq!(at("aws/v22.0.0", "proposed"), "aws/v22.0.0 as it is now");
-        assert_eq!(at("aws/v22.0.0", "current"), "nothing");
-        assert_eq!(at("aws/v21.0.0", "declined"), "nothing");
+        assert_eq!(at("aws/v21.0.0", "proposed").as_deref(), Some("aws/v22.0.0"));
+        assert_eq!(at("aws/v22.0.0", "proposed").as_deref(), Some("aws/v22.0.0 as it is now"));
+        assert_eq!(at("aws/v22.0.0", "current"), None);
+        assert_eq!(at("aws/v21.0.0", "declined"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName as SettingsName};
 use capstan_ports::{
     Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation,
-    MergeFollowing, PreflightRecord, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, TokenUse,
+    MergeSettled, PreflightRecord, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, TokenUse,
     WatchedRepository,
 };
 use jiff::SignedDuration;
@@ -255,11 +255,11 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
             status: "success: x".to_owned(),
         };
         told.clusters[0].progress = told.clusters[0].progress.after(None, &pending[1].report).unwrap();
-        records.save_merge(&told, MergeFollowing::NotYet).await.unwrap();
+        records.save_merge(&told, MergeSettled::NotYet).await.unwrap();
         records.use_up_reports(&pending).await.unwrap();
         assert_eq!(bench.reopened().await.open_merges().await.unwrap(), [(watched("a"), told.clone())]);
         assert_eq!(records.pending_reports(REPOSITORY).await.unwrap(), []);
-        records.save_merge(&told, MergeFollowing::Yes).await.unwrap();
+        records.save_merge(&told, MergeSettled::Yes).await.unwrap();
         assert_eq!(records.open_merges().await.unwrap(), []);
         assert_eq!(records.followed_pull_requests(REPOSITORY).await.unwrap(), [12]);
     })

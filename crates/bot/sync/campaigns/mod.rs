@@ -30,7 +30,7 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::{Mode, RepositorySettings};
 use jiff::SignedDuration;
 
-use self::webhooks::WebhookCampaign;
+use self::webhooks::CampaignClusters;
 use super::{OpenFleet, Run, SyncError};
 
 /// How often a run polls what has no events.
@@ -114,7 +114,7 @@ impl Run<'_> {
         // Last: a fact that was just seen, such as a passed check, must not be later than this time.
         let now = self.ports.clock.now();
         let urgent = is_urgent(planned, &moving.release);
-        let known = WebhookCampaign { ids: &ids, members: &members, besides: &besides, urgent, now };
+        let known = CampaignClusters { ids: &ids, members: &members, besides: &besides, urgent, now };
         let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
         memory.note_failed(members.iter().filter_map(|member| match member.standing {
             Standing::Failed { how: Failure::RolledBack, at } => Some((member.cluster.clone(), at)),

@@ -24,7 +24,7 @@ const LOST: SignedDuration = SignedDuration::from_mins(2);
 
 /// What is known of the clusters of a campaign.
 #[derive(Clone, Copy)]
-pub(super) struct WebhookCampaign<'a> {
+pub(super) struct CampaignClusters<'a> {
     pub(super) ids: &'a [ProposalId],
     pub(super) members: &'a [Member],
     pub(super) besides: &'a [Load],
@@ -38,10 +38,10 @@ impl Run<'_> {
         self,
         planned: Planned<'_>,
         moving: &Moving<'_>,
-        known: WebhookCampaign<'_>,
+        known: CampaignClusters<'_>,
     ) -> Result<(CampaignDecision, Memory, Option<Timestamp>), SyncError> {
         let settings = moving.settings;
-        let WebhookCampaign { members, besides, urgent, now, .. } = known;
+        let CampaignClusters { members, besides, urgent, now, .. } = known;
         let mut memory = moving.note.memory.clone();
         // Each answer leads to one further wave at most.
         for _ in 0..=settings.waves.len() {
@@ -79,7 +79,7 @@ impl Run<'_> {
         planned: Planned<'_>,
         moving: &Moving<'_>,
         (at, webhook): (usize, &Webhook),
-        known: WebhookCampaign<'_>,
+        known: CampaignClusters<'_>,
     ) -> Result<WebhookAnswerState, SyncError> {
         let Some(webhooks) = &self.ports.webhooks else {
             return Ok(WebhookAnswerState::Silent { why: refused(&webhook.url), again: None });
