@@ -58,6 +58,11 @@ pub struct KubernetesMinor {
     pub minor: u64,
 }
 
+/// The first 64 characters of a value that a message repeats.
+pub fn beginning(value: &str) -> String {
+    value.chars().take(64).collect()
+}
+
 impl KubernetesMinor {
     /// The minor after this one: the furthest that one upgrade may go.
     #[must_use]
@@ -87,9 +92,15 @@ pub struct KubernetesVersion {
     patch: Option<u64>,
 }
 
+/// The longest text that is read as a version, in bytes: messages repeat it.
+const LONGEST_VERSION: usize = 256;
+
 impl KubernetesVersion {
-    /// Reads a version; `None` for any other text (a variable, for example).
+    /// Reads a version; `None` for any other text (a variable, for example), and for one of more than 256 bytes.
     pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST_VERSION {
+            return None;
+        }
         let bare = text.strip_prefix('v').unwrap_or(text);
         let core = bare.split(['-', '+']).next().unwrap_or(bare);
         let mut numbers = core.split('.').map(number);
@@ -142,7 +153,7 @@ impl TryFrom<String> for KubernetesVersion {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a version of Kubernetes"))
+        Self::parse(&text).ok_or_else(|| format!("`{}` is not a version of Kubernetes", beginning(&text)))
     }
 }
 
@@ -357,12 +368,17 @@ mod tests {
 
     #[test]
     fn kubernetes_versions_are_read_as_manifests_write_them() {
+        // 256 bytes, and one more.
+        let (longest, too_long) =
+            (format!("v1.30.2+{}", "a".repeat(248)), format!("v1.30.2+{}", "a".repeat(249)));
         let cases = [
             ("v1.30.2", Some("1.30")),
             ("1.30.2", Some("1.30")),
             ("v1.30", Some("1.30")),
             ("v1.30.2+rke2r1", Some("1.30")),
             ("v1.30.2-gs1", Some("1.30")),
+            (&longest, Some("1.30")),
+            (&too_long, None),
             ("v1", None),
             ("${KUBERNETES_VERSION}", None),
             ("1.30.2.1", None),

@@ -11,7 +11,7 @@ use crate::live_objects::{LONGEST_MESSAGE, is_terminating, text};
 /// How an object stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CloudObjectState {
-    /// The cloud has it is asked for.
+    /// The cloud has it as the object asks for.
     Available,
     /// It may be there in a moment.
     Waits(String),

@@ -3,6 +3,8 @@
 //! Cluster API reconciles nothing of a group that is behind the topology's version: not its count, its templates, its
 //! labels (`reconcile_state.go`). Whether a group is behind, only the live cluster tells.
 
+use std::collections::HashMap;
+
 use super::class::MachineGroup;
 use super::facts::{DEFER_UPGRADE, HOLD_UPGRADE};
 use super::owner::annotation;
@@ -26,32 +28,55 @@ pub(super) enum GroupTurn {
 }
 
 impl GroupTurn {
-    /// Of the group in these lists.
-    pub(super) fn of(groups: [&[MachineGroup<'_>]; 2], group: &MachineGroup<'_>, is_upgraded: bool) -> Self {
-        match (hold(groups[0], group), hold(groups[1], group)) {
-            (_, Some(is)) if is_upgraded => Self::Waits(is.words()),
-            (Some(_), Some(is)) => Self::MayWait(is.words()),
-            (Some(was), None) if !is_upgraded => Self::Released(was.field(groups[1])),
+    /// Of a group in what there is before and after.
+    pub(super) fn of(sides: [&GroupsByName<'_>; 2], group: &MachineGroup<'_>, is_upgraded: bool) -> Self {
+        match sides.map(|side| side.hold(group)) {
+            [_, Some(is)] if is_upgraded => Self::Waits(is.words()),
+            [Some(_), Some(is)] => Self::MayWait(is.words()),
+            [Some(was), None] if !is_upgraded => Self::Released(was.field(sides[1])),
             _ => Self::Takes,
         }
     }
 }
 
-/// Whether the group is held back in this list.
-pub(super) fn is_held_back(groups: &[MachineGroup<'_>], group: &MachineGroup<'_>) -> bool {
-    hold(groups, group).is_some()
-}
+/// The groups of one side by list and name, each with what holds it back.
+pub(super) struct GroupsByName<'g>(
+    HashMap<(&'static str, &'g str), (&'g MachineGroup<'g>, Option<Hold<'g>>)>,
+);
 
-/// A group is held back by itself, or by one before it in its list.
-fn hold<'g>(groups: &'g [MachineGroup<'g>], group: &MachineGroup<'_>) -> Option<Hold<'g>> {
-    let of_list: Vec<&MachineGroup<'_>> = groups.iter().filter(|other| other.list == group.list).collect();
-    let at = of_list.iter().position(|other| other.name == group.name)?;
-    let has = |holder: &&MachineGroup<'_>, name: &str| annotation(holder.value, name).is_some();
-    if has(&of_list[at], DEFER_UPGRADE) {
-        return Some(Hold { holder: of_list[at], annotation: DEFER_UPGRADE });
+impl<'g> GroupsByName<'g> {
+    /// Of these groups; of several of one name the first. A group is held back by itself, or by one before it in its list.
+    pub(super) fn of(groups: &'g [MachineGroup<'g>]) -> Self {
+        let mut found = HashMap::with_capacity(groups.len());
+        let mut holders: HashMap<&'static str, &'g MachineGroup<'g>> = HashMap::new();
+        for group in groups {
+            let has = |name: &str| annotation(group.value, name).is_some();
+            if has(HOLD_UPGRADE) {
+                holders.entry(group.list).or_insert(group);
+            }
+            let hold = if has(DEFER_UPGRADE) {
+                Some(Hold { holder: group, annotation: DEFER_UPGRADE })
+            } else {
+                holders.get(group.list).map(|holder| Hold { holder, annotation: HOLD_UPGRADE })
+            };
+            found.entry((group.list, group.name.as_str())).or_insert((group, hold));
+        }
+        Self(found)
     }
-    let holder = of_list[..=at].iter().find(|other| has(other, HOLD_UPGRADE))?;
-    Some(Hold { holder, annotation: HOLD_UPGRADE })
+
+    /// The group of that list and name on this side.
+    pub(super) fn find(&self, group: &MachineGroup<'_>) -> Option<&'g MachineGroup<'g>> {
+        self.0.get(&(group.list, group.name.as_str())).map(|(found, _)| *found)
+    }
+
+    /// Whether the group is held back on this side.
+    pub(super) fn holds(&self, group: &MachineGroup<'_>) -> bool {
+        self.hold(group).is_some()
+    }
+
+    fn hold<'s>(&'s self, group: &'s MachineGroup<'_>) -> Option<&'s Hold<'g>> {
+        self.0.get(&(group.list, group.name.as_str()))?.1.as_ref()
+    }
 }
 
 impl Hold<'_> {
@@ -60,9 +85,8 @@ impl Hold<'_> {
     }
 
     /// Where its annotation stood; its list, where the group that had it is gone.
-    fn field(&self, after: &[MachineGroup<'_>]) -> String {
-        let holder = after.iter().find(|o| o.list == self.holder.list && o.name == self.holder.name);
-        holder.map_or_else(
+    fn field(&self, after: &GroupsByName<'_>) -> String {
+        after.find(self.holder).map_or_else(
             || format!("/spec/topology/workers/{}", self.holder.list),
             |holder| format!("{}/metadata/annotations/{}", holder.path, self.annotation.replace('/', "~1")),
         )

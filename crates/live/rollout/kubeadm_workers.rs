@@ -3,20 +3,20 @@
 use super::by_id::{ById, key};
 use super::cluster_change::ClusterChange;
 use super::pointer::PointerTarget;
-use super::references::target;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::preflight::PreflightCheck;
-use capstan_model::kinds::{VersionRole, is_cluster, is_control_plane, pointer, version_fields};
+use capstan_model::kinds::{VersionRole, pointer, version_fields};
 use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
-use capstan_plan::templates::{checked_kubeadm_template, checked_template, skips_check};
+use capstan_plan::templates::{ControlPlanes, checked_kubeadm_template, checked_template, skips_check};
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
 
 /// Says of workers that are left at an older minor than their control plane's that no machine of them is made.
 pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) {
+    let planes = ControlPlanes::of(change.after.values().map(|object| (&object.id, &object.value)));
     let mut lagging: Vec<Lagging<'_>> =
-        change.after.values().filter_map(|worker| Lagging::of(&change.after, worker)).collect();
+        change.after.values().filter_map(|worker| Lagging::of(&change.after, &planes, worker)).collect();
     lagging.sort_by(|one, other| one.workers.cmp(other.workers));
     for Lagging { workers, version, control_plane, wanted } in lagging {
         let minor = wanted.minor();
@@ -32,8 +32,8 @@ pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) 
             continue;
         }
         // What lagged as far before is no news.
-        let before =
-            change.before.get(&key(control_plane)).and_then(|plane| asked(plane, VersionRole::ControlPlane));
+        let before = change.before.get(&key(control_plane));
+        let before = before.and_then(|plane| asked(&plane.id, &plane.value, VersionRole::ControlPlane));
         if before.is_some_and(|before| before.minor() == minor) {
             continue;
         }
@@ -63,35 +63,27 @@ struct Lagging<'a> {
 }
 
 impl<'a> Lagging<'a> {
-    fn of(objects: &ById<'a>, workers: &'a RenderedObject) -> Option<Self> {
+    fn of(
+        objects: &ById<'a>,
+        planes: &ControlPlanes<'a, Value>,
+        workers: &'a RenderedObject,
+    ) -> Option<Self> {
         checked_kubeadm_template(&workers.id, &workers.value)?;
-        let version = asked(workers, VersionRole::Workers)?;
-        let control_plane = control_plane_of(objects, &workers.value)?;
-        let wanted = asked(control_plane, VersionRole::ControlPlane)?;
+        let version = asked(&workers.id, &workers.value, VersionRole::Workers)?;
+        let mut planes = planes.of_workers(&workers.id, &workers.value).into_iter();
+        let (control_plane, wanted) =
+            planes.find_map(|(id, plane)| Some((id, asked(id, plane, VersionRole::ControlPlane)?)))?;
         let is_skipped = skips(objects, &workers.id, PreflightCheck::KubeadmVersionSkew);
         (version.minor() < wanted.minor() && !is_skipped).then_some(Self {
             workers: &workers.id,
             version,
-            control_plane: &control_plane.id,
+            control_plane,
             wanted,
         })
     }
 }
 
-fn asked(object: &RenderedObject, role: VersionRole) -> Option<KubernetesVersion> {
-    let mut fields = version_fields(&object.id.group, &object.id.kind).filter(|(of, _)| *of == role);
-    fields.find_map(|(_, keys)| KubernetesVersion::parse(object.value.at(&pointer(keys))?.as_str()?))
-}
-
-/// The control plane of workers: that of the Cluster which they name, else the only one there is.
-fn control_plane_of<'a>(objects: &ById<'a>, workers: &Value) -> Option<&'a RenderedObject> {
-    let name = workers.at("/spec/clusterName").and_then(Value::as_str);
-    let cluster =
-        objects.values().find(|object| is_cluster(&object.id) && Some(object.id.name.as_str()) == name);
-    let named = cluster.and_then(|cluster| target(cluster.value.at("/spec/controlPlaneRef")));
-    let mut planes = objects.values().copied().filter(|object| is_control_plane(&object.id));
-    if let Some((_, kind, name)) = named {
-        return planes.find(|plane| plane.id.kind == kind && plane.id.name == name);
-    }
-    planes.next().filter(|_| planes.next().is_none())
+fn asked(id: &ObjectId, value: &Value, role: VersionRole) -> Option<KubernetesVersion> {
+    let mut fields = version_fields(&id.group, &id.kind).filter(|(of, _)| *of == role);
+    fields.find_map(|(_, keys)| KubernetesVersion::parse(value.at(&pointer(keys))?.as_str()?))
 }

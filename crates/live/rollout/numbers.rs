@@ -51,8 +51,6 @@ impl Numbers {
         Some(match self.scale() {
             None => format!("At most {surge} more and {unavailable} fewer than wanted at a time."),
             Some((before, after)) => {
-                let on_delete = replacing.strategy == "OnDelete";
-                let (surge, unavailable) = if on_delete { (0, 0) } else { (surge, unavailable) };
                 let (most, least) = while_rolling(before, after, surge, unavailable);
                 bounds(most, least)
             }

@@ -1,12 +1,14 @@
 //! Clusters with a managed topology: the control plane, then the worker groups.
 
+use std::collections::{HashMap, HashSet};
+
 use super::class::{
     ClassSides, GroupComparison, GroupOutcome, MachineGroup, RolloutCause, Strategies, changed_variables,
     groups, machine_template,
 };
 use super::course::CourseFindings;
 use super::facts::{self, CONCURRENCY};
-use super::held_back::{GroupTurn, is_held_back};
+use super::held_back::{GroupTurn, GroupsByName};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::PointerTarget;
@@ -33,15 +35,16 @@ pub(super) fn topology(
     }
     change.causes_of_unknown_class().iter().for_each(|cause| verdict.perhaps(&cause.path));
     let (old, new) = (groups(before), groups(after));
+    let (old_by_name, new_by_name) = (GroupsByName::of(&old), GroupsByName::of(&new));
     let strategies = Strategies::of(sides, &new);
     let mut notes = GroupNotes::default();
     let mut parts = Vec::new();
     for group in &new {
-        let earlier = old.iter().find(|earlier| earlier.name == group.name && earlier.list == group.list);
+        let earlier = old_by_name.find(group);
         let mut part = match earlier {
             Some(earlier) => {
-                let turn = GroupTurn::of([&old, &new], group, change.upgraded);
-                if change.upgraded && is_held_back(&old, group) {
+                let turn = GroupTurn::of([&old_by_name, &new_by_name], group, change.upgraded);
+                if change.upgraded && old_by_name.holds(group) {
                     notes.add(group, "An annotation held it back before. If it is behind, Cluster API refuses another version until it has followed.".to_owned());
                 }
                 change.part(&mut verdict, &mut notes, [earlier, group], turn)
@@ -51,8 +54,7 @@ pub(super) fn topology(
         strategies.say(&mut part, earlier, group, &mut notes);
         parts.push(part);
     }
-    for group in old.iter().filter(|old| !new.iter().any(|new| new.name == old.name && new.list == old.list))
-    {
+    for group in old.iter().filter(|old| new_by_name.find(old).is_none()) {
         parts.push(removed(&mut verdict, group));
     }
     change.course.note().into_iter().for_each(|note| verdict.note(note));
@@ -64,7 +66,7 @@ pub(super) fn topology(
     }
     notes.write_to(&mut verdict);
     if change.comparison.as_ref().is_some_and(GroupComparison::is_complete) {
-        change.say_what_reaches_nothing(&mut verdict, &notes, [&old, &new]);
+        change.say_what_reaches_nothing(&mut verdict, &notes, &old_by_name, &new);
     }
     if verdict.is_unknown() && change.comparison.is_none() {
         let mut unknown = sides.unknown.clone();
@@ -94,7 +96,7 @@ struct TopologyChange<'c, 'v> {
 #[derive(Default)]
 struct GroupNotes {
     entries: Vec<(String, String)>,
-    reached: Vec<String>,
+    reached: HashSet<String>,
 }
 
 impl GroupNotes {
@@ -104,12 +106,16 @@ impl GroupNotes {
 
     /// One note for all groups that have the same.
     fn write_to(&self, verdict: &mut CourseFindings) {
-        for (at, (_, note)) in self.entries.iter().enumerate() {
-            if self.entries[..at].iter().any(|(_, earlier)| earlier == note) {
-                continue;
+        let mut at = HashMap::new();
+        let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+        for (name, note) in &self.entries {
+            let at = *at.entry(note.as_str()).or_insert(notes.len());
+            if at == notes.len() {
+                notes.push((note, Vec::new()));
             }
-            let groups = self.entries.iter().filter(|(_, other)| other == note);
-            let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
+            notes[at].1.push(format!("`{name}`"));
+        }
+        for (note, names) in notes {
             verdict.note(format!("{}: {note}", names.join(", ")));
         }
     }
@@ -266,13 +272,13 @@ impl<'c, 'v> TopologyChange<'c, 'v> {
         &self,
         verdict: &mut CourseFindings,
         notes: &GroupNotes,
-        groups: [&[MachineGroup<'_>]; 2],
+        old: &GroupsByName<'_>,
+        new: &[MachineGroup<'_>],
     ) {
         let of_cluster = [self.before, self.after].map(|cluster| cluster.at(VARIABLES));
         let mut changed = changed_variables(of_cluster, VARIABLES);
-        for group in groups[1] {
-            let earlier = groups[0].iter().find(|old| old.name == group.name && old.list == group.list);
-            let Some(earlier) = earlier else { continue };
+        for group in new {
+            let Some(earlier) = old.find(group) else { continue };
             let lists = [earlier, group].map(|group| group.value.at("/variables/overrides"));
             changed.extend(changed_variables(lists, &format!("{}/variables/overrides", group.path)));
         }

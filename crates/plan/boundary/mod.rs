@@ -65,7 +65,7 @@ pub use home::{FolderHome, Scope, Scopes, place_in_namespaces};
 pub use neighbours::{Around, Neighbours};
 pub use outside::{Beyond, ForeignObject, is_of_ownership};
 pub use reach::LiveCluster;
-pub(crate) use selectors::{ObjectLabels, selectors};
+pub(crate) use selectors::{ObjectLabels, Selected, selectors};
 pub use sets::left_over;
 
 /// What a folder is judged by, besides its own render.

@@ -38,7 +38,7 @@ use super::inputs;
 use super::kinds::kind_changes;
 use super::kustomization_merge;
 use super::matched::{Matched, Target};
-use super::nodes::{add_namespace, remove};
+use super::nodes::{add_namespace, remove, text};
 use super::piece::{ReleasePiece, Shape, describe};
 use super::places::{Places, PlacesIn};
 use super::prepared::substitution;
@@ -128,6 +128,7 @@ impl<'a> Work<'_, 'a> {
         }
         let mut absent: BTreeMap<ObjectId, Vec<(usize, Node)>> = BTreeMap::new();
         let mut order: Vec<ObjectId> = Vec::new();
+        let mut nameless_of_old = None;
         for (at, (piece, target)) in self.new.pieces.iter().zip(&self.new.targets).enumerate() {
             if *target != Target::Absent {
                 continue;
@@ -138,7 +139,9 @@ impl<'a> Work<'_, 'a> {
             }
             let node = self.instantiated(self.new, piece);
             let Some(id) = named(&node) else {
-                if !self.was_nameless(&node) {
+                let of_old = nameless_of_old.get_or_insert_with(|| self.nameless_of_old());
+                let of_kind = of_old.get(&text(&node, "kind").map(str::to_owned));
+                if !of_kind.into_iter().flatten().any(|old| self.is_as_before(old, &node)) {
                     out.nameless.push((piece.place.clone(), describe(piece)));
                 }
                 continue;

@@ -99,9 +99,13 @@ impl<'a> Work<'_, 'a> {
         })
     }
 
-    /// Whether an object of the new release that has no name was the same in the old one: the cluster never got it.
-    pub(crate) fn was_nameless(&self, new: &Node) -> bool {
-        self.all_absent_of_old().any(|old| named(&old.node).is_none() && self.is_as_before(&old, new))
+    /// Those of them that have no name, by kind: the cluster never got any of them.
+    pub(crate) fn nameless_of_old(&self) -> BTreeMap<Option<String>, Vec<AbsentObject<'a>>> {
+        let mut found: BTreeMap<Option<String>, Vec<AbsentObject<'a>>> = BTreeMap::new();
+        for old in self.all_absent_of_old().filter(|old| named(&old.node).is_none()) {
+            found.entry(text(&old.node, "kind").map(str::to_owned)).or_default().push(old);
+        }
+        found
     }
 
     /// Whether an object that the cluster lacks is in the new release as it was in the old one, whatever API version

@@ -1,7 +1,8 @@
 //! `cluster-resource-set-stays`
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +13,8 @@ use capstan_kustomize::render::{PlacedValue, RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_yaml::YamlFile;
 use capstan_yaml::manifest::identity;
+use capstan_yaml::{Node, YamlFile, same_meaning};
 
 pub(super) struct ClusterResourceSetStays;
 
@@ -29,7 +30,12 @@ impl PolicyRule for ClusterResourceSetStays {
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let is_set = |object: &&RenderedObject| role_of(&object.id) == Some(KindRole::ResourceSet);
-        for old in change.before.objects.iter().filter(is_set) {
+        let sets: Vec<&RenderedObject> = change.before.objects.iter().filter(is_set).collect();
+        if sets.is_empty() {
+            return;
+        }
+        let contents = [&change.before, &change.after].map(|cluster| Contents::of(cluster.objects));
+        for old in sets {
             let Some(new) = change.after.object(&old.id) else {
                 let message = format!(
                     "{} is removed, but nothing deletes what it applied inside the cluster: delete that there by hand",
@@ -43,16 +49,21 @@ impl PolicyRule for ClusterResourceSetStays {
                 );
                 continue;
             };
-            let kept = kept(&change.after, new);
-            no_longer_listed(change, old, new, kept.as_ref(), verdicts);
-            if new.placed.text_at(&["spec", "strategy"]) == Some("Reconcile") {
+            let kept = kept(&change.after, &contents[1], new);
+            no_longer_listed(change, [old, new], &contents[0], kept.as_ref(), verdicts);
+            if reconciles(new) {
                 let kept = kept.as_ref();
-                verdicts.extend(kept.into_iter().flat_map(|kept| dropped(change, new, kept)));
+                verdicts.extend(kept.into_iter().flat_map(|kept| dropped(change, new, &contents[0], kept)));
             } else {
                 verdicts.extend(resources(new).iter().filter_map(|listed| applied_once(change, new, listed)));
             }
         }
     }
+}
+
+/// Whether a set brings changes of what it lists.
+fn reconciles(set: &RenderedObject) -> bool {
+    set.placed.text_at(&["spec", "strategy"]) == Some("Reconcile")
 }
 
 /// A resource that changes, though the set applies what it lists once.
@@ -65,39 +76,59 @@ fn applied_once(change: &Evidence<'_>, set: &RenderedObject, listed: &(String, S
     };
     let changed =
         diff_placed(&new.id, &old.placed, &new.placed).into_iter().find(|one| is_content(&one.path))?;
-    let message = format!(
-        "{} brings {kind} {name} with `strategy: ApplyOnce`, so clusters that have it keep the old content. Only `strategy: Reconcile` updates it. The strategy of a set is immutable: add a set with another name",
-        set.id
-    );
+    let message = keeps_old(set, &format!("{kind} {name}"));
     let place = change.nearest_place(old, new, &changed.path);
     let verdict =
         Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&changed.path);
     Some(verdict.place(place))
 }
 
+fn keeps_old(set: &RenderedObject, brought: &str) -> String {
+    format!(
+        "{} brings {brought} with `strategy: ApplyOnce`, so clusters that have it keep the old content. Only `strategy: Reconcile` updates it. The strategy of a set is immutable: add a set with another name",
+        set.id
+    )
+}
+
 /// Resources that lose a document which no resource of the set has any more, though the set deletes nothing.
-fn dropped(change: &Evidence<'_>, set: &RenderedObject, kept: &HashSet<ObjectId>) -> Vec<Finding> {
+fn dropped(
+    change: &Evidence<'_>,
+    set: &RenderedObject,
+    before: &Contents<'_>,
+    kept: &Kept<'_, '_>,
+) -> Vec<Finding> {
     let each = resources(set).into_iter().filter_map(|listed| {
         let new = resource(&change.after, set, &listed)?;
         let old = change.old(new)?;
-        let (path, gone) = documents(old).into_iter().flatten().find(|(_, id)| !kept.contains(id))?;
+        let gone = before.documents(old).iter().flatten().find(|one| !kept.contains_key(&one.id))?;
         let message = format!(
-            "{} brings {} {}, which no longer has {gone}. `strategy: Reconcile` updates what is in it and deletes nothing: delete that there by hand",
-            set.id, new.id.kind, new.id.name
+            "{} brings {} {}, which no longer has {}. `strategy: Reconcile` updates what is in it and deletes nothing: delete that there by hand",
+            set.id, new.id.kind, new.id.name, gone.id
         );
-        let place = change.nearest_place(old, new, &path);
-        let verdict = Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&path);
+        let place = change.nearest_place(old, new, &gone.path);
+        let verdict =
+            Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&gone.path);
         Some(verdict.place(place))
     });
     each.collect()
 }
 
+/// Documents that a set brings, by their identity, each with the resource that has it.
+type Kept<'a, 'c> = HashMap<&'c ObjectId, (&'a RenderedObject, &'c Document)>;
+
 /// What all resources of a set bring; `None` where one of them is not known, or not readable: anything may be in there.
-fn kept(cluster: &ClusterEvidence<'_>, set: &RenderedObject) -> Option<HashSet<ObjectId>> {
-    let mut found = HashSet::new();
+/// Of documents of one identity the first counts: it is the one that is created.
+fn kept<'a, 'c>(
+    cluster: &ClusterEvidence<'a>,
+    contents: &'c Contents<'a>,
+    set: &RenderedObject,
+) -> Option<Kept<'a, 'c>> {
+    let mut found = HashMap::new();
     for listed in resources(set) {
-        for document in documents(resource(cluster, set, &listed)?) {
-            found.insert(document?.1);
+        let resource = resource(cluster, set, &listed)?;
+        for document in contents.documents(resource) {
+            let document = document.as_ref()?;
+            found.entry(&document.id).or_insert((resource, document));
         }
     }
     Some(found)
@@ -112,8 +143,30 @@ fn resource<'a>(
     cluster.named(kind, name).find(|object| object.id.namespace == set.id.namespace)
 }
 
-/// The objects in a resource, each with its field; `None` for what cannot be read, or is no object.
-fn documents(resource: &RenderedObject) -> Vec<Option<(FieldPath, ObjectId)>> {
+/// An object in a resource.
+struct Document {
+    /// The field of the resource.
+    path: FieldPath,
+    id: ObjectId,
+    root: Node,
+}
+
+/// What is in the resources of one side. Several sets may list one of them, so each is read once.
+struct Contents<'a>(HashMap<&'a ObjectId, OnceCell<Vec<Option<Document>>>>);
+
+impl<'a> Contents<'a> {
+    fn of(objects: &'a [RenderedObject]) -> Self {
+        Self(objects.iter().map(|object| (&object.id, OnceCell::new())).collect())
+    }
+
+    /// The objects in a resource; `None` for what cannot be read, or is no object.
+    fn documents(&self, resource: &RenderedObject) -> &[Option<Document>] {
+        let read = self.0.get(&resource.id).map(|read| read.get_or_init(|| documents(resource)));
+        read.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+fn documents(resource: &RenderedObject) -> Vec<Option<Document>> {
     let mut found = Vec::new();
     for field in ["data", "stringData"] {
         let is_encoded = field == "data" && resource.id.kind == "Secret";
@@ -126,7 +179,10 @@ fn documents(resource: &RenderedObject) -> Vec<Option<(FieldPath, ObjectId)>> {
             };
             let objects = file.documents().iter().filter(|document| !document.root.value().is_null());
             let path = FieldPath::of_keys([field, key]);
-            found.extend(objects.map(|document| Some((path.clone(), identity(&document.root)?))));
+            found.extend(objects.map(|document| {
+                let id = identity(&document.root)?;
+                Some(Document { path: path.clone(), id, root: document.root.clone() })
+            }));
         }
     }
     found
@@ -146,20 +202,30 @@ fn resources(set: &RenderedObject) -> Vec<(String, String)> {
     each.filter(|resource| seen.insert(resource.clone())).collect()
 }
 
-/// Resources that a set applied and lists no more, unless others of the set bring all that is in them.
+/// Resources that a set applied and lists no more, unless others of the set bring all that is in them. A set that applies
+/// once brings nothing of it where it has changed.
 fn no_longer_listed(
     change: &Evidence<'_>,
-    old: &RenderedObject,
-    new: &RenderedObject,
-    kept: Option<&HashSet<ObjectId>>,
+    [old, new]: [&RenderedObject; 2],
+    before: &Contents<'_>,
+    kept: Option<&Kept<'_, '_>>,
     verdicts: &mut Vec<Finding>,
 ) {
-    let left = resources(new);
+    let left: HashSet<(String, String)> = resources(new).into_iter().collect();
     for listed in resources(old).iter().filter(|resource| !left.contains(resource)) {
-        let content = resource(&change.before, old, listed).map(documents).unwrap_or_default();
-        let is_kept = |document: &Option<(FieldPath, ObjectId)>| {
-            document.as_ref().zip(kept).is_some_and(|((_, id), kept)| kept.contains(id))
-        };
+        let resource = resource(&change.before, old, listed);
+        let content = resource.map(|resource| before.documents(resource)).unwrap_or_default();
+        let successor = |document: &Document| kept.and_then(|kept| kept.get(&document.id)).copied();
+        let mut pairs = content.iter().flatten().filter_map(|was| Some((successor(was)?, was)));
+        let differs = pairs.find(|((_, is), was)| !reconciles(new) && !same_meaning(&is.root, &was.root));
+        if let (Some(resource), Some(((holder, document), _))) = (resource, differs) {
+            let message = keeps_old(new, &document.id.to_string());
+            let place = change.nearest_place(resource, holder, &document.path);
+            let verdict = Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&holder.id);
+            verdicts.push(verdict.path(&document.path).place(place));
+        }
+        let is_kept =
+            |document: &Option<Document>| document.as_ref().is_some_and(|one| successor(one).is_some());
         if !content.is_empty() && content.iter().all(is_kept) {
             continue;
         }

@@ -13,11 +13,12 @@ use super::references::{FieldReference, named_by};
 use super::variables::found_in;
 use crate::boundary::Surroundings;
 use crate::merge::AppliedBy;
-use crate::templates::{base_name, split_suffix};
+use crate::templates::{Reference, base_name, references, split_suffix};
 use capstan_kustomize::render::{RenderedFolder, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, RuleEntry};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::version::KubernetesMinor;
 use capstan_yaml::Value;
 
 /// A cluster before and after a change; the facts themselves are at hand too.
@@ -114,6 +115,9 @@ impl<'a> Deref for Evidence<'a> {
     }
 }
 
+/// Who names an object as its template, control plane or class: by kind and name of what is named.
+type Owners<'a> = HashMap<(&'a str, &'a str), Vec<(&'a RenderedObject, Reference<'a>)>>;
+
 /// One state of a cluster.
 #[derive(Debug)]
 pub struct ClusterEvidence<'a> {
@@ -135,6 +139,8 @@ pub struct ClusterEvidence<'a> {
     misfits: OnceLock<Vec<ObjectMisfit<'a>>>,
     variables: OnceLock<Vec<Finding>>,
     references: OnceLock<Vec<(&'a RenderedObject, FieldReference<'a>)>>,
+    owners: OnceLock<Owners<'a>>,
+    minors: OnceLock<HashMap<&'a ObjectId, KubernetesMinor>>,
 }
 
 impl<'a> ClusterEvidence<'a> {
@@ -156,6 +162,8 @@ impl<'a> ClusterEvidence<'a> {
             misfits: OnceLock::new(),
             variables: OnceLock::new(),
             references: OnceLock::new(),
+            owners: OnceLock::new(),
+            minors: OnceLock::new(),
         }
     }
 
@@ -196,6 +204,39 @@ impl<'a> ClusterEvidence<'a> {
         let objects: &'a [RenderedObject] = self.objects;
         let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
         self.references.get_or_init(|| objects.iter().flat_map(of).collect())
+    }
+
+    /// Who names an object as its template, control plane or class; looked for once for all objects.
+    pub(super) fn owners<'s>(&'s self, named: &'s ObjectId) -> impl Iterator<Item = &'a RenderedObject> + 's {
+        let objects: &'a [RenderedObject] = self.objects;
+        let owners = self.owners.get_or_init(|| {
+            let mut found = Owners::new();
+            for owner in objects {
+                for reference in references(&owner.id.group, &owner.id.kind, &owner.value) {
+                    found.entry((reference.kind, reference.name)).or_default().push((owner, reference));
+                }
+            }
+            found
+        });
+        let all = owners.get(&(named.kind.as_str(), named.name.as_str())).into_iter().flatten();
+        let means = move |(owner, reference): &&(&'a RenderedObject, Reference<'a>)| {
+            reference.means(owner.id.namespace.as_deref(), named)
+        };
+        all.filter(means).map(|(owner, _)| *owner)
+    }
+
+    /// The newest minor that an object asks for.
+    pub(super) fn minor(&self, id: &ObjectId) -> Option<KubernetesMinor> {
+        let minors = self.minors.get_or_init(|| {
+            let mut found = HashMap::with_capacity(self.versions.len());
+            for wanted in &self.versions {
+                let minor = wanted.version.minor();
+                let newest = found.entry(wanted.object).or_insert(minor);
+                *newest = minor.max(*newest);
+            }
+            found
+        });
+        minors.get(id).copied()
     }
 
     /// Which object it is under the name that it has in Git whatever its spec says.

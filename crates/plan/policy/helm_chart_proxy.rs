@@ -1,12 +1,14 @@
 //! `helm-chart-proxy`
 
+use std::collections::HashSet;
+
 use super::evidence::{ClusterEvidence, Evidence};
 use super::rule::{About, PolicyRule};
-use crate::boundary::{ObjectLabels, selectors};
-use capstan_kustomize::render::{RenderedObject, diff_placed};
+use crate::boundary::{ObjectLabels, Selected, selectors};
+use capstan_kustomize::render::{PlacedValue, RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
-use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_model::object::{FieldPath, ObjectId};
 
 pub(super) struct HelmChartProxy;
 
@@ -47,8 +49,12 @@ impl PolicyRule for HelmChartProxy {
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
-        for proxy in change.before.objects.iter().filter(|object| is_chart_proxy(&object.id)) {
-            uninstalls(change, proxy, verdicts);
+        let proxies = || change.before.objects.iter().filter(|object| is_chart_proxy(&object.id));
+        if proxies().next().is_some() {
+            let pairs = change.pairs().filter(|(_, after)| is_cluster(&after.id));
+            let clusters: Vec<LabelledCluster<'_>> =
+                pairs.map(|(before, after)| LabelledCluster::of(before, after)).collect();
+            proxies().for_each(|proxy| uninstalls(change, proxy, &clusters, verdicts));
         }
         for (old, new) in change.pairs().filter(|(_, new)| is_chart_proxy(&new.id)) {
             let found = if is_installed_once(new) { stays(old, new) } else { moves(old, new) };
@@ -61,13 +67,64 @@ impl PolicyRule for HelmChartProxy {
     }
 }
 
+/// A Cluster that stays, and its labels.
+struct LabelledCluster<'a> {
+    before: &'a RenderedObject,
+    after: &'a RenderedObject,
+    /// Before and after.
+    labels: [ObjectLabels; 2],
+    /// The names of labels that differ, as the files order them.
+    changed: Vec<&'a str>,
+}
+
+impl<'a> LabelledCluster<'a> {
+    fn of(before: &'a RenderedObject, after: &'a RenderedObject) -> Self {
+        let labels = [before, after].map(labels);
+        let written = |object: &'a RenderedObject| {
+            object.placed.at(&["metadata", "labels"]).map(PlacedValue::entries).unwrap_or_default()
+        };
+        let added = written(after).iter().filter(|(key, _)| !labels[0].contains_key(key));
+        let all = written(before).iter().chain(added).map(|(key, _)| key.as_str());
+        let changed = all.filter(|key| labels[0].get(*key) != labels[1].get(*key)).collect();
+        Self { before, after, labels, changed }
+    }
+
+    /// The changed label without whose change a proxy would still select the Cluster, else the first.
+    fn blamed(&self, proxy: &ProxySelection<'_>) -> Option<&'a str> {
+        let mut tried = self.labels[1].clone();
+        let decides = |key: &&&str| {
+            set(&mut tried, key, self.labels[0].get(**key));
+            let is_selected = proxy.selects(self.after, &tried);
+            set(&mut tried, key, self.labels[1].get(**key));
+            is_selected
+        };
+        self.changed.iter().find(decides).or(self.changed.first()).copied()
+    }
+}
+
+fn set(labels: &mut ObjectLabels, key: &str, value: Option<&String>) {
+    match value {
+        Some(value) => labels.insert(key.to_owned(), value.clone()),
+        None => labels.remove(key),
+    };
+}
+
 /// Clusters that stay and that a proxy selects no longer, since it goes or since their labels or its selector change; and
 /// changed labels that its values name.
-fn uninstalls(change: &Evidence<'_>, old: &RenderedObject, verdicts: &mut Vec<Finding>) {
+fn uninstalls(
+    change: &Evidence<'_>,
+    old: &RenderedObject,
+    clusters: &[LabelledCluster<'_>],
+    verdicts: &mut Vec<Finding>,
+) {
     let new = change.after.object(&old.id);
-    let selected = change.pairs().filter(|(before, after)| is_cluster(&after.id) && selects(old, before));
-    for (before, after) in selected {
-        let Some(new) = new else {
+    let selection = ProxySelection::of(old);
+    let new_selection = new.map(ProxySelection::of);
+    let template = new.and_then(|new| new.placed.text_at(&["spec", "valuesTemplate"])).unwrap_or_default();
+    let named = named_labels(template);
+    for cluster in clusters.iter().filter(|cluster| selection.selects(cluster.before, &cluster.labels[0])) {
+        let LabelledCluster { before, after, .. } = *cluster;
+        let (Some(new), Some(new_selection)) = (new, &new_selection) else {
             let message = format!(
                 "{} is removed, and the add-on provider uninstalls its Helm release from {}: everything that it brought into the cluster goes, for example the network",
                 old.id, after.id
@@ -76,20 +133,14 @@ fn uninstalls(change: &Evidence<'_>, old: &RenderedObject, verdicts: &mut Vec<Fi
             verdicts.push(verdict.path(&FieldPath::root()).place(old.origin()));
             continue;
         };
-        let is_label = |path: &FieldPath| path.to_string().starts_with("/metadata/labels");
-        let changed: Vec<FieldPath> = diff_placed(&after.id, &before.placed, &after.placed)
-            .into_iter()
-            .map(|one| one.path)
-            .filter(is_label)
-            .collect();
-        if !selects(new, after) {
+        if !new_selection.selects(after, &cluster.labels[1]) {
             let message = format!(
                 "{} selects {} no longer, and the add-on provider uninstalls its Helm release there: everything that it brought into the cluster goes, for example the network",
                 new.id, after.id
             );
-            let label = blamed_label(old, before, after, &changed).filter(|_| !selects(old, after));
-            let (blamed, path) = match label {
-                Some(path) => ((before, after), path.clone()),
+            let was_label = !selection.selects(after, &cluster.labels[1]);
+            let (blamed, path) = match cluster.blamed(&selection).filter(|_| was_label) {
+                Some(label) => ((before, after), label_path(label)),
                 None => ((old, new), FieldPath::of_keys(["spec", "clusterSelector"])),
             };
             let place = change.nearest_place(blamed.0, blamed.1, &path);
@@ -100,62 +151,57 @@ fn uninstalls(change: &Evidence<'_>, old: &RenderedObject, verdicts: &mut Vec<Fi
         if is_installed_once(new) {
             continue;
         }
-        let template = new.placed.text_at(&["spec", "valuesTemplate"]).unwrap_or_default();
-        for path in changed.iter().filter(|path| names_label(template, path)) {
+        for label in cluster.changed.iter().filter(|label| named.contains(*label)) {
+            let path = label_path(label);
             let message = format!(
                 "`valuesTemplate` of {} names this label of {}, so the add-on provider upgrades its Helm release there",
                 new.id, after.id
             );
-            let place = change.nearest_place(before, after, path);
-            let verdict = Finding::new(rules::HELM_CHART_PROXY, message).object(&after.id).path(path);
+            let place = change.nearest_place(before, after, &path);
+            let verdict = Finding::new(rules::HELM_CHART_PROXY, message).object(&after.id).path(&path);
             verdicts.push(verdict.place(place));
         }
     }
+}
+
+fn label_path(label: &str) -> FieldPath {
+    FieldPath::of_keys(["metadata", "labels", label])
 }
 
 fn is_installed_once(proxy: &RenderedObject) -> bool {
     proxy.placed.text_at(&["spec", "reconcileStrategy"]) == Some("InstallOnce")
 }
 
-/// The changed label without whose change a proxy would still select the Cluster, else the first.
-fn blamed_label<'p>(
-    proxy: &RenderedObject,
-    before: &RenderedObject,
-    after: &RenderedObject,
-    changed: &'p [FieldPath],
-) -> Option<&'p FieldPath> {
-    let decides = |path: &&FieldPath| {
-        let Some(Step::Key(key)) = path.steps().last() else { return false };
-        let mut restored = labels(after);
-        match labels(before).remove(key) {
-            Some(value) => restored.insert(key.clone(), value),
-            None => restored.remove(key),
-        };
-        selects_labels(proxy, &after.id, &restored)
-    };
-    changed.iter().find(decides).or(changed.first())
-}
-
-/// Whether a template of values names a label: by a path, or by `index` with its name.
-fn names_label(template: &str, path: &FieldPath) -> bool {
-    let Some(Step::Key(key)) = path.steps().last() else { return false };
-    let by_path = template.match_indices(".Cluster.metadata.labels.").any(|(at, found)| {
-        let rest = template[at + found.len()..].strip_prefix(key.as_str());
-        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+/// The labels of a Cluster that a template of values may name: by a path, or by `index` with a text.
+fn named_labels(template: &str) -> HashSet<&str> {
+    const LABELS: &str = ".Cluster.metadata.labels";
+    if !template.contains(LABELS) {
+        return HashSet::new();
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let by_path = template.split(LABELS).skip(1).filter_map(|rest| {
+        let rest = rest.strip_prefix('.')?;
+        Some(&rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())])
     });
-    by_path || template.contains(".Cluster.metadata.labels") && template.contains(&format!("\"{key}\""))
+    by_path.chain(template.split('"').skip(1)).collect()
 }
 
-/// Whether a proxy selects a Cluster.
-fn selects(proxy: &RenderedObject, target: &RenderedObject) -> bool {
-    selects_labels(proxy, &target.id, &labels(target))
+/// What a proxy selects.
+struct ProxySelection<'a> {
+    proxy: &'a ObjectId,
+    selected: Vec<Selected>,
 }
 
-fn selects_labels(proxy: &RenderedObject, target: &ObjectId, labels: &ObjectLabels) -> bool {
-    proxy.id.namespace == target.namespace
-        && selectors(&proxy.id, &proxy.value)
-            .iter()
-            .any(|selected| selected.selector.selects(target.namespace.as_deref(), &target.name, labels))
+impl<'a> ProxySelection<'a> {
+    fn of(proxy: &'a RenderedObject) -> Self {
+        Self { proxy: &proxy.id, selected: selectors(&proxy.id, &proxy.value) }
+    }
+
+    fn selects(&self, target: &RenderedObject, labels: &ObjectLabels) -> bool {
+        let (namespace, name) = (target.id.namespace.as_deref(), &target.id.name);
+        self.proxy.namespace == target.id.namespace
+            && self.selected.iter().any(|selected| selected.selector.selects(namespace, name, labels))
+    }
 }
 
 /// What makes the add-on provider uninstall the release.
@@ -192,11 +238,14 @@ fn fight(cluster: &ClusterEvidence<'_>, one: &RenderedObject, other: &RenderedOb
         let text = |field| proxy.placed.text_at(&["spec", field]).filter(|text| !text.is_empty());
         Some((text("releaseName")?.to_owned(), text("namespace").unwrap_or("default").to_owned()))
     };
-    release(one).is_some_and(|name| release(other) == Some(name))
-        && cluster
-            .objects
-            .iter()
-            .any(|target| is_cluster(&target.id) && selects(one, target) && selects(other, target))
+    if release(one).is_none_or(|name| release(other) != Some(name)) {
+        return false;
+    }
+    let both = [one, other].map(ProxySelection::of);
+    cluster.objects.iter().filter(|target| is_cluster(&target.id)).any(|target| {
+        let labels = labels(target);
+        both.iter().all(|proxy| proxy.selects(target, &labels))
+    })
 }
 
 fn labels(object: &RenderedObject) -> ObjectLabels {

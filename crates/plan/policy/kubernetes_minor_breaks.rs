@@ -7,12 +7,11 @@ use super::evidence::{ClusterEvidence, Evidence};
 use super::kubeadm::{KubeadmField, kubeadm_config};
 use super::minors::{ETCD_BEFORE_3_6, ETCD_MINORS, KubernetesProcess, Minor, up_to};
 use super::rule::{About, PolicyRule};
-use crate::templates::references;
 use capstan_kustomize::render::{RenderedObject, SourceOffset};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{is_class, is_cluster, is_template};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::version::KubernetesMinor;
+use capstan_model::version::{KubernetesMinor, beginning};
 use capstan_yaml::YamlFile;
 
 pub(super) struct KubernetesMinorBreaks;
@@ -178,8 +177,8 @@ impl JudgedConfig<'_> {
                     (!takes(only, value)).then_some((row, only))
                 });
                 if let Some((row, only)) = only {
-                    let what =
-                        format!("gives {} `{flag}={value}`, and it takes `{only}` alone", process.name());
+                    let (process, value) = (process.name(), beginning(value));
+                    let what = format!("gives {process} `{flag}={value}`, and it takes `{only}` alone");
                     self.say(&what, row, "change or remove it", &field.path, place);
                 } else if flag == "feature-gates" {
                     for (gate, value) in value.split(',').filter_map(|gate| gate.split_once('=')) {
@@ -298,22 +297,12 @@ fn parse_bool(text: &str) -> Option<bool> {
 /// The minor that an object's machines are to run: its own, that of what names it, else that of the topologies whose
 /// class names it. Where the class is not among the objects, nobody can say.
 fn minor_of(cluster: &ClusterEvidence<'_>, object: &RenderedObject) -> Option<KubernetesMinor> {
-    let newest = |counts: &dyn Fn(&RenderedObject) -> bool| {
-        let asked =
-            cluster.versions.iter().filter(|wanted| cluster.object(wanted.object).is_some_and(counts));
-        asked.map(|wanted| wanted.version.minor()).max()
-    };
-    let names = |owner: &RenderedObject, named: &ObjectId| {
-        let references = references(&owner.id.group, &owner.id.kind, &owner.value);
-        references.iter().any(|reference| reference.means(owner.id.namespace.as_deref(), named))
-    };
-    newest(&|owner| owner.id == object.id).or_else(|| newest(&|owner| names(owner, &object.id))).or_else(
-        || {
-            let is_its = |class: &&RenderedObject| is_class(&class.id) && names(class, &object.id);
-            let classes: Vec<&RenderedObject> = cluster.objects.iter().filter(is_its).collect();
-            newest(&|owner| classes.iter().any(|class| names(owner, &class.id)))
-        },
-    )
+    let of_owners =
+        |named: &ObjectId| cluster.owners(named).filter_map(|owner| cluster.minor(&owner.id)).max();
+    cluster.minor(&object.id).or_else(|| of_owners(&object.id)).or_else(|| {
+        let classes = cluster.owners(&object.id).filter(|owner| is_class(&owner.id));
+        classes.filter_map(|class| of_owners(&class.id)).max()
+    })
 }
 
 /// The etcd that a configuration asks for, else kubeadm's own; `None` where it is another's, or unknown.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::evidence::{ClusterEvidence, Evidence};
 use super::facts::Occasion;
 use super::kubernetes::{RequiredVersion, Role};
+use crate::templates::ControlPlanes;
 use capstan_kustomize::render::SourceOffset;
-use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::ObjectId;
 
 /// Versions of the same field before and after.
@@ -34,33 +34,14 @@ pub(super) fn spot<'a>(
 pub(super) fn workers_and_planes<'s, 'a>(
     cluster: &'s ClusterEvidence<'a>,
 ) -> impl Iterator<Item = (&'s RequiredVersion<'a>, &'s RequiredVersion<'a>)> {
+    let planes = ControlPlanes::of(cluster.objects.iter().map(|object| (&object.id, &object.placed)));
+    let of_planes = cluster.versions.iter().filter(|wanted| wanted.role == Role::ControlPlane);
+    let versions: HashMap<&ObjectId, &RequiredVersion<'a>> =
+        of_planes.rev().map(|wanted| (wanted.object, wanted)).collect();
     let workers = cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers);
-    workers.filter_map(|worker| Some((worker, control_plane_of(cluster, worker)?)))
-}
-
-/// The control plane whose API servers a worker's kubelets talk to: that of the Cluster which the
-/// worker names, else the only one there is.
-fn control_plane_of<'s, 'a>(
-    cluster: &'s ClusterEvidence<'a>,
-    worker: &RequiredVersion<'a>,
-) -> Option<&'s RequiredVersion<'a>> {
-    let planes = || cluster.versions.iter().filter(|wanted| wanted.role == Role::ControlPlane);
-    let named =
-        cluster.object(worker.object).and_then(|object| object.placed.text_at(&["spec", "clusterName"]));
-    let owner =
-        named.and_then(|name| cluster.named(names::CLUSTER, name).find(|object| is_cluster(&object.id)));
-    if let Some(owner) = owner {
-        let reference = owner.placed.at(&["spec", "controlPlaneRef"]);
-        let text = |key| reference.and_then(|reference| reference.text_at(&[key]));
-        let found = planes().find(|plane| {
-            *plane.object == owner.id
-                || text("kind") == Some(plane.object.kind.as_str())
-                    && text("name") == Some(plane.object.name.as_str())
-        });
-        if found.is_some() {
-            return found;
-        }
-    }
-    let mut all = planes();
-    all.next().filter(|_| all.next().is_none())
+    workers.filter_map(move |worker| {
+        let object = cluster.object(worker.object)?;
+        let found = planes.of_workers(&object.id, &object.placed);
+        Some((worker, *found.iter().find_map(|(id, _)| versions.get(id))?))
+    })
 }

@@ -42,6 +42,7 @@
 //! [U12]: self#u12
 
 mod class_upgrade;
+mod control_planes;
 mod foundation;
 mod live;
 mod naming;
@@ -52,6 +53,7 @@ mod role;
 mod values;
 
 pub use class_upgrade::ClassUpgrade;
+pub use control_planes::ControlPlanes;
 pub use foundation::{Foundation, ReplacedFoundation, foundations, replaced};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};

@@ -120,15 +120,16 @@ pub struct Reference<'n> {
 impl Reference<'_> {
     /// Whether an owner in that namespace means this object. What one side leaves out fits anything.
     pub fn means(&self, owner_namespace: Option<&str>, id: &ObjectId) -> bool {
-        let fits = |one: Option<&str>, other: Option<&str>| match (one, other) {
-            (Some(one), Some(other)) => one == other,
-            _ => true,
-        };
         self.kind == id.kind
             && self.name == id.name
             && fits(self.group, Some(&id.group))
             && fits(self.namespace.or(owner_namespace), id.namespace.as_deref())
     }
+}
+
+/// Whether both may mean the same group or namespace: what one side leaves out fits anything.
+pub(super) fn fits(one: Option<&str>, other: Option<&str>) -> bool {
+    one.is_none() || other.is_none() || one == other
 }
 
 /// The references of an object, in the order of the table.

@@ -5,15 +5,15 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::broken::GuardBreach;
-use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
+use crate::live_objects::{LiveObjects, text};
 use crate::rollout::replicas;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::preflight::PreflightCheck;
 use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::version::KubernetesVersion;
+use capstan_model::version::{KubernetesVersion, beginning};
 use capstan_plan::templates::{
-    ClassUpgrade, Reference, TemplateRole, checked_kubeadm_template, references, skips_check,
+    ClassUpgrade, ControlPlanes, Reference, TemplateRole, checked_kubeadm_template, references, skips_check,
 };
 
 /// Where live objects say what really runs: one version, or a list of versions.
@@ -46,8 +46,8 @@ pub(super) fn check(
         let Some(wanted) = KubernetesVersion::parse(asked) else {
             // The same text that is live already changes nothing.
             if text(now, &pointer) != Some(asked) {
-                let text = asked.chars().take(64).collect();
-                broken(field, GuardBreach::NoVersion { text, live: highest.clone() });
+                let breach = GuardBreach::NoVersion { text: beginning(asked), live: highest.clone() };
+                broken(field, breach);
             }
             continue;
         };
@@ -150,17 +150,8 @@ fn joined_to_newer(
 }
 
 /// The control planes of these workers' Cluster.
-fn control_planes<'l>(
-    workers: &'l RenderedObject,
-    live: &'l LiveObjects,
-) -> impl Iterator<Item = (&'l ObjectId, &'l Value)> {
-    let cluster = text(&workers.value, "/spec/clusterName");
-    live.iter().filter(move |(id, plane)| {
-        let mut fields = version_fields(&id.group, &id.kind);
-        let named = if is_cluster(id) { Some(id.name.as_str()) } else { label(plane, CLUSTER_NAME_LABEL) };
-        fields.any(|(role, _)| role == VersionRole::ControlPlane)
-            && (named.is_none() || cluster.is_none() || named == cluster)
-    })
+fn control_planes<'l>(workers: &RenderedObject, live: &'l LiveObjects) -> Vec<(&'l ObjectId, &'l Value)> {
+    ControlPlanes::of(live.iter()).of_workers(&workers.id, &workers.value)
 }
 
 /// What a reference means: rendered, or live.

@@ -183,6 +183,24 @@ fn a_cluster_that_is_selected_no_longer_loses_the_helm_release() {
             tree("zone: b", &format!("{by_path}, reconcileStrategy: InstallOnce")),
             vec![],
         ),
+        // All labels come at once, or go.
+        (tree("", by_path), tree("zone: b, a: b", by_path), vec!["helm-chart-proxy /metadata/labels/zone"]),
+        (
+            cluster("").replace(", labels: {}", "") + &proxy(by_path),
+            tree("zone: b", by_path),
+            vec!["helm-chart-proxy /metadata/labels/zone"],
+        ),
+        (
+            tree("a: b, net: one", of_net),
+            cluster("").replace(", labels: {}", "") + &proxy(of_net),
+            vec!["helm-chart-proxy /metadata/labels/net"],
+        ),
+        // A field whose name only begins like that of the labels.
+        (
+            cluster("net: one").replace("labels: {", "labelsX: {zone: a}, labels: {") + &proxy(by_path),
+            cluster("net: one").replace("labels: {", "labelsX: {zone: b}, labels: {") + &proxy(by_path),
+            vec![],
+        ),
         (tree("zones: a", by_path), tree("zones: b", by_path), vec![]),
         (tree("zon: a", by_path), tree("zon: b", by_path), vec![]),
     ] {
@@ -289,6 +307,55 @@ fn what_a_set_brings_from_another_resource_is_not_gone() {
         let expected: Vec<String> = expected.iter().map(|path| format!("{stays} {path}")).collect();
         assert_eq!(found, expected, "{before:?} {after:?}");
     }
+}
+
+/// A generator of ConfigMaps gives each content another name.
+#[test]
+fn a_new_name_of_a_resource_brings_no_change_with_apply_once() {
+    let tree = |strategy: &str, name: &str, image: &str| {
+        format!(
+            "\
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {{name: net}}
+spec: {{{strategy}clusterSelector: {{matchLabels: {{a: b}}}}, resources: [{{kind: ConfigMap, name: {name}}}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+data:
+  net.yaml: |
+    {{apiVersion: v1, kind: ServiceAccount, metadata: {{name: cni, namespace: kube-system}}}}
+    ---
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {{name: cni, namespace: kube-system}}
+    spec: {{template: {{spec: {{containers: [{{name: cni, image: 'cni:{image}'}}]}}}}}}
+"
+        )
+    };
+    for (strategy, image, expected) in [
+        ("", "v2", &["cluster-resource-set-stays /data/net.yaml"][..]),
+        ("strategy: ApplyOnce, ", "v2", &["cluster-resource-set-stays /data/net.yaml"]),
+        ("strategy: ApplyOnce, ", "v1", &[]),
+        ("strategy: Reconcile, ", "v2", &[]),
+    ] {
+        let (before, after) = (tree(strategy, "net-1", "v1"), tree(strategy, "net-2", image));
+        assert_eq!(told(&before, &after), expected, "{strategy}{image}");
+    }
+    let found = judged(
+        &[("base/a.yaml", &tree("", "net-1", "v1"))],
+        &[("base/a.yaml", &tree("", "net-2", "v2"))],
+        Occasion::Revision,
+        AppliedBy::Others,
+    );
+    let said: Vec<&str> = found.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        said,
+        [
+            "ClusterResourceSet net brings DaemonSet kube-system/cni with `strategy: ApplyOnce`, so clusters that have it keep the old content. Only `strategy: Reconcile` updates it. The strategy of a set is immutable: add a set with another name"
+        ]
+    );
 }
 
 #[test]

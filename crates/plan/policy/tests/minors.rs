@@ -419,6 +419,48 @@ fn etcd_goes_to_3_6_from_a_release_that_may_and_core_dns_never_back() {
     }
 }
 
+#[test]
+fn a_message_repeats_the_beginning_of_a_value() {
+    let plane = control_plane(
+        "v1.36.0",
+        &argument(KubernetesProcess::ControllerManager, "cloud-provider", &"a".repeat(65)),
+    );
+    let all = judged(&[], &[("base/a.yaml", &plane)], Occasion::Upgrade, AppliedBy::Others);
+    let found = all.iter().find(|finding| finding.rule.id() == "kubernetes-minor-breaks").unwrap();
+    let said = format!("`cloud-provider={}`, and it takes `external` alone", "a".repeat(64));
+    assert!(found.message.contains(&said), "{}", found.message);
+}
+
+/// Its own Cluster, control plane or class tells it, in their namespace.
+#[test]
+fn a_template_has_the_minor_of_what_names_it() {
+    let template = |namespace: &str| {
+        format!(
+            "---\napiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlaneTemplate\nmetadata: {{name: a, namespace: {namespace}}}\nspec: {{template: {{spec: {{kubeadmConfigSpec: {}}}}}}}\n",
+            argument(KubernetesProcess::ControllerManager, "cloud-provider", "aws")
+        )
+    };
+    let class = "---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {name: c, namespace: org}\nspec: {controlPlane: {ref: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlaneTemplate, name: a}}}\n";
+    let topology = |name: &str, version: &str| {
+        format!(
+            "---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: {name}, namespace: org}}\nspec: {{topology: {{class: c, version: {version}}}}}\n"
+        )
+    };
+    for (versions, expected) in [
+        (&["v1.32.0"][..], None),
+        (&["v1.32.0", "v1.33.0"], Some("KubeadmControlPlaneTemplate org/a")),
+        (&[], None),
+    ] {
+        let clusters = versions.iter().enumerate().map(|(at, version)| topology(&format!("t{at}"), version));
+        let text = format!("{}{}{class}{}", template("org"), template("other"), clusters.collect::<String>());
+        let all = judged(&[], &[("base/a.yaml", &text)], Occasion::Upgrade, AppliedBy::Others);
+        let of_rule = all.iter().filter(|finding| finding.rule.id() == "kubernetes-minor-breaks");
+        let objects: Vec<String> =
+            of_rule.map(|finding| finding.object.as_ref().unwrap().to_string()).collect();
+        assert_eq!(objects, expected.into_iter().collect::<Vec<_>>(), "{versions:?}");
+    }
+}
+
 /// `validateCoreDNSVersion` and `UpdateCoreDNS` of Cluster API v1.14.2.
 #[test]
 fn core_dns_may_go_back_where_cluster_api_leaves_it_alone() {

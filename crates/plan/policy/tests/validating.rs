@@ -748,6 +748,35 @@ fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_se
     assert_eq!(found, [told]);
 }
 
+/// Of two Clusters in a folder, and of a control plane that is not there.
+#[test]
+fn workers_are_held_against_the_control_plane_of_their_own_cluster() {
+    let cluster = |name: &str, namespace: &str, plane: &str| {
+        format!(
+            "---\n{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{controlPlaneRef: {{apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: {plane}}}}}}}\n"
+        )
+    };
+    let plane = |name: &str, namespace: &str| {
+        format!(
+            "---\n{{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlane, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{version: v1.34.0}}}}\n"
+        )
+    };
+    let workers = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: w, namespace: org}, spec: {clusterName: a, template: {spec: {version: v1.33.0, bootstrap: {configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfigTemplate, name: w}}}}}}\n";
+    for (others, expected) in [
+        ([cluster("a", "org", "a"), plane("a", "org")], 1),
+        ([cluster("a", "org", "a"), plane("b", "org")], 0),
+        ([cluster("a", "org", "b"), plane("b", "org")], 1),
+        // Another Cluster of that name.
+        ([cluster("a", "other", "a"), plane("a", "other")], 0),
+        ([cluster("b", "org", "b"), plane("b", "org")], 1),
+    ] {
+        let text = format!("{}{workers}", others.concat());
+        let all = validated("", &[("gauss/peu01/base/c.yaml", &text)], None);
+        let found = all.iter().filter(|line| line.starts_with("kubernetes-workers-cannot-grow"));
+        assert_eq!(found.count(), expected, "{text}");
+    }
+}
+
 /// Cluster API's preflight check of kubeadm, and who may turn it off.
 #[test]
 fn workers_that_kubeadm_joins_grow_at_the_minor_of_their_control_plane_alone() {
