@@ -320,9 +320,7 @@ pub(super) fn obstacles(
             repository.attributes_only(&index, Source::WorktreeThenIdMapping).map_err(failed)?;
         let mut matched = attributes.selected_attribute_matches(CONVERTING);
         let mut conversion = |path: &RepoPath| -> Result<Vec<String>, CheckoutError> {
-            matched.reset();
-            let platform =
-                attributes.at_entry(BStr::new(path.as_str()), Some(Mode::FILE)).map_err(failed)?;
+            let platform = attributes.at_entry(BStr::new(path.as_str()), Some(Mode::FILE)).map_err(failed)?;
             platform.matching_attributes(&mut matched);
             Ok(matched.iter_selected().map(|found| format!("{:?}", found.assignment.state)).collect())
         };

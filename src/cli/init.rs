@@ -6,9 +6,7 @@ use std::sync::Arc;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_plan::onboarding::{
-    FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RolledMachines,
-};
+use capstan_plan::onboarding::{FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RolledMachines};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::{GitObstacle, NewFile, Workspace};
 use capstan_report::Refusal;

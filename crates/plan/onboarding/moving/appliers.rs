@@ -100,6 +100,7 @@ impl Argo<'_> {
                 self.words
             );
             self.refuse(moving, message);
+            return;
         }
         for (folder, files) in &self.touched.around {
             if folder == path || files.contains(path) {
