@@ -93,6 +93,8 @@ pub(super) enum Who {
         name: String,
         paths: Vec<String>,
         excluded: Vec<String>,
+        /// Patterns of paths that are filled in from what Capstan does not look at.
+        guessed: Vec<String>,
         /// Whether it takes what is below a folder of manifests too.
         depth: Depth,
     },
@@ -291,6 +293,14 @@ impl Survey {
         {
             self.ignored.push((place(), ignored.to_owned()));
         }
+        if group == FLUX_APPLIES
+            && object
+                .get("spec")
+                .is_some_and(|spec| spec.text_at("path").is_some_and(|path| path.contains("${")))
+        {
+            let message = "the path of this Kustomization of Flux is filled in, so Capstan cannot tell which folder it applies: move the clusters by hand";
+            self.not_seen(place(), message.to_owned());
+        }
         let flux = read_apply(object).map(|apply| (Who::Flux(apply), Extent::Whole));
         let Some((who, extent)) = flux.or_else(|| argo(group, kind, name, object)) else { return };
         if extent == Extent::Cut || self.applies.len() >= MOST_APPLIED {
@@ -435,11 +445,14 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
             _ => {}
         }
     }
-    let mut paths: Vec<String> = Vec::new();
+    let (mut paths, mut guessed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for path in written {
         if path.contains("{{") {
             let filled: Vec<String> =
                 elements.iter().filter_map(|element| filled_in(path, element)).collect();
+            if !is_of_generator(path) && (filled.is_empty() || filled.len() < elements.len()) {
+                guessed.push(guess(path));
+            }
             let free = MOST_PATHS.saturating_sub(paths.len());
             if filled.len() > free {
                 extent = Extent::Cut;
@@ -454,7 +467,7 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
     let excluded = excluded.into_iter().map(clean).collect();
     // One that does not take what is below its folder is enough.
     let depth = if sources > 0 && recursing == sources && !selects { Depth::Below } else { Depth::Here };
-    let who = Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded, depth };
+    let who = Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded, guessed, depth };
     Some((who, extent))
 }
 
@@ -469,6 +482,23 @@ fn filled_in(path: &str, element: &Node) -> Option<String> {
     }
     filled.push_str(rest);
     Some(filled)
+}
+
+/// Whether a path is what a generator of folders or files found, and nothing more.
+fn is_of_generator(path: &str) -> bool {
+    let inner = path.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).unwrap_or_default();
+    matches!(inner.trim().trim_start_matches('.'), "path" | "path.path")
+}
+
+/// A pattern for a path with variables.
+fn guess(path: &str) -> String {
+    let (mut pattern, mut rest) = (String::new(), path);
+    while let Some((before, after)) = rest.split_once("{{") {
+        pattern.push_str(before);
+        pattern.push_str("**");
+        rest = after.split_once("}}").map_or("", |(_, after)| after);
+    }
+    clean(&(pattern + rest))
 }
 
 fn clean(path: &str) -> String {

@@ -30,7 +30,7 @@ pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
                 moving.rendered.extend(touched.is_touched(&apply.path).then(|| apply.path.clone()));
             }
             Who::Flux(_) => {}
-            Who::Argo { kind, name, paths, depth, .. } => {
+            Who::Argo { kind, name, paths, guessed, depth, .. } => {
                 let words = format!("the {kind} `{name}` of Argo CD");
                 let argo = Argo { applies, words, depth: *depth, touched: &touched };
                 for path in paths {
@@ -39,6 +39,9 @@ pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
                     } else if let Ok(path) = RepoPath::root().join(path) {
                         argo.look_at_path(&path, moving);
                     }
+                }
+                for pattern in guessed {
+                    argo.look_at_guess(pattern, moving);
                 }
             }
         }
@@ -104,6 +107,16 @@ impl Argo<'_> {
         }
         for (folder, files) in &self.touched.around {
             if folder == path || files.contains(path) {
+                self.look_at_folder(folder, moving);
+            }
+        }
+    }
+
+    /// A source's path with variables may be each folder that fits it.
+    fn look_at_guess(&self, pattern: &str, moving: &mut Moving) {
+        let glob = Glob::parse(pattern).ok();
+        for folder in self.touched.around.keys() {
+            if glob.as_ref().is_none_or(|glob| glob.matches(folder.as_str())) {
                 self.look_at_folder(folder, moving);
             }
         }

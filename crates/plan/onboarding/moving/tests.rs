@@ -245,6 +245,40 @@ fn one_source_of_several_that_takes_only_its_folder_is_enough() {
 }
 
 #[test]
+fn paths_that_are_filled_in_may_be_any_that_fit() {
+    let files = |path: &str| {
+        let spec = format!(
+            "  generators: [{{git: {{repoURL: x, directories: [{{path: 'apps/*'}}]}}}}]\n  template: {{spec: {{source: {{repoURL: x, path: '{path}'}}}}}}\n"
+        );
+        [
+            ("apps/x/fleet/a.yaml", cluster("a")),
+            ("apps/x/fleet/b.yaml", cluster("b")),
+            ("argo/apps.yaml", argo("ApplicationSet", "apps", &spec)),
+        ]
+    };
+    for path in ["{{path}}/fleet", "apps/{{ .path.basename }}/fleet"] {
+        let told = refused(&files(path));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            told[0].starts_with(
+                "argo/apps.yaml:1:1: the ApplicationSet `apps` of Argo CD applies only what is directly in apps/x/fleet, "
+            ),
+            "{told:?}"
+        );
+    }
+    assert_eq!(disproved(&files("{{path}}/other")), [""; 0]);
+    let variable = flux("fleet", "./apps/${name}", "");
+    let mut by_flux = files("{{path}}/other").to_vec();
+    by_flux.push(("flux/apps.yaml", variable));
+    assert_eq!(
+        refused(&by_flux),
+        [
+            "flux/apps.yaml:1:1: the path of this Kustomization of Flux is filled in, so Capstan cannot tell which folder it applies: move the clusters by hand"
+        ]
+    );
+}
+
+#[test]
 fn files_that_a_generator_reads_stay_where_they_are() {
     for (path, read) in [("fleet/a.yaml", "fleet/a.yaml"), ("'fleet/*/*.yaml'", "fleet/a/a.yaml")] {
         let spec = format!("  generators: [{{git: {{repoURL: x, files: [{{path: {path}}}]}}}}]\n");
