@@ -11,11 +11,13 @@ use std::thread;
 
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_model::wording::with_causes;
+use capstan_ports::{GitObstacle, NewFile};
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::fs::Metadata;
 use gix::objs::tree::EntryKind as GitKind;
+use gix::worktree::stack::state::attributes::Source;
 
 use super::commit_tree::UNNAMED;
 use super::folder_ids::{StoredFile, folder_ids};
@@ -298,6 +300,44 @@ impl<'a> IndexListing<'a> {
     }
 }
 
+/// Attributes by which Git stores other bytes than those on disk.
+const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
+
+/// What is in the way of new files, as [`Workspace`](capstan_ports::Workspace) has it.
+pub(super) fn obstacles(
+    objects: &Objects,
+    root: &Path,
+    files: &[NewFile],
+) -> Result<Vec<GitObstacle>, CheckoutError> {
+    let failed = |error: gix::Error| CheckoutError::unreadable(root, &error);
+    objects.with(|repository| {
+        // Outside of a sparse checkout, Git adds nothing; where that is, its patterns say.
+        let is_sparse = repository.config_snapshot().boolean("core.sparseCheckout") == Some(true);
+        let listing = IndexListing::new(repository, root)?;
+        let mut walk = DiskWalk::new(&listing, repository)?;
+        let index = repository.index_or_empty().map_err(failed)?;
+        let mut attributes =
+            repository.attributes_only(&index, Source::WorktreeThenIdMapping).map_err(failed)?;
+        let mut matched = attributes.selected_attribute_matches(CONVERTING);
+        let mut conversion = |path: &RepoPath| -> Result<Vec<String>, CheckoutError> {
+            let platform = attributes.at_entry(BStr::new(path.as_str()), Some(Mode::FILE)).map_err(failed)?;
+            platform.matching_attributes(&mut matched);
+            Ok(matched.iter_selected().map(|found| format!("{:?}", found.assignment.state)).collect())
+        };
+        let mut found = Vec::new();
+        for file in files {
+            if is_sparse || !walk.takes(&file.path)? {
+                found.push(GitObstacle::NotTaken(file.path.clone()));
+            } else if let Some(from) = &file.from
+                && conversion(from)? != conversion(&file.path)?
+            {
+                found.push(GitObstacle::Converted(file.clone()));
+            }
+        }
+        Ok(found)
+    })
+}
+
 /// What a walk came by.
 #[derive(Default)]
 struct Walked {
@@ -357,6 +397,19 @@ impl<'l, 'repository> DiskWalk<'l, 'repository> {
             path.truncate(length);
         }
         Ok(ahead)
+    }
+
+    /// Whether a file that is not there yet would be taken.
+    fn takes(&mut self, path: &RepoPath) -> Result<bool, CheckoutError> {
+        let path = path.as_str();
+        let mut untracked = Untracked::Wanted;
+        for (end, _) in path.match_indices('/') {
+            match self.folder(&BString::from(&path[..end]), untracked)? {
+                Some(within) => untracked = within,
+                None => return Ok(false),
+            }
+        }
+        Ok(untracked == Untracked::Wanted && !self.is_excluded(BStr::new(path), Mode::FILE)?)
     }
 
     /// Whether a folder is walked, and what of it is wanted.

@@ -7,8 +7,9 @@ use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 
 use super::changed_tree::ChangedTree;
+use super::work_tree::obstacles;
 use super::{Checkout, CheckoutError, write_all_or_nothing};
-use capstan_ports::{PastFolder, Workspace, WorkspaceError};
+use capstan_ports::{GitObstacle, NewFile, PastFolder, Workspace, WorkspaceError};
 
 impl Workspace for Checkout {
     fn path(&self, typed: &str) -> Option<RepoPath> {
@@ -49,6 +50,11 @@ impl Workspace for Checkout {
         let changed = changed
             .ok_or_else(|| WorkspaceError::Failed("cannot compute the ids of new files".to_owned()))?;
         Ok(Arc::new(changed))
+    }
+
+    fn obstacles(&self, files: &[NewFile]) -> Result<Vec<GitObstacle>, WorkspaceError> {
+        let Some(root) = self.root() else { return Ok(Vec::new()) };
+        Ok(obstacles(&self.objects, root, files)?)
     }
 
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError> {

@@ -120,7 +120,7 @@ pub use vault::{
 };
 pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
 pub use workload_clusters::{KubeconfigRefused, WorkloadClusters};
-pub use workspace::{PastFolder, Workspace, WorkspaceError};
+pub use workspace::{GitObstacle, NewFile, PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.
 pub trait Clock: Send + Sync {

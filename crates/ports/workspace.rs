@@ -27,6 +27,24 @@ pub struct PastFolder {
     pub commit: CommitId,
 }
 
+/// A file that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Where it will be.
+    pub path: RepoPath,
+    /// The file that its content is from.
+    pub from: Option<RepoPath>,
+}
+
+/// What Git does with a new file, where that is not what it does with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitObstacle {
+    /// `git add -A` leaves it out: it is ignored, in another repository, or outside of a sparse checkout.
+    NotTaken(RepoPath),
+    /// Its attributes convert it otherwise than the file that its content is from.
+    Converted(NewFile),
+}
+
 /// A checkout: its work tree, its commits, and a way to write to it.
 pub trait Workspace {
     /// A path of the repository as it was typed: absolute, or relative to the folder in which the checkout was opened.
@@ -52,6 +70,8 @@ pub trait Workspace {
         before: &Arc<dyn Tree>,
         changes: &[FileChange],
     ) -> Result<Arc<dyn Tree>, WorkspaceError>;
+    /// What is in the way of new files in Git: its ignore rules and its attributes, as they are now.
+    fn obstacles(&self, files: &[NewFile]) -> Result<Vec<GitObstacle>, WorkspaceError>;
     /// Writes all changes or none.
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError>;
 }

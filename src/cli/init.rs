@@ -6,9 +6,9 @@ use std::sync::Arc;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_plan::onboarding::{FirstOffer, FittingRelease, Onboarded, ReleaseGuess, RolledMachines};
+use capstan_plan::onboarding::{FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RolledMachines};
 use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_ports::Workspace;
+use capstan_ports::{GitObstacle, NewFile, Workspace};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
@@ -112,13 +112,38 @@ fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Re
     }
     let dirty = uncommitted(workspace, tree, &moving.changes)?;
     if dirty.is_empty() {
-        return Ok(());
+        return not_kept_from_git(workspace, moving);
     }
     let listed: String = dirty.iter().map(|path| format!("\n  {path}")).collect();
     let message = format!(
         "nothing is moved: these files have changes that are not committed. Commit them first, so that the move can be undone{listed}"
     );
     Err(Failure::Failed(Refusal::NotBegun, message))
+}
+
+/// Whether Git takes the new files, and stores them as it stores those that they are from.
+fn not_kept_from_git(workspace: &dyn Workspace, moving: &Moving) -> Result<(), Failure> {
+    let created = moving.changes.iter().filter(|change| change.before.is_none());
+    let mut files: Vec<NewFile> = Vec::new();
+    for FileChange { path, .. } in created {
+        let from = moving.moves.iter().find(|(_, targets)| targets.contains(path));
+        files.push(NewFile { path: path.clone(), from: from.map(|(from, _)| from.clone()) });
+    }
+    let obstacles = workspace.obstacles(&files)?;
+    if obstacles.is_empty() {
+        return Ok(());
+    }
+    let words = |obstacle: &GitObstacle| match obstacle {
+        GitObstacle::NotTaken(path) => format!(
+            "\n  {path}: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, in another repository, or in a sparse checkout. Change `.gitignore`, remove the other repository, or use a whole checkout"
+        ),
+        GitObstacle::Converted(NewFile { path, from }) => format!(
+            "\n  {path}: Git would store this new file otherwise than {}, perhaps without encryption: write `.gitattributes` so that both have the same attributes",
+            from.as_ref().map_or("before", RepoPath::as_str)
+        ),
+    };
+    let listed: String = obstacles.iter().map(words).collect();
+    Err(Failure::Failed(Refusal::NotBegun, format!("nothing is moved:{listed}")))
 }
 
 fn nothing_here(tree: &dyn Tree) -> String {

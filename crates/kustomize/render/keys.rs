@@ -15,6 +15,9 @@ use capstan_yaml::{Entry, Node};
 /// The names under which kustomize and Flux look for a folder's kustomization, in their order.
 pub const KUSTOMIZATION_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
+/// The fields of a kustomization that list what it builds.
+pub const INCLUDE_FIELDS: [&str; 3] = ["resources", "bases", "components"];
+
 /// Whether a file belongs to kustomize itself rather than being a manifest.
 pub fn is_kustomization(path: &RepoPath) -> bool {
     KUSTOMIZATION_NAMES.contains(&path.name())

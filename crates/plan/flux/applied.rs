@@ -1,6 +1,6 @@
 //! One Flux Kustomization: which folders it applies, and where its variables come from.
 
-use capstan_kustomize::render::{KUSTOMIZATION_NAMES, kustomization_field};
+use capstan_kustomize::render::{INCLUDE_FIELDS, KUSTOMIZATION_NAMES, kustomization_field};
 use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::{Node, YamlFile};
@@ -115,8 +115,7 @@ pub(crate) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Appli
     while let Some((folder, file)) = open.pop() {
         let roots = file.documents().iter().map(|document| &document.root);
         let lists = roots.flat_map(|root| {
-            ["resources", "components", "bases"]
-                .map(|field| kustomization_field(root, field).map(|entry| &entry.value))
+            INCLUDE_FIELDS.map(|field| kustomization_field(root, field).map(|entry| &entry.value))
         });
         for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
             let Some(path) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };

@@ -8,7 +8,7 @@ use super::kustomization;
 use super::nodes::text;
 use super::positions::{offset_of, path_of};
 use crate::giant_swarm::generated_from;
-use capstan_kustomize::render::{is_kustomization, kustomization_field};
+use capstan_kustomize::render::{INCLUDE_FIELDS, is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, Position};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -284,8 +284,7 @@ fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Kustomiz
         reached.kustomizations.push(at);
         let roots = files[at].yaml.documents().iter().map(|document| &document.root);
         let lists = roots.flat_map(|root| {
-            ["resources", "components", "bases"]
-                .map(|field| kustomization_field(root, field).map(|entry| &entry.value))
+            INCLUDE_FIELDS.map(|field| kustomization_field(root, field).map(|entry| &entry.value))
         });
         for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
             let Some(text) = item.as_str() else { continue };

@@ -1,14 +1,15 @@
 //! One look at every manifest of a repository: where Cluster API objects stand, what kustomizations name, and what
 //! Flux and Argo CD apply.
 //!
-//! Deliberately absent: what stands in releases or in folders that begin with a dot, and what follows from any of it.
+//! Deliberately absent: what stands in releases, and what follows from any of it. In folders that begin with a dot it looks
+//! only where files are to move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flux::{Apply, read_apply};
 use crate::giant_swarm::{Sources, chart_of, names_giant_swarm_release};
 use crate::layout::{Layout, is_name};
-use capstan_kustomize::render::{is_kustomization, kustomization_field};
+use capstan_kustomize::render::{INCLUDE_FIELDS, is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::kinds::{KindRole, is_cluster_api, role};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -17,6 +18,8 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 
 /// Argo CD's objects that apply folders.
 const ARGO: &str = "argoproj.io";
+const FLUX_APPLIES: &str = "kustomize.toolkit.fluxcd.io";
+const FLUX_SOURCES: &str = "source.toolkit.fluxcd.io";
 /// So many of each are looked at: nobody has more, but a stranger may write them.
 const MOST_APPLIED: usize = 2_000;
 const MOST_FILES: usize = 50_000;
@@ -90,6 +93,8 @@ pub(super) enum Who {
         name: String,
         paths: Vec<String>,
         excluded: Vec<String>,
+        /// Patterns of paths that are filled in from what Capstan does not look at.
+        guessed: Vec<String>,
         /// Whether it takes what is below a folder of manifests too.
         depth: Depth,
     },
@@ -121,18 +126,49 @@ pub(super) struct Survey {
     pub(super) unreadable: Vec<FileError>,
     /// The first file that was not looked at, where there are too many.
     pub(super) unfinished: Option<FileError>,
+    /// What Flux's sources leave out, in the form of `.gitignore`.
+    pub(super) ignored: Vec<(Place, String)>,
+    /// What may apply folders, and was not looked at as a whole.
+    pub(super) unseen: Vec<FileError>,
+    /// Kustomizations that cannot be read, with their text.
+    pub(super) broken_kustomizations: Vec<(RepoPath, String)>,
+}
+
+/// Which files a survey looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Those outside of folders that begin with a dot.
+    Shown,
+    /// Those in them.
+    Hidden,
 }
 
 impl Survey {
     /// Looks at every manifest outside of releases.
     pub(super) fn of(tree: &dyn Tree, layout: &Layout) -> Self {
+        Self::look(tree, layout, Look::Shown)
+    }
+
+    /// Adds what is in folders that begin with a dot: nobody has a cluster there, but kustomizations and what applies
+    /// folders.
+    pub(super) fn add_hidden(&mut self, tree: &dyn Tree, layout: &Layout) {
+        let hidden = Self::look(tree, layout, Look::Hidden);
+        self.kustomizations.extend(hidden.kustomizations);
+        self.applies.extend(hidden.applies);
+        self.ignored.extend(hidden.ignored);
+        self.unseen.extend(hidden.unseen);
+        self.broken_kustomizations.extend(hidden.broken_kustomizations);
+        self.unfinished = self.unfinished.take().or(hidden.unfinished);
+    }
+
+    fn look(tree: &dyn Tree, layout: &Layout, look: Look) -> Self {
         let mut survey = Self::default();
         let mut patches = BTreeSet::new();
         let hidden = |entry: &TreeEntry| entry.path.parts().any(|part| part.starts_with('.'));
         let counts = |entry: &&TreeEntry| {
             entry.is_file()
                 && (is_manifest(&entry.path) || is_kustomization(&entry.path))
-                && !hidden(entry)
+                && hidden(entry) == (look == Look::Hidden)
                 && layout.release_around(&entry.path).is_none()
         };
         let mut looked_into = 0;
@@ -145,7 +181,15 @@ impl Survey {
                 survey.unfinished = Some(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
                 break;
             }
-            let Ok(bytes) = tree.read(entry) else { continue };
+            let bytes = match tree.read(entry) {
+                Ok(bytes) => bytes,
+                Err(unreadable) if is_kustomization(&entry.path) => {
+                    let message = format!("Capstan cannot read this kustomization: {}", unreadable.reason);
+                    survey.not_seen(Place::whole(entry.path.clone()), message);
+                    continue;
+                }
+                Err(_) => continue,
+            };
             let Ok(text) = std::str::from_utf8(&bytes) else { continue };
             if !may_count(&entry.path, text) {
                 continue;
@@ -158,7 +202,11 @@ impl Survey {
                 }
                 continue;
             }
-            match YamlFile::read(text) {
+            let read = YamlFile::read(text);
+            if read.is_err() && is_kustomization(&entry.path) {
+                survey.broken_kustomizations.push((entry.path.clone(), text.to_owned()));
+            }
+            match read {
                 Ok(file) => survey.add(tree, &entry.path, &file, &mut patches),
                 Err(error) if speaks_of_a_cluster(text) => {
                     let place = Place::maybe_at(entry.path.clone(), Some(error.position));
@@ -167,6 +215,14 @@ impl Survey {
                         error.message
                     );
                     survey.unreadable.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
+                }
+                Err(error) if may_apply(text) => {
+                    let place = Place::maybe_at(entry.path.clone(), Some(error.position));
+                    let message = format!(
+                        "this file may say what Flux or Argo CD applies, but Capstan cannot read it: {}",
+                        error.message
+                    );
+                    survey.not_seen(place, message);
                 }
                 Err(_) => {}
             }
@@ -231,19 +287,61 @@ impl Survey {
         if is_cluster_api(group) && is_other && self.other.is_none() && is_name(name) {
             self.other = Some((place(), kind.to_owned()));
         }
+        let ignored = object.get("spec").and_then(|spec| spec.text_at("ignore"));
+        if group == FLUX_SOURCES
+            && let Some(ignored) = ignored
+        {
+            self.ignored.push((place(), ignored.to_owned()));
+        }
+        if group == FLUX_APPLIES
+            && object
+                .get("spec")
+                .is_some_and(|spec| spec.text_at("path").is_some_and(|path| path.contains("${")))
+        {
+            let message = "the path of this Kustomization of Flux is filled in, so Capstan cannot tell which folder it applies: move the clusters by hand";
+            self.not_seen(place(), message.to_owned());
+        }
+        let flux = read_apply(object).map(|apply| (Who::Flux(apply), Extent::Whole));
+        let Some((who, extent)) = flux.or_else(|| argo(group, kind, name, object)) else { return };
+        if extent == Extent::Cut || self.applies.len() >= MOST_APPLIED {
+            let message = if extent == Extent::Cut {
+                format!(
+                    "this object names more than {MOST_PATHS} paths, which is the limit: move the clusters by hand"
+                )
+            } else {
+                format!(
+                    "{MOST_APPLIED} objects apply folders, which is the limit, and Capstan did not look at this one: move the clusters by hand"
+                )
+            };
+            self.not_seen(place(), message);
+        }
         if self.applies.len() < MOST_APPLIED {
-            let who = read_apply(object).map(Who::Flux).or_else(|| argo(group, kind, name, object));
             let substitutes = object.get("spec").is_some_and(|spec| spec.get("postBuild").is_some());
-            self.applies.extend(who.map(|who| Applies { who, place: place(), substitutes }));
+            self.applies.push(Applies { who, place: place(), substitutes });
         }
     }
+
+    /// Notes what was not looked at. One place is enough to stop a move: the list is no longer than what was seen.
+    fn not_seen(&mut self, place: Place, message: String) {
+        if self.unseen.len() < MOST_PATHS {
+            self.unseen.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
+        }
+    }
+}
+
+/// Whether all paths of an object were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    Cut,
 }
 
 /// Whether a file may say something, before it is read.
 fn may_count(path: &RepoPath, text: &str) -> bool {
     is_kustomization(path)
         || text.contains("cluster.x-k8s.io")
-        || text.contains("kustomize.toolkit.fluxcd.io")
+        || text.contains(FLUX_APPLIES)
+        || text.contains(FLUX_SOURCES)
         || text.contains(ARGO)
         || text.contains("application.giantswarm.io")
         || text.contains("HelmRelease")
@@ -263,6 +361,12 @@ fn makes_a_cluster(text: &str) -> bool {
     text.contains("cluster.x-k8s.io") && text.lines().any(|line| line.trim_end() == "kind: Cluster")
 }
 
+/// Whether a file that is no YAML may say what is applied: one with variables is first filled in by something else.
+fn may_apply(text: &str) -> bool {
+    let speaks = text.contains(FLUX_APPLIES) || text.contains(FLUX_SOURCES) || text.contains(ARGO);
+    speaks && !text.contains("{{") && !text.contains("${")
+}
+
 /// Templates, those of charts and those with variables in brackets, are no YAML, and no clusters either.
 fn speaks_of_a_cluster(text: &str) -> bool {
     makes_a_cluster(text) && !text.contains("{{") && !text.contains("${")
@@ -278,7 +382,7 @@ fn name_targets(
 ) {
     /// What only lists, or says what the file is.
     const LISTS: [&str; 6] = ["resources", "bases", "apiVersion", "kind", "metadata", "sortOptions"];
-    for field in ["resources", "bases", "components"] {
+    for field in INCLUDE_FIELDS {
         let items = kustomization_field(root, field).and_then(|entry| entry.value.as_sequence());
         let paths = items.unwrap_or_default().iter().filter_map(|item| folder.join(item.as_str()?).ok());
         // What is none of this repository's is no file and no folder of it.
@@ -299,13 +403,13 @@ fn name_targets(
     named.changes |= entries.iter().any(|entry| !is_list(&entry.key));
 }
 
-/// The folders that an Application or ApplicationSet names.
-fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
+/// The folders that an Application or ApplicationSet names, and whether these are all.
+fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Extent)> {
     if group != ARGO || !matches!(kind, "Application" | "ApplicationSet") {
         return None;
     }
     let (mut written, mut excluded, mut elements) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut recurses, mut selects) = (false, false);
+    let (mut sources, mut recursing, mut selects, mut extent) = (0_usize, 0_usize, false, Extent::Whole);
     let mut nodes = vec![object.get("spec")?];
     while let Some(node) = nodes.pop() {
         match &node.kind {
@@ -315,24 +419,45 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
                 let is_excluded =
                     node.get("exclude").and_then(Node::as_scalar).is_some_and(|scalar| scalar.text == "true");
                 let paths = if is_excluded { &mut excluded } else { &mut written };
-                paths.extend(path.filter(|_| paths.len() < MOST_PATHS));
-                if let Some(directory) = node.get("directory") {
-                    recurses |= directory.get("recurse").is_some_and(|value| value.value() == true);
-                    selects |= ["include", "exclude"].iter().any(|key| directory.get(key).is_some());
+                if path.is_some() && paths.len() >= MOST_PATHS {
+                    extent = Extent::Cut;
                 }
+                paths.extend(path.filter(|_| paths.len() < MOST_PATHS));
+                let directory = node.get("directory");
+                // One of several sources; it may leave out how it reads its folder.
+                if path.is_some() && (directory.is_some() || node.get("repoURL").is_some()) {
+                    let recurse = directory.and_then(|directory| directory.get("recurse"));
+                    sources += 1;
+                    recursing += usize::from(recurse.is_some_and(|value| value.value() == true));
+                }
+                selects |= directory.is_some_and(|directory| {
+                    ["include", "exclude"].iter().any(|key| directory.get(key).is_some())
+                });
                 let listed = node.get("elements").and_then(Node::as_sequence).unwrap_or_default();
-                elements.extend(listed.iter().take(MOST_PATHS.saturating_sub(elements.len())));
+                let free = MOST_PATHS.saturating_sub(elements.len());
+                if listed.len() > free {
+                    extent = Extent::Cut;
+                }
+                elements.extend(listed.iter().take(free));
                 nodes.extend(entries.iter().map(|entry| &entry.value));
             }
             NodeKind::Sequence(items) => nodes.extend(items),
             _ => {}
         }
     }
-    let mut paths: Vec<String> = Vec::new();
+    let (mut paths, mut guessed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for path in written {
         if path.contains("{{") {
-            let filled = elements.iter().filter_map(|element| filled_in(path, element));
-            paths.extend(filled.take(MOST_PATHS.saturating_sub(paths.len())).map(|path| clean(&path)));
+            let filled: Vec<String> =
+                elements.iter().filter_map(|element| filled_in(path, element)).collect();
+            if !is_of_generator(path) && (filled.is_empty() || filled.len() < elements.len()) {
+                guessed.push(guess(path));
+            }
+            let free = MOST_PATHS.saturating_sub(paths.len());
+            if filled.len() > free {
+                extent = Extent::Cut;
+            }
+            paths.extend(filled.iter().take(free).map(|path| clean(path)));
         } else {
             paths.push(clean(path));
         }
@@ -340,8 +465,10 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
     paths.sort();
     paths.dedup();
     let excluded = excluded.into_iter().map(clean).collect();
-    let depth = if recurses && !selects { Depth::Below } else { Depth::Here };
-    Some(Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded, depth })
+    // One that does not take what is below its folder is enough.
+    let depth = if sources > 0 && recursing == sources && !selects { Depth::Below } else { Depth::Here };
+    let who = Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded, guessed, depth };
+    Some((who, extent))
 }
 
 /// A path with what an element of a list generator gives, `{{name}}` or `{{.name}}`; `None` where it gives something not.
@@ -355,6 +482,23 @@ fn filled_in(path: &str, element: &Node) -> Option<String> {
     }
     filled.push_str(rest);
     Some(filled)
+}
+
+/// Whether a path is what a generator of folders or files found, and nothing more.
+fn is_of_generator(path: &str) -> bool {
+    let inner = path.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).unwrap_or_default();
+    matches!(inner.trim().trim_start_matches('.'), "path" | "path.path")
+}
+
+/// A pattern for a path with variables.
+fn guess(path: &str) -> String {
+    let (mut pattern, mut rest) = (String::new(), path);
+    while let Some((before, after)) = rest.split_once("{{") {
+        pattern.push_str(before);
+        pattern.push_str("**");
+        rest = after.split_once("}}").map_or("", |(_, after)| after);
+    }
+    clean(&(pattern + rest))
 }
 
 fn clean(path: &str) -> String {

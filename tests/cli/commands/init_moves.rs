@@ -95,7 +95,7 @@ fn clusters_that_share_a_folder_and_a_file_move_and_are_found_and_planned() {
 stays where it is
   fleet/all.yaml:18:1: ClusterClass acme/quick, which any cluster may use
 
-This command gives each cluster a folder of its own, and writes the settings. What is applied stays the same:
+This command gives each cluster a folder of its own, and writes the settings. What Flux and Argo CD apply from this repository stays the same:
   capstan init --write --move
 ";
     assert!(text.contains(said), "{text}");
@@ -216,6 +216,36 @@ fn a_link_and_a_file_in_the_way_are_refused() {
     let before = sandbox.files();
     assert_eq!(sandbox.capstan(&["init", "--write", "--move"]).code, 1);
     assert_eq!(sandbox.files(), before);
+}
+
+/// What `git add` would leave out, or would store otherwise.
+#[test]
+fn new_files_that_git_does_not_take_as_it_took_the_old_ones_are_refused() {
+    let left_out = "error: nothing is moved:\n  fleet/c/c.yaml: `git add` would not take this new file, so its cluster would be missing from the next commit: it is ignored, in another repository, or in a sparse checkout. Change `.gitignore`, remove the other repository, or use a whole checkout";
+    for ignored in ["c/\n", "/fleet/*/\n!/fleet/a/\n!/fleet/b/\n", "/fleet/c/*.yaml\n"] {
+        let sandbox = crowded();
+        sandbox.write(".gitignore", ignored);
+        sandbox.repository.commit_all("ignored");
+        is_refused(&sandbox, left_out);
+    }
+    let sandbox = crowded();
+    fs::create_dir_all(sandbox.at("fleet/c")).unwrap();
+    let made =
+        tally::command("git").args(["init", "-q"]).current_dir(sandbox.at("fleet/c")).status().unwrap();
+    assert!(made.success());
+    is_refused(&sandbox, left_out);
+
+    let sandbox = crowded();
+    sandbox.write(".gitattributes", "fleet/c.yaml filter=git-crypt\nfleet/b/* filter=other\n");
+    sandbox.repository.commit_all("attributes");
+    is_refused(
+        &sandbox,
+        "error: nothing is moved:\n  fleet/b/all.yaml: Git would store this new file otherwise than fleet/all.yaml, perhaps without encryption: write `.gitattributes` so that both have the same attributes\n  fleet/b/b-workers.yaml: Git would store this new file otherwise than fleet/b-workers.yaml, perhaps without encryption: write `.gitattributes` so that both have the same attributes\n  fleet/c/c.yaml: Git would store this new file otherwise than fleet/c.yaml, perhaps without encryption: write `.gitattributes` so that both have the same attributes",
+    );
+    sandbox.write(".gitattributes", "fleet/** filter=git-crypt\n");
+    sandbox.repository.git(&["add", ".gitattributes"]);
+    sandbox.repository.git(&["commit", "-qm", "all of them"]);
+    sandbox.capstan(&["init", "--write", "--move"]).ended(0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::file::PlacedText;
 use super::remote;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
+use crate::render::keys::INCLUDE_FIELDS;
 use crate::render::load::Loaded;
 use crate::render::placed::PlacedValue;
 use capstan_model::tree::{RepoPath, TreeEntry};
@@ -126,9 +127,10 @@ impl<'a> Builder<'a> {
         let mut waiting = vec![(folder.clone(), entry)];
         while let Some((folder, entry)) = waiting.pop() {
             let loaded = self.loader.read(entry, Dialect::Kubernetes)?;
-            let names = loaded.documents.first().into_iter().flat_map(|document| {
-                ["resources", "bases", "components"].into_iter().filter_map(|field| document.field(field))
-            });
+            let names =
+                loaded.documents.first().into_iter().flat_map(|document| {
+                    INCLUDE_FIELDS.into_iter().filter_map(|field| document.field(field))
+                });
             for name in names.flat_map(PlacedValue::items).filter_map(PlacedValue::as_str) {
                 let Ok(path) = folder.join(name) else { continue };
                 if path == *wanted || path.is_in(wanted) {

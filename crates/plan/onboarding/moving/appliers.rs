@@ -3,7 +3,7 @@
 //! Flux takes everything below a folder without a kustomization. Argo CD takes what is directly in it, unless it is told
 //! otherwise, and an ApplicationSet may make an Application of each new folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::proof::kustomization_of;
 use super::{MoveFacts, Moving};
@@ -18,82 +18,156 @@ use capstan_model::tree::RepoPath;
 /// What Flux leaves out of a source, in the form of `.gitignore`.
 const IGNORED_BY_FLUX: &str = ".sourceignore";
 
-/// Refuses what would not be applied any more, and notes what has to come to the same.
+/// Refuses what would not be applied any more, or would be applied by another, and notes what has to come to the same.
 pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
-    let left: BTreeSet<RepoPath> = moving.moves.keys().filter_map(RepoPath::parent).collect();
-    if left.is_empty() {
+    if moving.moves.is_empty() {
         return;
     }
-    let is_built = |folder: &RepoPath| kustomization_of(facts.tree, folder).is_some();
-    let is_left = |folder: &RepoPath| left.iter().any(|one| one == folder || one.is_in(folder));
-    let mut has_flux = false;
+    let touched = Touched::of(facts, moving);
     for applies in &facts.survey.applies {
         match &applies.who {
             Who::Flux(apply) if apply.from_git => {
-                has_flux = true;
-                moving.rendered.extend(is_left(&apply.path).then(|| apply.path.clone()));
+                moving.rendered.extend(touched.is_touched(&apply.path).then(|| apply.path.clone()));
             }
             Who::Flux(_) => {}
-            Who::Argo { kind, name, paths, depth, .. } => {
-                let argo = Argo { applies, words: format!("the {kind} `{name}` of Argo CD") };
+            Who::Argo { kind, name, paths, guessed, depth, .. } => {
+                let words = format!("the {kind} `{name}` of Argo CD");
+                let argo = Argo { applies, words, depth: *depth, touched: &touched };
                 for path in paths {
                     if path.contains(['*', '?', '[']) {
-                        argo.look_at_pattern(path, *depth, &left, &is_built, moving);
-                    } else if let Ok(folder) = RepoPath::root().join(path)
-                        && !is_built(&folder)
-                    {
-                        match depth {
-                            Depth::Below if is_left(&folder) => argo.look_below(folder, moving),
-                            Depth::Here if left.contains(&folder) => argo.refuse_depth(&folder, moving),
-                            Depth::Below | Depth::Here => {}
-                        }
+                        argo.look_at_pattern(path, moving);
+                    } else if let Ok(path) = RepoPath::root().join(path) {
+                        argo.look_at_path(&path, moving);
                     }
+                }
+                for pattern in guessed {
+                    argo.look_at_guess(pattern, moving);
                 }
             }
         }
     }
-    if has_flux {
-        look_at_ignored(facts, moving);
+    look_at_ignored(facts, moving);
+}
+
+/// The folders that files leave or arrive in, or in which one changes; and the folders around them.
+struct Touched {
+    /// The folders themselves.
+    folders: BTreeSet<RepoPath>,
+    /// Those of them that files only arrive in.
+    entered: BTreeSet<RepoPath>,
+    /// These and all around them, without those that have a kustomization, and the files directly in each.
+    around: BTreeMap<RepoPath, Vec<RepoPath>>,
+}
+
+impl Touched {
+    fn of(facts: &MoveFacts<'_>, moving: &Moving) -> Self {
+        let folders: BTreeSet<RepoPath> =
+            moving.changes.iter().filter_map(|change| change.path.parent()).collect();
+        let left: BTreeSet<RepoPath> = moving.moves.keys().filter_map(RepoPath::parent).collect();
+        let with_above =
+            folders.iter().flat_map(|folder| std::iter::successors(Some(folder.clone()), RepoPath::parent));
+        let mut around: BTreeMap<RepoPath, Vec<RepoPath>> =
+            with_above.map(|folder| (folder, Vec::new())).collect();
+        around.retain(|folder, _| kustomization_of(facts.tree, folder).is_none());
+        for entry in facts.tree.entries() {
+            if let Some(files) = entry.path.parent().and_then(|folder| around.get_mut(&folder)) {
+                files.push(entry.path.clone());
+            }
+        }
+        Self { entered: folders.difference(&left).cloned().collect(), folders, around }
+    }
+
+    fn is_touched(&self, folder: &RepoPath) -> bool {
+        self.folders.iter().any(|one| one == folder || one.is_in(folder))
     }
 }
 
+/// An object of Argo CD's that may apply what moves.
 struct Argo<'a> {
     applies: &'a Applies,
     words: String,
+    depth: Depth,
+    touched: &'a Touched,
 }
 
 impl Argo<'_> {
-    fn refuse_depth(&self, folder: &RepoPath, moving: &mut Moving) {
-        let message = format!(
-            "{} applies only what is directly in {folder}, and would delete what moves down: give its source `directory: {{recurse: true}}` without `include` and `exclude`, let Argo CD apply that, and run the command again",
-            self.words
-        );
+    fn refuse(&self, moving: &mut Moving, message: String) {
         moving.refuse(self.applies.place.clone(), message);
     }
 
+    /// A folder of a source; or a file of a generator, which may make an Application of the folder around it.
+    fn look_at_path(&self, path: &RepoPath, moving: &mut Moving) {
+        if moving.changes.iter().any(|change| change.path == *path) {
+            let message = format!(
+                "{} reads {path}, which would move or change: move the clusters of this folder by hand, together with what reads the file",
+                self.words
+            );
+            self.refuse(moving, message);
+            return;
+        }
+        for (folder, files) in &self.touched.around {
+            if folder == path || files.contains(path) {
+                self.look_at_folder(folder, moving);
+            }
+        }
+    }
+
+    /// A source's path with variables may be each folder that fits it.
+    fn look_at_guess(&self, pattern: &str, moving: &mut Moving) {
+        let glob = Glob::parse(pattern).ok();
+        for folder in self.touched.around.keys() {
+            if glob.as_ref().is_none_or(|glob| glob.matches(folder.as_str())) {
+                self.look_at_folder(folder, moving);
+            }
+        }
+    }
+
+    /// A folder without a kustomization that is applied.
+    fn look_at_folder(&self, folder: &RepoPath, moving: &mut Moving) {
+        match self.depth {
+            Depth::Below => self.look_below(folder, moving),
+            Depth::Here if self.touched.entered.contains(folder) => {
+                let message = format!(
+                    "{} applies {folder}, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first",
+                    self.words
+                );
+                self.refuse(moving, message);
+            }
+            Depth::Here if self.touched.folders.contains(folder) => {
+                let message = format!(
+                    "{} applies only what is directly in {folder}, and would delete what moves down: give each of its sources `directory: {{recurse: true}}` without `include` and `exclude`, let Argo CD apply that, and run the command again",
+                    self.words
+                );
+                self.refuse(moving, message);
+            }
+            Depth::Here => {}
+        }
+    }
+
     /// Of a folder of manifests Argo CD reads a kustomization as one more manifest.
-    fn look_below(&self, folder: RepoPath, moving: &mut Moving) {
+    fn look_below(&self, folder: &RepoPath, moving: &mut Moving) {
         let makes = |change: &FileChange| change.before.is_none() && is_kustomization(&change.path);
-        if moving.changes.iter().any(|change| makes(change) && change.path.is_in(&folder)) {
+        if moving.changes.iter().any(|change| makes(change) && change.path.is_in(folder)) {
             let message = format!(
                 "{} applies all manifests below {folder}, and the new folders get kustomizations, which it would take for manifests: give {folder} a kustomization first, or move the clusters by hand",
                 self.words
             );
-            moving.refuse(self.applies.place.clone(), message);
+            self.refuse(moving, message);
         }
-        moving.rendered.insert(folder);
+        moving.rendered.insert(folder.clone());
     }
 
-    fn look_at_pattern(
-        &self,
-        pattern: &str,
-        depth: Depth,
-        left: &BTreeSet<RepoPath>,
-        is_built: &dyn Fn(&RepoPath) -> bool,
-        moving: &mut Moving,
-    ) {
-        let Ok(glob) = Glob::parse(pattern) else { return };
+    fn look_at_pattern(&self, pattern: &str, moving: &mut Moving) {
+        let Ok(glob) = Glob::parse(pattern) else {
+            let message = format!(
+                "Capstan cannot read the pattern `{pattern}` of {}: correct it, or move the clusters by hand",
+                self.words
+            );
+            self.refuse(moving, message);
+            return;
+        };
         let fits = |path: &RepoPath| glob.matches(path.as_str()) && !excludes(&self.applies.who, path);
+        let left: BTreeSet<RepoPath> = moving.moves.keys().filter_map(RepoPath::parent).collect();
         let fresh = moving
             .clusters
             .iter()
@@ -104,22 +178,28 @@ impl Argo<'_> {
                 "{} makes an Application of each folder that `{pattern}` matches, and would make one of {folder} too: exclude the new folders from it first",
                 self.words
             );
-            moving.refuse(self.applies.place.clone(), message);
-        } else if let Some(file) = moving.moves.keys().find(|file| fits(file)) {
+            self.refuse(moving, message);
+            return;
+        }
+        let changed = moving.changes.iter().map(|change| &change.path).find(|path| fits(path)).cloned();
+        if let Some(file) = changed {
             let message = format!(
-                "{} reads {file}, which would move: move the clusters of this folder by hand, together with the pattern `{pattern}`",
+                "{} reads {file}, which would move or change: move the clusters of this folder by hand, together with the pattern `{pattern}`",
                 self.words
             );
-            moving.refuse(self.applies.place.clone(), message);
-        } else if depth == Depth::Here
-            && let Some(folder) = left.iter().find(|folder| fits(folder) && !is_built(folder))
-        {
-            self.refuse_depth(folder, moving);
+            self.refuse(moving, message);
+            return;
+        }
+        for (folder, files) in &self.touched.around {
+            if fits(folder) || files.iter().any(fits) {
+                self.look_at_folder(folder, moving);
+            }
         }
     }
 }
 
-/// A pattern that tells a new folder from the one around it may leave out what Flux applies today, or the other way round.
+/// A pattern that tells a new folder from the one around it may leave out what Flux applies today, or the other way
+/// round. The repository's own Flux object need not be in it.
 fn look_at_ignored(facts: &MoveFacts<'_>, moving: &mut Moving) {
     let ways: BTreeSet<(RepoPath, RepoPath)> = moving
         .moves
@@ -131,14 +211,25 @@ fn look_at_ignored(facts: &MoveFacts<'_>, moving: &mut Moving) {
         .collect();
     let mut told = BTreeSet::new();
     for (around, home) in &ways {
+        for (place, text) in &facts.survey.ignored {
+            let tells = text.lines().any(|line| tells_apart(line, &RepoPath::root(), around, home));
+            told.extend(tells.then(|| place.clone()));
+        }
         for folder in std::iter::successors(Some(home.clone()), RepoPath::parent) {
-            let entry = folder.join(IGNORED_BY_FLUX).ok().and_then(|path| facts.tree.entry(&path));
-            let Some(bytes) = entry.and_then(|entry| facts.tree.read(entry).ok()) else { continue };
+            let Ok(path) = folder.join(IGNORED_BY_FLUX) else { continue };
+            let Some(entry) = facts.tree.entry(&path) else { continue };
+            // One that is a link, or cannot be read, may say anything.
+            let Some(bytes) = facts.tree.read(entry).ok().filter(|_| entry.is_file()) else {
+                told.insert(Place::whole(path));
+                continue;
+            };
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            let lines = (1..).zip(text.lines()).filter(|(_, line)| tells_apart(line, &folder, around, home));
-            told.extend(
-                lines.filter_map(|(line, _)| Some(Place::line_of(folder.join(IGNORED_BY_FLUX).ok()?, line))),
-            );
+            // One below the folder that both share says nothing of what is outside of it today.
+            let tells = |line: &str| {
+                if folder.is_in(around) { is_pattern(line) } else { tells_apart(line, &folder, around, home) }
+            };
+            let lines = (1..).zip(text.lines()).filter(|(_, line)| tells(line));
+            told.extend(lines.map(|(line, _)| Place::line_of(path.clone(), line)));
         }
     }
     for place in told {
@@ -147,6 +238,12 @@ fn look_at_ignored(facts: &MoveFacts<'_>, moving: &mut Moving) {
             "Flux leaves out what this pattern matches, and it may match a new folder of a cluster and not the one around it: write it so that it names no folder at that depth, or move the clusters by hand",
         );
     }
+}
+
+/// Whether a line of a `.gitignore` is one that matches something.
+fn is_pattern(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#')
 }
 
 /// The folder that two paths share.

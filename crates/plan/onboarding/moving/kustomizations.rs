@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::proof::kustomization_of;
 use super::{MoveFacts, Moving};
 use crate::onboarding::survey::Named;
-use capstan_kustomize::render::{kustomization_field, kustomized};
+use capstan_kustomize::render::{INCLUDE_FIELDS, kustomization_field, kustomized};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::object::FieldPath;
@@ -13,16 +13,13 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, write};
 
-/// Fields that list what is built.
-const LISTS: [&str; 3] = ["resources", "bases", "components"];
-
 /// What each cluster's own kustomization lists, in order.
 type ClusterFiles = BTreeMap<RepoPath, Vec<String>>;
 
 /// Lets the kustomizations of a repository follow the files that move.
 pub(super) fn follow(facts: &MoveFacts<'_>, moving: &mut Moving) {
     let mut built = ClusterFiles::new();
-    let mut touched: BTreeSet<RepoPath> = BTreeSet::new();
+    let (mut touched, mut fresh) = (BTreeSet::new(), BTreeSet::new());
     if moving.moves.is_empty() {
         return;
     }
@@ -45,11 +42,14 @@ pub(super) fn follow(facts: &MoveFacts<'_>, moving: &mut Moving) {
                 ("resources", resources),
             ]));
             moving.changes.push(FileChange { path, before: None, after: Some(text) });
+            fresh.insert(home);
         }
     }
-    // Whoever builds one of them builds something else now, if it is not the same.
+    // What builds one of them builds something else now, if it is not the same.
     loop {
-        let takes = |(_, named): &(&RepoPath, &Named)| named.targets.iter().any(|one| touched.contains(one));
+        let takes = |(_, named): &(&RepoPath, &Named)| {
+            named.targets.iter().any(|one| touched.contains(one) || fresh.contains(one))
+        };
         let all = facts.survey.kustomizations.iter().filter(takes).map(|(folder, _)| folder.clone());
         let before = touched.len();
         touched.extend(all.collect::<Vec<_>>());
@@ -65,7 +65,7 @@ fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPa
     let Some(path) = kustomization_of(facts.tree, folder) else { return };
     let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
     let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
-    let is_list = |key: &str| LISTS.iter().any(|list| list.eq_ignore_ascii_case(key));
+    let is_list = |key: &str| INCLUDE_FIELDS.iter().any(|list| list.eq_ignore_ascii_case(key));
     let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
     let mut open: Vec<&Node> =
         entries.filter(|entry| !is_list(&entry.key)).map(|entry| &entry.value).collect();
@@ -115,7 +115,7 @@ fn rewrite(
     let mut edits = Vec::new();
     let mut listed: BTreeSet<RepoPath> = BTreeSet::new();
     for (document, content) in file.documents().iter().enumerate() {
-        for field in LISTS {
+        for field in INCLUDE_FIELDS {
             let Some(entry) = kustomization_field(&content.root, field) else { continue };
             let list = FieldPath::root().key(&entry.key);
             for (at, item) in entry.value.as_sequence().unwrap_or_default().iter().enumerate() {
@@ -205,7 +205,7 @@ fn replaced(list: &FieldPath, at: usize, fresh: Vec<Node>, is_gone: bool) -> Vec
 fn changing(file: &YamlFile) -> Option<(usize, &str)> {
     const SAYS: [&str; 4] = ["apiVersion", "kind", "metadata", "sortOptions"];
     let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
-    let is_list = |key: &str| LISTS.iter().chain(&SAYS).any(|list| list.eq_ignore_ascii_case(key));
+    let is_list = |key: &str| INCLUDE_FIELDS.iter().chain(&SAYS).any(|list| list.eq_ignore_ascii_case(key));
     entries
         .into_iter()
         .find(|entry| !is_list(&entry.key) || entry.key.eq_ignore_ascii_case("components"))

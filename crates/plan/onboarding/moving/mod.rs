@@ -40,6 +40,8 @@ pub use proof::differences;
 
 /// The folder into whose folders the clusters of the repository's root go.
 const FOLDER_OF_ROOT: &str = "clusters";
+/// A file with this text may hold objects of Cluster API.
+const CLUSTER_API: &str = "cluster.x-k8s.io";
 
 /// What would be moved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub struct Moving {
     pub clusters: Vec<RepoPath>,
     /// Each file that moves, and where its documents come to be; its own path where some stay.
     pub moves: BTreeMap<RepoPath, BTreeSet<RepoPath>>,
-    /// AppliedObjects that stay in a crowded folder, and why.
+    /// Objects that stay in a crowded folder, and why.
     pub kept: Vec<(Place, String)>,
     /// Kustomizations that name the new folders instead of the files.
     pub edited: Vec<RepoPath>,
@@ -63,8 +65,9 @@ pub struct Moving {
 /// Plans the moves. Without any in a repository in which each cluster has its folder.
 pub fn plan_moves(tree: &dyn Tree) -> Moving {
     let shaped = discover(tree, &RepositorySettings::default());
-    let survey = Survey::of(tree, &shaped);
+    let mut survey = Survey::of(tree, &shaped);
     let units = units(&survey, &shaped, &Appliers::of(tree, &survey));
+    survey.add_hidden(tree, &shaped);
     let facts = MoveFacts { tree, shaped, survey, base: choose::base_of(tree, &units), units };
     let mut moving = Moving::default();
     for folder in facts.units.crowded.keys() {
@@ -74,6 +77,7 @@ pub fn plan_moves(tree: &dyn Tree) -> Moving {
     appliers::look(&facts, &mut moving);
     moving.refuse_links(tree);
     moving.refuse_obstacles(tree);
+    moving.refuse_what_was_not_looked_at(&facts);
     moving.refused.sort();
     moving.refused.dedup();
     if !moving.refused.is_empty() {
@@ -134,6 +138,15 @@ struct Manifested {
     file: YamlFile,
 }
 
+/// What a document of a crowded folder holds.
+#[derive(Default)]
+struct DocumentObjects {
+    /// The objects that say what they are, by their index.
+    named: Vec<usize>,
+    /// The first one that does not.
+    nameless: Option<Place>,
+}
+
 /// What becomes of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Destination {
@@ -156,30 +169,48 @@ impl Moving {
                 self.refuse(Place::whole(entry.path.clone()), not_a_file(entry.kind));
                 continue;
             }
-            let Ok(bytes) = facts.tree.read(entry) else { continue };
-            // What cannot be read stays; where it speaks of a cluster, that is told below.
-            if let Ok(file) = YamlFile::read_bytes(&bytes) {
-                files.push(Manifested { path: entry.path.clone(), file });
+            let bytes = match facts.tree.read(entry) {
+                Ok(bytes) => bytes,
+                Err(unreadable) => {
+                    let message = format!(
+                        "Capstan cannot read this file, so it cannot tell to which cluster it belongs: {}. Move the clusters of this folder by hand",
+                        unreadable.reason
+                    );
+                    self.refuse(Place::whole(entry.path.clone()), message);
+                    continue;
+                }
+            };
+            match YamlFile::read_bytes(&bytes) {
+                Ok(file) => files.push(Manifested { path: entry.path.clone(), file }),
+                // What is not of Cluster API stays.
+                Err(error) if bytes.windows(CLUSTER_API.len()).any(|part| part == CLUSTER_API.as_bytes()) => {
+                    let place = Place::maybe_at(entry.path.clone(), Some(error.position));
+                    let message = format!(
+                        "this file mentions a cluster, but Capstan cannot read it: {}",
+                        error.message
+                    );
+                    self.refuse(place, message);
+                }
+                Err(_) => {}
             }
         }
-        let unreadable = facts.survey.unreadable.iter();
-        let here = unreadable.filter(|error| error.place.file().parent().as_ref() == Some(folder));
-        self.refused.extend(here.cloned());
         let roots: BTreeSet<Place> = facts.units.crowded.get(folder).into_iter().flatten().cloned().collect();
         let mut all: Vec<Owned<'_>> = Vec::new();
-        let mut documents: Vec<Vec<Vec<usize>>> = Vec::new();
+        let mut documents: Vec<Vec<DocumentObjects>> = Vec::new();
         for Manifested { path, file } in &files {
-            let of_document =
-                |document: &'_ Document| -> Vec<usize> { Vec::with_capacity(objects(&document.root).len()) };
-            let mut of_file: Vec<Vec<usize>> = file.documents().iter().map(of_document).collect();
-            for (indexes, document) in of_file.iter_mut().zip(file.documents()) {
+            let mut of_file = Vec::new();
+            for document in file.documents() {
+                let mut found = DocumentObjects::default();
                 for (_, node) in objects(&document.root) {
                     let place = Place::at(path.clone(), file.position(node.span.start));
-                    if let Some(object) = Owned::of(node, place) {
-                        indexes.push(all.len());
+                    if let Some(object) = Owned::of(node, place.clone()) {
+                        found.named.push(all.len());
                         all.push(object);
+                    } else if !node.is_null() {
+                        found.nameless.get_or_insert(place);
                     }
                 }
+                of_file.push(found);
             }
             documents.push(of_file);
         }
@@ -198,7 +229,7 @@ impl Moving {
             residents.iter().filter_map(|resident| facts.home(folder, &resident.name)).collect();
         for (Manifested { path, file }, of_file) in files.iter().zip(&documents) {
             let turns: Vec<Destination> =
-                of_file.iter().map(|indexes| self.turn(&all, indexes, &residents)).collect();
+                of_file.iter().map(|found| self.turn(&all, found, &residents)).collect();
             self.cut(folder, path, file, &turns, &homes);
         }
         self.clusters.extend(homes);
@@ -206,9 +237,18 @@ impl Moving {
     }
 
     /// What becomes of a document with these objects.
-    fn turn(&mut self, all: &[Owned<'_>], indexes: &[usize], residents: &[Resident]) -> Destination {
-        let objects: Vec<&Owned<'_>> = indexes.iter().filter_map(|at| all.get(*at)).collect();
-        let Some(first) = objects.first() else { return Destination::Follows };
+    fn turn(&mut self, all: &[Owned<'_>], found: &DocumentObjects, residents: &[Resident]) -> Destination {
+        let objects: Vec<&Owned<'_>> = found.named.iter().filter_map(|at| all.get(*at)).collect();
+        let Some(first) = objects.first() else {
+            return if found.nameless.is_some() { Destination::Stays } else { Destination::Follows };
+        };
+        if let Some(place) = &found.nameless {
+            self.refuse(
+                place.clone(),
+                "this object of a list has no name, so Capstan cannot tell whose it is: write it as a document of its own, after a line `---`",
+            );
+            return Destination::Stays;
+        }
         let turns: BTreeSet<Destination> = objects.iter().map(|object| turn_of(object)).collect();
         let mut turns = turns.into_iter();
         match (turns.next(), turns.next()) {
@@ -286,12 +326,40 @@ impl Moving {
             let target = target.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
             let folder = entry.path.parent().unwrap_or_default();
             let Some(target) = target.and_then(|target| folder.join(target).ok()) else { continue };
-            if self.moves.contains_key(&target) {
-                let message = format!(
+            let touches = |path: &RepoPath| *path == target || path.is_in(&target);
+            let message = if self.moves.contains_key(&target) {
+                format!(
                     "this is a symbolic link to {target}, which would move: replace the link by what needs the file, or remove it"
-                );
-                self.refuse(Place::whole(entry.path.clone()), message);
+                )
+            } else if self.changes.iter().any(|change| touches(&change.path)) {
+                let words = if target.is_root() { "the repository" } else { target.as_str() };
+                format!(
+                    "this is a symbolic link to {words}, where files would move or change, and Capstan does not look at what uses the link: replace the link by what needs the files, or remove it"
+                )
+            } else {
+                continue;
+            };
+            self.refuse(Place::whole(entry.path.clone()), message);
+        }
+    }
+
+    /// What was not looked at may apply or build what moves.
+    fn refuse_what_was_not_looked_at(&mut self, facts: &MoveFacts<'_>) {
+        if self.moves.is_empty() {
+            return;
+        }
+        self.refused.extend(facts.survey.unfinished.iter().chain(&facts.survey.unseen).cloned());
+        for (path, text) in &facts.survey.broken_kustomizations {
+            if self.moves.keys().any(|moved| text.contains(moved.name())) {
+                let message = "Capstan cannot read this kustomization, which mentions a file that would move: correct it, and run the command again";
+                self.refuse(Place::whole(path.clone()), message);
             }
+        }
+        let links =
+            facts.tree.entries().iter().filter(|entry| is_kustomization(&entry.path) && !entry.is_file());
+        for entry in links {
+            let message = "this kustomization is a symbolic link or cannot be read, so Capstan cannot tell whether it builds what would move: replace it by the file that it leads to";
+            self.refuse(Place::whole(entry.path.clone()), message);
         }
     }
 

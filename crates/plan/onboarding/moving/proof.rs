@@ -9,26 +9,29 @@ use capstan_model::tree::{RepoPath, Tree, is_manifest};
 use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{Value, YamlFile};
 
-/// AppliedObjects by what they are called; several of one identity are several.
+/// Objects by what they are called; several of one identity are several.
 type AppliedObjects = BTreeMap<String, Vec<Value>>;
 
 /// What would be applied otherwise than before: each kustomization that names what moves, and each folder that is
-/// applied as it is, comes to the same objects. What could not be rendered before cannot be compared.
+/// applied as it is, comes to the same objects. What could not be rendered before cannot be compared, and is refused.
 pub fn differences(before: &dyn Tree, after: &dyn Tree, moving: &Moving) -> Vec<FileError> {
     let mut found = Vec::new();
     for folder in &moving.rendered {
-        let Ok(was) = applied(before, folder) else { continue };
-        let told = match applied(after, folder) {
-            Ok(is) => first_difference(&was, &is),
-            Err(why) => Some(format!("it could not be rendered any more: {why}")),
+        let message = match (applied(before, folder), applied(after, folder)) {
+            (Err(why), _) => format!(
+                "Capstan cannot render this, so it cannot prove that the move changes nothing here: {why}. Move the clusters by hand"
+            ),
+            (Ok(was), is) => {
+                let told = match is {
+                    Ok(is) => first_difference(&was, &is),
+                    Err(why) => Some(format!("it could not be rendered any more: {why}")),
+                };
+                let Some(told) = told else { continue };
+                format!("after the move, what is applied from here would differ, so nothing is moved: {told}")
+            }
         };
-        if let Some(told) = told {
-            let at = kustomization_of(before, folder).unwrap_or_else(|| folder.clone());
-            let message = format!(
-                "after the move, what is applied from here would differ, so nothing is moved: {told}"
-            );
-            found.push(FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(at), message));
-        }
+        let at = kustomization_of(before, folder).unwrap_or_else(|| folder.clone());
+        found.push(FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(at), message));
     }
     found
 }
@@ -88,12 +91,19 @@ fn applied(tree: &dyn Tree, folder: &RepoPath) -> Result<AppliedObjects, String>
     }
     let plain = |path: &RepoPath| is_manifest(path) && !is_kustomization(path) && !is_inside(path);
     for entry in tree.entries_in(folder).iter().filter(|entry| entry.is_file() && plain(&entry.path)) {
-        let bytes = tree.read(entry).map_err(|unreadable| unreadable.to_string())?;
-        let Ok(file) = YamlFile::read_bytes(&bytes) else {
-            // No manifest, or a broken one: it has to stay as it is.
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            all.entry(entry.path.to_string()).or_default().push(Value::String(text));
-            continue;
+        let file = match tree.read(entry) {
+            Ok(bytes) => {
+                YamlFile::read_bytes(&bytes).map_err(|_| String::from_utf8_lossy(&bytes).into_owned())
+            }
+            Err(_) => Err(entry.blob.to_string()),
+        };
+        let file = match file {
+            Ok(file) => file,
+            // No manifest, a broken one, or one too large: it has to stay as it is.
+            Err(content) => {
+                all.entry(entry.path.to_string()).or_default().push(Value::String(content));
+                continue;
+            }
         };
         for (_, object) in file.documents().iter().flat_map(|document| objects(&document.root)) {
             let name =

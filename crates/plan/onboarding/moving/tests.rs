@@ -1,11 +1,18 @@
 //! Repositories with crowded folders: a small tree in, the files that change out.
 
-use capstan_model::tree::{EntryKind, RepoPath};
+use std::sync::Arc;
+
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_test_support::Files;
 
-use super::{Moving, differences, plan_moves};
+use super::{MoveFacts, Moving, differences, plan_moves};
+use crate::layout::discover;
 use crate::onboarding::propose;
-use crate::onboarding::tests::{argo, cluster, flux, kustomization, named};
+use crate::onboarding::survey::Survey;
+use crate::onboarding::tests::{APP, argo, cluster, flux, kustomization, named};
+use crate::onboarding::units::Units;
+use crate::settings::RepositorySettings;
 
 const WORKERS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: NAME-md-0\nspec:\n  clusterName: NAME\n  template:\n    spec:\n      infrastructureRef:\n        kind: AWSMachineTemplate\n        name: NAME-small\n";
 const TEMPLATE: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachineTemplate\nmetadata:\n  name: NAME\n";
@@ -59,6 +66,370 @@ fn refused(files: &[(&str, String)]) -> Vec<String> {
     let (moving, _) = moved(files);
     assert_eq!(moving.changes, []);
     told(&moving)
+}
+
+/// What is refused, by the plan or by its proof.
+fn disproved(files: &[(&str, String)]) -> Vec<String> {
+    let (moving, after) = moved(files);
+    let mut all = told(&moving);
+    if all.is_empty() {
+        all.extend(differing(&moving, files, &after));
+    }
+    all
+}
+
+/// What the proof tells of a repository that comes to be another one.
+fn differing(moving: &Moving, before: &[(&str, String)], after: &[(String, String)]) -> Vec<String> {
+    let before: Vec<(&str, &str)> = before.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let after: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let found = differences(&Files::new(&before), &Files::new(&after), moving);
+    found.iter().map(ToString::to_string).collect()
+}
+
+/// Files of which one is too large to be read.
+struct WithLarge(Files, &'static str);
+
+impl WithLarge {
+    fn of(files: &[(&str, String)], large: &'static str) -> Self {
+        let texts: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        Self(Files::new(&texts), large)
+    }
+}
+
+impl Tree for WithLarge {
+    fn entries(&self) -> &[TreeEntry] {
+        self.0.entries()
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        if entry.path.as_str() == self.1 {
+            return Err(Unreadable { path: entry.path.clone(), reason: "too large".to_owned() });
+        }
+        self.0.read(entry)
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.0.folder_id(folder)
+    }
+}
+
+/// What is refused where one of the files is too large.
+fn told_of_large(files: &[(&str, String)], large: &'static str) -> Vec<String> {
+    let moving = plan_moves(&WithLarge::of(files, large));
+    assert_eq!(moving.changes, []);
+    told(&moving)
+}
+
+#[test]
+fn what_applies_the_folder_where_files_arrive_is_refused() {
+    let files = |applier: String| {
+        [
+            ("apps/applier.yaml", applier),
+            ("clusters/a.yaml", cluster("a")),
+            ("clusters/a/apps.yaml", APP.to_owned()),
+            ("clusters/b.yaml", cluster("b")),
+        ]
+    };
+    let added = "clusters/a: after the move, what is applied from here would differ, so nothing is moved: Cluster a would be added";
+    let own = files(flux("own", "./clusters/a", "  prune: true\n"));
+    assert_eq!(disproved(&own), [added]);
+    let mut built = own.to_vec();
+    built.push(("clusters/kustomization.yaml", kustomization("resources: [a.yaml, b.yaml]\n")));
+    assert_eq!(disproved(&built), [added]);
+    let app = |more: &str| {
+        argo("Application", "own", &format!("  source: {{repoURL: x, path: clusters/a{more}}}\n"))
+    };
+    assert_eq!(
+        disproved(&files(app(""))),
+        [
+            "apps/applier.yaml:1:1: the Application `own` of Argo CD applies clusters/a, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first"
+        ]
+    );
+    assert_eq!(disproved(&files(app(", directory: {recurse: true}"))), [added]);
+    let top = [
+        ("clusters/one/cluster.yaml", cluster("one")),
+        ("clusters/two/cluster.yaml", cluster("two")),
+        ("flux/clusters.yaml", flux("clusters", "./clusters", "")),
+        ("top.yaml", cluster("top")),
+    ];
+    assert_eq!(
+        disproved(&top),
+        [
+            "clusters: after the move, what is applied from here would differ, so nothing is moved: Cluster top would be added"
+        ]
+    );
+    // A generator of files makes an Application of the folder around each.
+    let set = "  generators: [{git: {repoURL: x, files: [{path: 'clusters/*/config.json'}]}}]\n  template: {spec: {source: {repoURL: x, path: '{{path}}'}}}\n";
+    let mut generated = files(argo("ApplicationSet", "own", set)).to_vec();
+    generated.push(("clusters/a/config.json", "{}\n".to_owned()));
+    assert_eq!(
+        disproved(&generated),
+        [
+            "apps/applier.yaml:1:1: the ApplicationSet `own` of Argo CD applies clusters/a, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first"
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_rendered_before_is_refused() {
+    let files = [
+        ("docs/large.yaml", "x: y\n".to_owned()),
+        ("fleet/a.yaml", cluster("a")),
+        ("fleet/b.yaml", cluster("b")),
+        ("flux/all.yaml", flux("all", "./", "")),
+    ];
+    let before = WithLarge::of(&files, "docs/large.yaml");
+    let moving = plan_moves(&before);
+    assert_eq!(told(&moving), [""; 0]);
+    let mut after = files.clone();
+    (after[1].0, after[2].0) = ("fleet/a/a.yaml", "fleet/b/b.yaml");
+    assert_eq!(differences(&before, &WithLarge::of(&after, "docs/large.yaml"), &moving), []);
+    let told: Vec<String> = differences(&before, &WithLarge::of(&after[..2], "docs/large.yaml"), &moving)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let missing = "after the move, what is applied from here would differ, so nothing is moved: Cluster b would be missing";
+    assert!(told.len() == 2 && told.iter().all(|told| told.ends_with(missing)), "{told:?}");
+
+    let links = Files::new(&[
+        ("fleet/a.yaml", &cluster("a")),
+        ("fleet/b.yaml", &cluster("b")),
+        ("fleet/kustomization.yaml", "../base/fleet.yaml"),
+    ]);
+    let moving = plan_moves(&links.with_kind("fleet/kustomization.yaml", EntryKind::Symlink));
+    assert_eq!(
+        moving.refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "fleet/kustomization.yaml: this kustomization is a symbolic link or cannot be read, so Capstan cannot tell whether it builds what would move: replace it by the file that it leads to"
+        ]
+    );
+
+    let remote = "resources: [../fleet/b-workers.yaml, 'https://github.com/kubernetes-sigs/kustomize//examples/multibases?ref=v1.0.6']\n";
+    let told = disproved(&[
+        ("fleet/a.yaml", cluster("a")),
+        ("fleet/b-workers.yaml", joined(&[&named(WORKERS, "b"), &named(TEMPLATE, "b-small")])),
+        ("fleet/b.yaml", cluster("b")),
+        ("fleet/kustomization.yaml", kustomization("resources: [a.yaml, b.yaml, b-workers.yaml]\n")),
+        ("other/kustomization.yaml", kustomization(remote)),
+    ]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with(
+            "other/kustomization.yaml: Capstan cannot render this, so it cannot prove that the move changes nothing here: "
+        ),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn one_source_of_several_that_takes_only_its_folder_is_enough() {
+    let files = |sources: &str| {
+        [
+            ("apps/fleet.yaml", argo("Application", "fleet", sources)),
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+        ]
+    };
+    let told = refused(&files(
+        "  sources:\n  - {repoURL: x, path: fleet}\n  - {repoURL: x, path: other, directory: {recurse: true}}\n",
+    ));
+    assert_eq!(
+        told,
+        [
+            "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD applies only what is directly in fleet, and would delete what moves down: give each of its sources `directory: {recurse: true}` without `include` and `exclude`, let Argo CD apply that, and run the command again"
+        ]
+    );
+    let deep = "{repoURL: x, path: fleet, directory: {recurse: true}}";
+    let both = format!("  sources:\n  - {deep}\n  - {}\n", deep.replace("fleet", "other"));
+    assert_eq!(disproved(&files(&both)), [""; 0]);
+}
+
+#[test]
+fn paths_that_are_filled_in_may_be_any_that_fit() {
+    let files = |path: &str| {
+        let spec = format!(
+            "  generators: [{{git: {{repoURL: x, directories: [{{path: 'apps/*'}}]}}}}]\n  template: {{spec: {{source: {{repoURL: x, path: '{path}'}}}}}}\n"
+        );
+        [
+            ("apps/x/fleet/a.yaml", cluster("a")),
+            ("apps/x/fleet/b.yaml", cluster("b")),
+            ("argo/apps.yaml", argo("ApplicationSet", "apps", &spec)),
+        ]
+    };
+    for path in ["{{path}}/fleet", "apps/{{ .path.basename }}/fleet"] {
+        let told = refused(&files(path));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            told[0].starts_with(
+                "argo/apps.yaml:1:1: the ApplicationSet `apps` of Argo CD applies only what is directly in apps/x/fleet, "
+            ),
+            "{told:?}"
+        );
+    }
+    assert_eq!(disproved(&files("{{path}}/other")), [""; 0]);
+    let variable = flux("fleet", "./apps/${name}", "");
+    let mut by_flux = files("{{path}}/other").to_vec();
+    by_flux.push(("flux/apps.yaml", variable));
+    assert_eq!(
+        refused(&by_flux),
+        [
+            "flux/apps.yaml:1:1: the path of this Kustomization of Flux is filled in, so Capstan cannot tell which folder it applies: move the clusters by hand"
+        ]
+    );
+}
+
+#[test]
+fn files_that_a_generator_reads_stay_where_they_are() {
+    for (path, read) in [("fleet/a.yaml", "fleet/a.yaml"), ("'fleet/*/*.yaml'", "fleet/a/a.yaml")] {
+        let spec = format!("  generators: [{{git: {{repoURL: x, files: [{{path: {path}}}]}}}}]\n");
+        let told = refused(&[
+            ("apps/fleet.yaml", argo("ApplicationSet", "fleet", &spec)),
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+        ]);
+        assert_eq!(told.len(), 1, "{told:?}");
+        let said = format!(
+            "apps/fleet.yaml:1:1: the ApplicationSet `fleet` of Argo CD reads {read}, which would move or change: "
+        );
+        assert!(told[0].starts_with(&said), "{told:?}");
+    }
+}
+
+#[test]
+fn folders_that_begin_with_a_dot_and_what_was_not_looked_at() {
+    let files = |path: &'static str, text: String| {
+        [(path, text), ("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))]
+    };
+    let app = argo("Application", "fleet", "  source: {repoURL: x, path: fleet}\n");
+    let told = refused(&files(".argocd/apps.yaml", app.clone()));
+    assert!(told.len() == 1 && told[0].starts_with(".argocd/apps.yaml:1:1: "), "{told:?}");
+    let (moving, _) =
+        moved(&files(".gitops/kustomization.yaml", kustomization("resources: [../fleet/a.yaml]\n")));
+    assert_eq!(moving.edited, [RepoPath::parse(".gitops/kustomization.yaml").unwrap()]);
+
+    let many: String = (0..101).map(|at| format!("  - {{repoURL: x, path: p{at}}}\n")).collect();
+    let told = refused(&files("apps/many.yaml", argo("Application", "m", &format!("  sources:\n{many}"))));
+    assert_eq!(
+        told,
+        [
+            "apps/many.yaml:1:1: this object names more than 100 paths, which is the limit: move the clusters by hand"
+        ]
+    );
+    let many: Vec<String> = (0..2001).map(|at| flux(&format!("k{at}"), "./other", "")).collect();
+    let told = refused(&files("apps/many.yaml", many.join("---\n")));
+    assert_eq!(
+        told,
+        [
+            "apps/many.yaml:14001:1: 2000 objects apply folders, which is the limit, and Capstan did not look at this one: move the clusters by hand"
+        ]
+    );
+    let told = refused(&files("apps/broken.yaml", format!("{app}  x: {{\n")));
+    assert!(
+        told.len() == 1
+            && told[0].contains("this file may say what Flux or Argo CD applies, but Capstan cannot read it"),
+        "{told:?}"
+    );
+    let broken = kustomization("resources: [../fleet/a.yaml\n");
+    assert_eq!(
+        refused(&files("other/kustomization.yaml", broken)),
+        [
+            "other/kustomization.yaml: Capstan cannot read this kustomization, which mentions a file that would move: correct it, and run the command again"
+        ]
+    );
+}
+
+/// The limit of files itself is too high for a test.
+#[test]
+fn a_survey_that_stopped_early_proves_nothing() {
+    let files = Files::new(&[("fleet/a.yaml", &cluster("a")), ("fleet/b.yaml", &cluster("b"))]);
+    let mut moving = plan_moves(&files);
+    let place = Place::whole(RepoPath::parse("z.yaml").unwrap());
+    let unfinished = FileError::new(rules::CLUSTER_OUTSIDE, place, "too many files");
+    let facts = MoveFacts {
+        tree: &files,
+        shaped: discover(&files, &RepositorySettings::default()),
+        survey: Survey { unfinished: Some(unfinished), ..Survey::default() },
+        units: Units::default(),
+        base: RepoPath::root(),
+    };
+    moving.refuse_what_was_not_looked_at(&facts);
+    assert_eq!(told(&moving), ["z.yaml: too many files"]);
+}
+
+#[test]
+fn what_flux_leaves_out_is_known_without_its_kustomization() {
+    let files = |path: &'static str, text: &str| {
+        [("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b")), (path, text.to_owned())]
+    };
+    let source = |ignored: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: fleet}}\nspec:\n  ignore: |\n    /*\n    !/fleet\n{ignored}"
+        )
+    };
+    let refusal = |place: &str| {
+        format!(
+            "{place}: Flux leaves out what this pattern matches, and it may match a new folder of a cluster and not the one around it: write it so that it names no folder at that depth, or move the clusters by hand"
+        )
+    };
+    assert_eq!(
+        refused(&files("flux/source.yaml", &source("    !/fleet/*.yaml\n"))),
+        [refusal("flux/source.yaml:1:1")]
+    );
+    assert_eq!(disproved(&files("flux/source.yaml", &source(""))), [""; 0]);
+    assert_eq!(refused(&files(".sourceignore", "# of b\nb\n")), [refusal(".sourceignore:2")]);
+    assert_eq!(
+        refused(&files("fleet/a/.sourceignore", "# all\n\n*.yaml\n")),
+        [refusal("fleet/a/.sourceignore:3")]
+    );
+}
+
+#[test]
+fn an_object_without_a_name_stays_and_does_not_go_with_its_neighbour() {
+    let machine = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Machine\nmetadata: {generateName: b-}\nspec: {clusterName: b}\n";
+    let files = [("fleet/a.yaml", joined(&[&cluster("a"), machine])), ("fleet/b.yaml", cluster("b"))];
+    let (moving, after) = moved(&files);
+    assert_eq!(told(&moving), [""; 0]);
+    assert_eq!(
+        after,
+        [
+            ("fleet/a.yaml".to_owned(), format!("---\n{machine}")),
+            ("fleet/a/a.yaml".to_owned(), cluster("a")),
+            ("fleet/b/b.yaml".to_owned(), cluster("b")),
+        ]
+    );
+    for name in ["name: 1", "name: true", "generateName: b-"] {
+        let list = format!(
+            "apiVersion: v1\nkind: List\nitems:\n- {{apiVersion: cluster.x-k8s.io/v1beta1, kind: MachineSet, metadata: {{name: first}}, spec: {{clusterName: a}}}}\n- {{apiVersion: cluster.x-k8s.io/v1beta1, kind: MachineSet, metadata: {{{name}}}, spec: {{clusterName: b}}}}\n"
+        );
+        assert_eq!(
+            refused(&[
+                ("fleet/a.yaml", cluster("a")),
+                ("fleet/b.yaml", cluster("b")),
+                ("fleet/list.yaml", list)
+            ]),
+            [
+                "fleet/list.yaml:5:3: this object of a list has no name, so Capstan cannot tell whose it is: write it as a document of its own, after a line `---`"
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_link_to_a_folder_that_files_leave_is_refused() {
+    let tree = Files::new(&[
+        ("apps/kustomization.yaml", &kustomization("resources: [../prod/a.yaml]\n")),
+        ("fleet/a.yaml", &cluster("a")),
+        ("fleet/b.yaml", &cluster("b")),
+        ("prod", "fleet"),
+    ]);
+    let moving = plan_moves(&tree.with_kind("prod", EntryKind::Symlink));
+    assert_eq!(moving.changes, []);
+    assert_eq!(
+        told(&moving),
+        [
+            "prod: this is a symbolic link to fleet, where files would move or change, and Capstan does not look at what uses the link: replace the link by what needs the files, or remove it"
+        ]
+    );
 }
 
 #[test]
@@ -254,8 +625,29 @@ fn what_belongs_to_none_or_to_two_is_refused_with_its_place() {
 #[test]
 fn files_that_cannot_be_cut_are_refused() {
     let anchored = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\nspec: &spec {paused: true}\n---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: b}\nspec: *spec\n";
-    // An alias of another document is no YAML: such a file names no cluster, and stays.
+    // An alias of another document is no YAML: such a file names no cluster. Alone, it stays.
     assert_eq!(refused(&[("fleet/all.yaml", anchored.to_owned())]), [""; 0]);
+    let among = |path: &'static str, text: &str| {
+        [(path, text.to_owned()), ("fleet/b.yaml", cluster("b")), ("fleet/c.yaml", cluster("c"))]
+    };
+    let told = refused(&among("fleet/all.yaml", anchored));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("fleet/all.yaml:9:7: this file mentions a cluster, but Capstan cannot read it: "),
+        "{told:?}"
+    );
+    let broken = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineSet\nspec: {\n";
+    for path in ["fleet/b-workers.yaml", "fleet/sub/b-workers.yaml"] {
+        let told = refused(&among(path, broken));
+        let of_path = |told: &String| told.starts_with(&format!("{path}:"));
+        assert!(told.len() == 1 && told.iter().all(of_path), "{told:?}");
+    }
+    assert_eq!(
+        told_of_large(&among("fleet/b-workers.yaml", "{}\n"), "fleet/b-workers.yaml"),
+        [
+            "fleet/b-workers.yaml: Capstan cannot read this file, so it cannot tell to which cluster it belongs: too large. Move the clusters of this folder by hand"
+        ]
+    );
     let sealed = joined(&[&cluster("a"), &cluster("b").replace("spec: {}", "spec: {}\nsops: {mac: x}")]);
     assert_eq!(
         refused(&[("fleet/all.yaml", sealed)]),
@@ -400,7 +792,7 @@ fn what_applies_a_folder_must_reach_the_new_ones() {
     assert_eq!(
         refused(&files(app(""))),
         [
-            "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD applies only what is directly in fleet, and would delete what moves down: give its source `directory: {recurse: true}` without `include` and `exclude`, let Argo CD apply that, and run the command again"
+            "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD applies only what is directly in fleet, and would delete what moves down: give each of its sources `directory: {recurse: true}` without `include` and `exclude`, let Argo CD apply that, and run the command again"
         ]
     );
     assert_eq!(refused(&files(app("    directory: {recurse: true, include: '*.yaml'}\n"))).len(), 1);
