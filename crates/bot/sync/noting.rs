@@ -76,8 +76,8 @@ impl Run<'_> {
         }
     }
 
-    /// What went wrong with a proposal alone, with the error that counts; that error where the others cannot go on either.
-    /// That its pull request cannot be looked at again is its own trouble, too.
+    /// What this proposal failed with. An error is returned where the other proposals cannot continue either. A second
+    /// read of its pull request that fails concerns this proposal alone.
     pub(super) async fn failure_of(
         self,
         (proposal, doing): (&ProposalId, &'static str),

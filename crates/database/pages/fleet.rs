@@ -323,7 +323,7 @@ mod tests {
         );
         assert_eq!(
             by(SortKey::Machines, true),
-            "CASE WHEN t.machines IS NULL THEN 1 ELSE 0 END, t.machines DESC, j.name, t.target, t.source_kind"
+            "CASE WHEN NULLIF(t.machines + t.more_machines, 0) IS NULL THEN 1 ELSE 0 END, NULLIF(t.machines + t.more_machines, 0) DESC, j.name, t.target, t.source_kind"
         );
     }
 

@@ -129,7 +129,7 @@ impl PlayedReconciler {
     pub(crate) async fn follow(mut self, forge: &Forge) {
         loop {
             tokio::time::sleep(PAUSE).await;
-            // Whoever tries the demo may push settings under which it may not report: the demo goes on.
+            // A visitor may push settings that do not let it report. The demo continues.
             if let Err(why) = self.follow_once(forge).await {
                 tracing::warn!("the played reconciler: {why}");
             }

@@ -34,7 +34,7 @@ impl PolicyRule for ClusterResourceSetStays {
         if sets.is_empty() {
             return;
         }
-        let contents = [&change.before, &change.after].map(|cluster| Contents::of(cluster.objects));
+        let contents = [&change.before, &change.after].map(|cluster| SetContents::of(cluster.objects));
         for old in sets {
             let Some(new) = change.after.object(&old.id) else {
                 let message = format!(
@@ -94,8 +94,8 @@ fn keeps_old(set: &RenderedObject, brought: &str) -> String {
 fn dropped(
     change: &Evidence<'_>,
     set: &RenderedObject,
-    before: &Contents<'_>,
-    kept: &Kept<'_, '_>,
+    before: &SetContents<'_>,
+    kept: &KeptDocuments<'_, '_>,
 ) -> Vec<Finding> {
     let each = resources(set).into_iter().filter_map(|listed| {
         let new = resource(&change.after, set, &listed)?;
@@ -114,15 +114,15 @@ fn dropped(
 }
 
 /// Documents that a set brings, by their identity, each with the resource that has it.
-type Kept<'a, 'c> = HashMap<&'c ObjectId, (&'a RenderedObject, &'c Document)>;
+type KeptDocuments<'a, 'c> = HashMap<&'c ObjectId, (&'a RenderedObject, &'c SetDocument)>;
 
 /// What all resources of a set bring; `None` where one of them is not known, or not readable: anything may be in there.
 /// Of documents of one identity the first counts: it is the one that is created.
 fn kept<'a, 'c>(
     cluster: &ClusterEvidence<'a>,
-    contents: &'c Contents<'a>,
+    contents: &'c SetContents<'a>,
     set: &RenderedObject,
-) -> Option<Kept<'a, 'c>> {
+) -> Option<KeptDocuments<'a, 'c>> {
     let mut found = HashMap::new();
     for listed in resources(set) {
         let resource = resource(cluster, set, &listed)?;
@@ -144,7 +144,7 @@ fn resource<'a>(
 }
 
 /// An object in a resource.
-struct Document {
+struct SetDocument {
     /// The field of the resource.
     path: FieldPath,
     id: ObjectId,
@@ -152,21 +152,21 @@ struct Document {
 }
 
 /// What is in the resources of one side. Several sets may list one of them, so each is read once.
-struct Contents<'a>(HashMap<&'a ObjectId, OnceCell<Vec<Option<Document>>>>);
+struct SetContents<'a>(HashMap<&'a ObjectId, OnceCell<Vec<Option<SetDocument>>>>);
 
-impl<'a> Contents<'a> {
+impl<'a> SetContents<'a> {
     fn of(objects: &'a [RenderedObject]) -> Self {
         Self(objects.iter().map(|object| (&object.id, OnceCell::new())).collect())
     }
 
     /// The objects in a resource; `None` for what cannot be read, or is no object.
-    fn documents(&self, resource: &RenderedObject) -> &[Option<Document>] {
+    fn documents(&self, resource: &RenderedObject) -> &[Option<SetDocument>] {
         let read = self.0.get(&resource.id).map(|read| read.get_or_init(|| documents(resource)));
         read.map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-fn documents(resource: &RenderedObject) -> Vec<Option<Document>> {
+fn documents(resource: &RenderedObject) -> Vec<Option<SetDocument>> {
     let mut found = Vec::new();
     for field in ["data", "stringData"] {
         let is_encoded = field == "data" && resource.id.kind == "Secret";
@@ -181,7 +181,7 @@ fn documents(resource: &RenderedObject) -> Vec<Option<Document>> {
             let path = FieldPath::of_keys([field, key]);
             found.extend(objects.map(|document| {
                 let id = identity(&document.root)?;
-                Some(Document { path: path.clone(), id, root: document.root.clone() })
+                Some(SetDocument { path: path.clone(), id, root: document.root.clone() })
             }));
         }
     }
@@ -207,15 +207,15 @@ fn resources(set: &RenderedObject) -> Vec<(String, String)> {
 fn no_longer_listed(
     change: &Evidence<'_>,
     [old, new]: [&RenderedObject; 2],
-    before: &Contents<'_>,
-    kept: Option<&Kept<'_, '_>>,
+    before: &SetContents<'_>,
+    kept: Option<&KeptDocuments<'_, '_>>,
     verdicts: &mut Vec<Finding>,
 ) {
     let left: HashSet<(String, String)> = resources(new).into_iter().collect();
     for listed in resources(old).iter().filter(|resource| !left.contains(resource)) {
         let resource = resource(&change.before, old, listed);
         let content = resource.map(|resource| before.documents(resource)).unwrap_or_default();
-        let successor = |document: &Document| kept.and_then(|kept| kept.get(&document.id)).copied();
+        let successor = |document: &SetDocument| kept.and_then(|kept| kept.get(&document.id)).copied();
         let mut pairs = content.iter().flatten().filter_map(|was| Some((successor(was)?, was)));
         let differs = pairs.find(|((_, is), was)| !reconciles(new) && !same_meaning(&is.root, &was.root));
         if let (Some(resource), Some(((holder, document), _))) = (resource, differs) {
@@ -225,7 +225,7 @@ fn no_longer_listed(
             verdicts.push(verdict.path(&document.path).place(place));
         }
         let is_kept =
-            |document: &Option<Document>| document.as_ref().is_some_and(|one| successor(one).is_some());
+            |document: &Option<SetDocument>| document.as_ref().is_some_and(|one| successor(one).is_some());
         if !content.is_empty() && content.iter().all(is_kept) {
             continue;
         }

@@ -9,24 +9,24 @@ use capstan_model::object::ObjectId;
 use capstan_yaml::Readable;
 
 /// An object and its content.
-type Known<'n, T> = (&'n ObjectId, &'n T);
+type NamedContent<'n, T> = (&'n ObjectId, &'n T);
 
 /// The control planes among some objects, and the Clusters that have them.
 pub struct ControlPlanes<'n, T> {
-    clusters: HashMap<&'n str, Vec<Owner<'n, T>>>,
+    clusters: HashMap<&'n str, Vec<PlaneOwner<'n, T>>>,
     planes: Vec<Plane<'n, T>>,
-    by_name: HashMap<&'n str, Vec<Known<'n, T>>>,
+    by_name: HashMap<&'n str, Vec<NamedContent<'n, T>>>,
 }
 
-struct Owner<'n, T> {
+struct PlaneOwner<'n, T> {
     id: &'n ObjectId,
     /// Itself, where its topology makes the control plane.
-    own: Option<Known<'n, T>>,
+    own: Option<NamedContent<'n, T>>,
     reference: Option<Reference<'n>>,
 }
 
 struct Plane<'n, T> {
-    known: Known<'n, T>,
+    known: NamedContent<'n, T>,
     /// The Cluster whose it is, where it says that.
     cluster: Option<&'n str>,
 }
@@ -46,7 +46,7 @@ impl<'n, T: Readable> ControlPlanes<'n, T> {
                 let named = references(&id.group, &id.kind, root).into_iter();
                 let reference =
                     named.into_iter().find(|one| one.path.to_string() == "/spec/controlPlaneRef/name");
-                let owner = Owner { id, own: is_plane.then_some(known), reference };
+                let owner = PlaneOwner { id, own: is_plane.then_some(known), reference };
                 found.clusters.entry(&id.name).or_default().push(owner);
             }
             if is_plane {

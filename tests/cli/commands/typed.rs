@@ -122,7 +122,7 @@ fn a_release_is_no_cluster() {
     let sandbox = teams();
     let release = |typed: &str, id: &str| {
         format!(
-            "error: `{typed}` is a release, and a cluster is asked for; `capstan clusters` lists them, `--to {id}` plans to this release"
+            "error: `{typed}` is a release, and a cluster is asked for; `capstan clusters` lists them, `capstan plan CLUSTER --to {id}` plans to this release"
         )
     };
     for command in

@@ -447,8 +447,8 @@ fn a_template_has_the_minor_of_what_names_it() {
         )
     };
     for (versions, expected) in [
-        (&["v1.32.0"][..], None),
-        (&["v1.32.0", "v1.33.0"], Some("KubeadmControlPlaneTemplate org/a")),
+        (&["v1.31.0"][..], None),
+        (&["v1.31.0", "v1.32.0"], Some("KubeadmControlPlaneTemplate org/a")),
         (&[], None),
     ] {
         let clusters = versions.iter().enumerate().map(|(at, version)| topology(&format!("t{at}"), version));
