@@ -17,7 +17,7 @@ use capstan_model::tree::Tree;
 
 /// The folders of a management cluster side by side.
 ///
-/// A folder that cannot be rendered is none of them: what it brings is known to nobody.
+/// A folder that cannot be rendered is left out, because what it brings is unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbours {
     folders: BTreeMap<ClusterId, FolderObjects>,
@@ -29,8 +29,8 @@ pub struct Neighbours {
     named: BTreeMap<String, BTreeSet<ClusterId>>,
 }
 
-/// The folders that live in a namespace of another one, and are another owner's. A namespace may hold a whole fleet: nobody
-/// who asks about one folder goes through all others but for selectors.
+/// The folders of other owners in the namespaces of one folder. A namespace may hold a whole fleet, so only
+/// selectors are compared with every folder.
 #[derive(Clone, Copy)]
 pub(super) struct NeighbourFolders<'a> {
     all: Option<&'a Neighbours>,
@@ -224,7 +224,7 @@ impl Neighbours {
             && self.owner_of(object, around, |_| true).is_none()
     }
 
-    /// Another folder that renders an object too, whoever owns it.
+    /// Another folder of the same management cluster that renders the object too. Its owner does not matter.
     pub(super) fn renders_too(
         &self,
         object: &ObjectId,

@@ -3,7 +3,8 @@
 use super::tests::{BASE, NEIGHBOUR, beside, judged};
 use super::*;
 
-/// What acts in a cluster by its name or its kubeconfig acts in the folder's own, whoever else is known.
+/// An object that acts in a cluster by its name or kubeconfig acts in the folder's own. Other known clusters do not
+/// matter.
 #[test]
 fn an_overlay_reaches_its_own_clusters_by_name_and_by_kubeconfig() {
     let kinds = "{overlayKinds: [{group: config.projectsveltos.io}, {group: helm.toolkit.fluxcd.io}, {group: kustomize.toolkit.fluxcd.io}, {group: application.giantswarm.io}]}";

@@ -15,7 +15,7 @@ pub(super) struct Kustomizations {
 }
 
 impl Kustomizations {
-    /// Reads a snapshot. One that is no YAML names nothing: judging the tree says so.
+    /// Reads a snapshot. A kustomization that is not YAML names nothing; judging the tree reports it.
     pub(super) fn read(tree: &dyn Tree, layout: &Layout) -> Self {
         let mut named: BTreeMap<RepoPath, BTreeSet<RepoPath>> = BTreeMap::new();
         let is_applied = |entry: &&TreeEntry| {

@@ -1,4 +1,5 @@
-//! ClusterClasses: who uses which, and what one is that lies elsewhere than the Clusters that use it.
+//! ClusterClasses: which Cluster uses which class, and what a class is that is elsewhere than the Clusters that use
+//! it.
 //!
 //! Most repositories keep their classes in a folder beside the clusters (`clusterclasses/…`), so that a cluster's
 //! own render does not have the class that its Cluster names. Here it is found, and with it the templates that it

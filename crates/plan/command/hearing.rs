@@ -63,9 +63,9 @@ pub enum Readers {
 /// Whether a comment's text is the one that its author wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wording {
-    /// It is.
+    /// The text is unchanged.
     AsWritten,
-    /// It was edited since, by whomever: whoever may manage issues may put words into anybody's mouth.
+    /// It was edited since, perhaps by another user: anybody who may manage issues can edit a comment.
     Edited,
     /// Somebody who moderates has hidden it.
     Hidden,

@@ -132,7 +132,7 @@ impl Elements {
         !self.0.is_empty()
     }
 
-    /// Reads a text that is no code and no comment.
+    /// Reads a text that is neither code nor a comment.
     pub(super) fn read(&mut self, text: &str) {
         // Beyond the last of these there is no tag.
         let mut rest = text.rfind('>').map_or("", |last| &text[..=last]);
@@ -182,8 +182,8 @@ fn name_of(text: &str) -> &str {
     &text[..end]
 }
 
-/// The tag at the start of a text, and its length; `None` where there is none. What stands between quotes does not
-/// end it, unless they are never closed.
+/// The tag at the start of a text, and its length; `None` if there is none. A `>` between quotes does not end the
+/// tag, unless the quotes are never closed.
 fn tag_at(text: &str) -> Option<(Tag, usize)> {
     let rest = text.strip_prefix('<')?;
     let closes = rest.starts_with('/');
