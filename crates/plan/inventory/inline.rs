@@ -99,7 +99,7 @@ fn beyond(limits: &InlineLimits, upgrades: &[Arc<Upgrade>]) -> Option<String> {
         let changes = count(upgrades.len(), "cluster changes", "clusters change");
         parts.push(format!("{changes} and {} may", limits.clusters));
     }
-    // Of a pool that an autoscaler sizes nobody knows how many machines it is.
+    // If an autoscaler sizes a pool, its number of machines is unknown. An unknown number is over the limit.
     let machines = MachineCount::of(upgrades.iter().flat_map(|upgrade| &upgrade.rollouts));
     if machines.exactly().is_none_or(|known| known > u64::from(limits.machines)) {
         let replaced = match machines.exactly() {

@@ -13,10 +13,10 @@ use crate::upgrade::{MachineCount, Upgrade, ValuesCourse};
 /// A level by the kind and name of its object.
 pub type LevelName = (String, String);
 
-/// Whom a change may concern, and what the rules say of the inventory before and after it.
+/// The clusters that a change may concern, and what the rules find in the inventory before and after it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct InventoryChange {
-    /// The clusters of which something else is said, ordered.
+    /// The clusters for which the inventory says something else after the change, ordered.
     pub clusters: Vec<ClusterId>,
     /// How many clusters the inventory defines.
     pub all: usize,
