@@ -64,8 +64,8 @@ enum FieldWay<'a> {
     Item(Item),
 }
 
-/// Where one item stands in the lists of the old release, the cluster and the new release, from 0; `None` in
-/// those that lack it.
+/// The index of one item in the lists of the old release, the cluster and the new release, from 0; `None` in a list
+/// that lacks it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Item {
     pub(crate) old: Option<usize>,
@@ -115,7 +115,7 @@ impl<'a> MergedField<'a> {
         self.path_by(|item| Some(item.own.map_or(Step::New, Step::Index)))
     }
 
-    /// The field as the old release counts items; a list that lacks the item there stands for it.
+    /// The field with the indexes of the old release's lists. The path ends at a list that lacks the item.
     pub(crate) fn path_in_old(&self) -> FieldPath {
         self.path_by(|item| item.old.map(Step::Index))
     }
