@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
         object: &RenderedObject,
         origin: BoundaryOrigin<'_>,
     ) -> Option<Beyond> {
-        // `reach` judges Clusters that these fields select by name.
+        // `reach` judges what these fields select by name.
         let selects = |key: &str| named.field.starts_with(&FieldPath::of_keys(["spec", key]));
         if selects("clusterRefs")
             || selects("setRefs")

@@ -749,8 +749,8 @@ metadata: {name: notes}
     assert_eq!(beside_in_git([own, ""], [&base, ""], "{}"), ["ConfigMap notes  TwoFolders c/base/a.yaml:14"]);
 }
 
-/// A chart's values are not judged, unless the chart is installed in the folder's namespace. There they may name
-/// the Secrets of that namespace.
+/// A chart's values are not judged, unless the chart is installed in the folder's namespace: then they name Secrets
+/// of that namespace.
 #[test]
 fn values_of_a_chart_name_secrets_of_where_it_is_installed() {
     let release = |spec: &str| {

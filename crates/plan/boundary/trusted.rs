@@ -1,8 +1,8 @@
 //! Secrets that controllers trust by their name. Their content decides where Cluster API logs in, which keys it
 //! signs with, and which certificate authorities it trusts.
 //!
-//! Only a base brings them, for a cluster of any folder: a Secret that exists before its cluster is taken as that
-//! cluster's. A kubeconfig among them holds inline data, or it is refused in base and overlay alike. With
+//! No overlay brings them, whichever cluster they are named after. A Secret that exists before its cluster is taken
+//! as that cluster's. A kubeconfig among them holds inline data, or it is refused in base and overlay alike. With
 //! `tokenFile` and a server of the author's choice, a controller would send its token to that server.
 
 use std::collections::BTreeSet;

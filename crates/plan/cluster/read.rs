@@ -23,7 +23,8 @@ impl Cluster {
     ///
     /// # Errors
     /// The first file that cannot be read, is not valid YAML, or holds invalid settings. The caller refuses that
-    /// cluster and continues with the others. A file that is not YAML and that no kustomization names is skipped.
+    /// cluster and continues with the others. If the base has a kustomization, a file that is not YAML and that no
+    /// kustomization names is skipped.
     pub fn read(tree: &dyn Tree, folder: &TargetFolder) -> Result<Self, FileError> {
         let settings = Self::settings_of(tree, folder)?;
         let overlay_settings = Self::overlay_settings_of(tree, folder)?;

@@ -133,8 +133,8 @@ pub enum FirstOffer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RolledMachines {
-    /// So many.
+    /// This many.
     Known(u64),
-    /// Nobody can tell from Git alone.
+    /// Git alone does not say how many.
     Unknown,
 }
