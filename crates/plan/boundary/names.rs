@@ -20,7 +20,7 @@ use capstan_model::kinds::naming::MADE_SECRETS;
 use capstan_model::kinds::{is_cluster_api, names};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 
-/// Where identities of providers stand.
+/// The API group of providers' identities.
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What a base names, and in which field of which API group: group, keys, what, name, namespace.

@@ -104,7 +104,7 @@ pub(super) struct NamedCluster {
     pub(super) base_labels: ObjectLabels,
 }
 
-/// Hears of each folder before and after it is rendered, and may leave it out.
+/// Called with each folder before it is rendered, with a function that renders it. It may leave the folder out.
 pub type Around<'a> = &'a mut dyn FnMut(&ClusterId, &mut dyn FnMut());
 
 impl Neighbours {
@@ -114,7 +114,7 @@ impl Neighbours {
         let claimed = |folder: &&TargetFolder| folder.claimed_by(settings).is_ok_and(|by| by.is_some());
         let claimed: Vec<&TargetFolder> = layout.clusters().filter(claimed).collect();
         let mut all = Self::default();
-        // Who has nobody beside it reaches for nobody.
+        // A single folder has no neighbours.
         if claimed.len() > 1 {
             for folder in claimed {
                 around(&folder.id, &mut || all.read_folder(tree, folder));

@@ -99,7 +99,7 @@ pub enum Beyond {
     },
     /// An overlay names what the folder does not bring.
     NotBrought {
-        /// Its kind, where that is said.
+        /// Its kind, if the reference says one.
         kind: Option<String>,
         /// Its name.
         name: String,
@@ -179,7 +179,7 @@ impl ForeignObject {
         Self { object: object.id.clone(), field, written, why }
     }
 
-    /// Whether the object itself may not come, wherever it is changed.
+    /// Whether the object itself may not come, whichever of its fields is changed.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(
             self.why,

@@ -89,7 +89,7 @@ fn an_overlay_reaches_its_own_clusters_by_name_and_by_kubeconfig() {
     assert_eq!(beside([&base, ""], ["", ""], kinds), Vec::<String>::new());
 }
 
-/// Clusters that stand on the management cluster, and that no folder brings.
+/// Clusters on the management cluster that no folder brings.
 #[test]
 fn an_overlay_selects_no_cluster_that_somebody_made_by_hand() {
     let live = |namespace: &str, name: &str, labels: &str| {
@@ -125,7 +125,7 @@ fn an_overlay_selects_no_cluster_that_somebody_made_by_hand() {
     ] {
         assert_eq!(found([BASE, &set(selector)], "{}"), Vec::from_iter(expected), "{selector}");
     }
-    // A base says what it said before, whatever somebody makes by hand.
+    // A base selects what it selected before, even if people create Clusters by hand.
     let base = format!("{BASE}---\n{}", set("{matchLabels: {env: prod}}"));
     assert_eq!(found([&base, ""], "{}"), Vec::<String>::new());
     let labelled = format!(

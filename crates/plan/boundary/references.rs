@@ -21,7 +21,7 @@ pub(super) struct NamedReference {
     /// The field with the name.
     pub(super) field: FieldPath,
     pub(super) what: ReferenceTarget,
-    /// Its API group, where that is said.
+    /// Its API group, if the reference says one.
     pub(super) group: Option<String>,
     pub(super) name: String,
     /// Its namespace, where the reference says one.
@@ -64,13 +64,13 @@ impl NamedReference {
     }
 }
 
-/// What Flux says of the objects that it makes, which lie where it makes them.
+/// Fields of Flux's objects about the objects that Flux creates, which are where it creates them.
 const OF_WHAT_IS_MADE: &[(&str, &[&str])] = &[
     ("helm.toolkit.fluxcd.io", &["postRenderers", "driftDetection"]),
     ("kustomize.toolkit.fluxcd.io", &["healthChecks", "patches"]),
 ];
 
-/// Where a chart's values stand.
+/// The field of a chart's values.
 pub(super) fn values_of_chart() -> FieldPath {
     FieldPath::of_keys(["spec", "values"])
 }
@@ -79,7 +79,7 @@ pub(super) fn values_of_chart() -> FieldPath {
 pub(super) fn named(object: &RenderedObject) -> Vec<NamedReference> {
     let mut walk = ReferenceWalk { kind: &object.id.kind, found: Vec::new() };
     walk.annotations(&object.value);
-    // What they hold are texts, which nobody here reads.
+    // They hold texts, which are not read here.
     if matches!(role_of(&object.id), Some(KindRole::Secret | KindRole::ConfigMap)) {
         return walk.found;
     }
@@ -221,7 +221,7 @@ impl<'k> ReferenceWalk<'k> {
         })
     }
 
-    /// A text, or a number, below a key; `beside` it stand the fields of the same mapping.
+    /// A text, or a number, below a key; `beside` are the fields of the same mapping.
     fn scalar(
         &mut self,
         beside: Option<&Map<String, Value>>,

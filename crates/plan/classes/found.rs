@@ -30,7 +30,7 @@ pub struct Elsewhere {
     pub after: Classes,
 }
 
-/// What became of the classes that somebody looked for.
+/// The outcome for the classes that were looked up.
 ///
 /// As JSON a list of `[class, found]`; a found object is written as its value and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

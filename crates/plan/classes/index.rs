@@ -1,4 +1,4 @@
-//! In which files of a snapshot ClusterClasses stand.
+//! In which files of a snapshot ClusterClasses are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,7 +183,7 @@ pub fn has_class(tree: &dyn Tree, folder: &TargetFolder) -> bool {
     folder.base_files.iter().chain(&folder.overlay_files).any(holds)
 }
 
-/// The classes of a file. What Flux substitutes in a name nobody can look for.
+/// The classes of a file. A name that Flux substitutes is left out, because it cannot be looked up.
 fn classes_in(bytes: &[u8]) -> Vec<ClassRef> {
     if !may_hold(bytes, is_class_kind) {
         return Vec::new();

@@ -12,7 +12,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster_api;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable, below, is_manifest};
 
-/// So many manifests of a folder are read at most.
+/// At most this many manifests of a folder are read.
 const MOST_FILES: usize = 500;
 
 /// Something that is applied as a whole.

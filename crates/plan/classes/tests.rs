@@ -69,7 +69,7 @@ fn in_a_folder_that_no_kustomization_names_the_manifests_count_as_they_are() {
     let one = class(IN_ORG, "a");
     assert_eq!(told(&[("classes/k.yaml", &one)]), "k a");
     let (alone, below) = (class_alone(IN_ORG), template(IN_ORG, "a"));
-    // Templates may lie beside it and below, and what is of no interest is not even read.
+    // Templates may be beside it and below. Files of no interest are not even read.
     let beside = [
         ("classes/k.yaml", alone.as_str()),
         ("classes/templates/md.yaml", below.as_str()),

@@ -87,9 +87,9 @@ impl Cluster {
     }
 }
 
-/// Whether nobody reads a file of a base: the base has a kustomization, and no kustomization there says the file's
-/// name. Asked of files that cannot be read, so it looks for the name anywhere rather than in the fields that
-/// kustomize knows today.
+/// Whether a file of a base is not read: the base has a kustomization, and no kustomization there contains the
+/// file's name. It is called for files that cannot be parsed. So it searches for the name anywhere, and not only in
+/// the fields that kustomize knows today.
 pub fn is_unread(tree: &dyn Tree, folder: &TargetFolder, file: &TreeEntry) -> bool {
     let kustomizations = || folder.base_files.iter().filter(|entry| is_kustomization(&entry.path));
     let name = file.path.name().as_bytes();

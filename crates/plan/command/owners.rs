@@ -46,7 +46,7 @@ impl CodeOwners {
         Self(vec![Line { patterns: vec!["**".to_owned()], owners }])
     }
 
-    /// The owners of a path that are people or teams, and whether it has any; `None` where nobody owns it.
+    /// The owners of a path that are people or teams; `None` if it has no owners.
     pub fn of(&self, path: &str) -> Option<Vec<&Principal>> {
         let last = self
             .0
@@ -109,7 +109,7 @@ fn patterns(pattern: &str) -> Option<Vec<String>> {
     if inner.is_empty() {
         return is_folder.then(|| vec!["**".to_owned()]);
     }
-    // One with a slash in it, other than at its end, is said from the root.
+    // A pattern with a slash in it, other than at its end, begins at the root.
     let is_from_root = pattern.starts_with('/') || inner.contains('/');
     let from = if is_from_root || inner.starts_with("**") { String::new() } else { "**/".to_owned() };
     let below = format!("{from}{inner}/**");

@@ -123,7 +123,7 @@ fn command(rest: &str) -> Result<Command, CommandError> {
     }
 }
 
-/// Somebody's words in an answer: short, on one line, and without power to format or to call anybody.
+/// A user's words in an answer: short, on one line, without formatting and mentions.
 fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let plain = |c: char| if c == '`' || c.is_control() { ' ' } else { c };

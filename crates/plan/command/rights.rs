@@ -1,8 +1,8 @@
 //! Who may use which verb on which clusters.
 //!
-//! *Guarantee*: what decides are the settings and the `CODEOWNERS` of the default branch, and GitHub's own word of who
-//! somebody is; nothing that a pull request brings. Whether somebody belongs to a team costs a call, so it is asked only
-//! where it decides ([`Judged::Ask`]).
+//! *Guarantee*: only the settings and the `CODEOWNERS` of the default branch decide, and GitHub's word about who a
+//! user is. Nothing that a pull request brings decides. Whether a user belongs to a team costs a call, so it is
+//! asked only if it decides ([`Judged::Ask`]).
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Asker<'a> {
     pub teams: &'a BTreeMap<Team, bool>,
 }
 
-/// Where somebody asks.
+/// Where a command is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The clusters that it is about.
@@ -40,7 +40,7 @@ pub struct Place<'a> {
     pub fork_author: Option<&'a str>,
 }
 
-/// Why somebody may not.
+/// Why a user may not use a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
     /// The asker is not among those who may.
@@ -65,7 +65,7 @@ pub enum Judged {
     Ask(Team),
 }
 
-/// Whether somebody may use a verb there.
+/// Whether a user may use a verb there.
 pub fn judge(
     verb: Verb,
     asker: Asker<'_>,

@@ -5,8 +5,8 @@
 //! later upgrades know them. Beside that the folder gets what its neighbours have: a kustomization of the base, an
 //! overlay that takes the base in ([`FolderShape`]).
 //!
-//! *Guarantee*: what is returned was merged once more as if nobody knew where it came from, and the release has nothing
-//! to add to it.
+//! *Guarantee*: the result was merged once more, without knowledge of its release, and the release has nothing to
+//! add.
 //!
 //! Deliberately absent: who may have a folder where ([`crate::layout`]), and the rules' verdict ([`crate::policy`]).
 //!

@@ -163,7 +163,7 @@ fn is_encrypted(text: &str) -> bool {
         || text.lines().any(|line| line.starts_with("sops:"))
 }
 
-/// The paths that a kustomization may name, in whatever field: a generator says `name=path` too.
+/// The paths that a kustomization may name, in any field: a generator may also write `name=path`.
 fn named_by(manifest: &ParsedBaseFile) -> BTreeSet<RepoPath> {
     let folder = manifest.entry.path.parent().unwrap_or_default();
     let mut named = BTreeSet::new();

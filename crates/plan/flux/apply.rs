@@ -1,4 +1,4 @@
-//! Which folder a Flux Kustomization applies, whatever it substitutes.
+//! Which folder a Flux Kustomization applies, with or without substitution.
 
 use capstan_model::object::api_group;
 use capstan_model::tree::RepoPath;

@@ -212,7 +212,7 @@ fn may_hold_values(text: &str) -> bool {
     text.contains("ConfigMap") || text.contains("Secret")
 }
 
-/// The ConfigMaps and Secrets of a file that somebody takes values from.
+/// The ConfigMaps and Secrets of a file from which Kustomizations take values.
 fn sources(tree: &dyn Tree, entry: &TreeEntry, wanted: &[&From]) -> Vec<ValueSource> {
     let Ok(bytes) = tree.read(entry) else { return Vec::new() };
     let Ok(text) = std::str::from_utf8(&bytes) else { return Vec::new() };

@@ -116,7 +116,7 @@ impl PostBuild {
         self.knowledge == Knowledge::Everything
     }
 
-    /// Whether Flux substitutes here, whatever is known of the values.
+    /// Whether Flux substitutes here, even if no value is known.
     pub fn substitutes(&self) -> bool {
         self.knowledge != Knowledge::Nothing
     }

@@ -46,7 +46,7 @@ pub struct FleetInventory {
 #[derive(Debug)]
 struct Defined {
     name: String,
-    /// What is said of it, once somebody asked.
+    /// The digest of what is said about it, once it was needed.
     digest: OnceLock<String>,
 }
 
@@ -336,7 +336,7 @@ impl FleetInventory {
         };
         match self.member(definition) {
             Ok(member) => member.objects.iter().for_each(|object| add(object)),
-            // What is wrong may stand anywhere.
+            // The error may be anywhere.
             Err(_) => self.inventory.objects.values().for_each(add),
         }
         if let Some(folder) = self.folders.get(&definition.level.name) {

@@ -68,9 +68,9 @@ pub struct InventoryOutlook {
     pub retired: Vec<ClusterId>,
     /// Clusters that cannot be planned, and why.
     pub errors: Vec<(ClusterId, String)>,
-    /// Clusters of which something else is said and that were not planned: there are too many.
+    /// Clusters for which the inventory says something else and that were not planned: there are too many.
     pub unplanned: usize,
-    /// The upgrades to look at: as many as somebody wanted.
+    /// The upgrades to look into: as many as the caller wants.
     pub worst: Vec<Arc<Upgrade>>,
 }
 
@@ -119,7 +119,7 @@ impl InventoryOutlook {
                 }
                 ValuesCourse::Changes => {}
             }
-            // Who changes is one of all, whatever the inventory says of it then.
+            // A cluster that changes counts among all, even if the inventory does not define it.
             outlook.whole.all += usize::from(change.uncounted.contains(cluster));
             one.add_to(&mut outlook.whole);
             let own: BTreeSet<&LevelName> = change.levels.get(cluster).into_iter().flatten().collect();

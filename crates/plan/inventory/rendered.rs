@@ -140,12 +140,12 @@ pub struct ReleaseWithValues {
 }
 
 impl ReleaseTemplates {
-    /// Whether values have any say in what it comes to.
+    /// Whether the render depends on values.
     pub fn use_values(&self) -> bool {
         self.parts.use_values()
     }
 
-    /// What it comes to for a cluster.
+    /// Renders it for a cluster.
     ///
     /// # Errors
     /// What is wrong with the values, the release or the render.
@@ -170,7 +170,7 @@ impl ReleaseTemplates {
         if seen.part != RenderPart::All {
             rendered = rendered.only(|object| seen.part.holds(&object.id.group));
         }
-        // Nobody asks for them here, and each holds the file of the inventory that says it.
+        // They are not needed here, and each holds the inventory's file that sets it.
         rendered.unused.clear();
         let folder = self.folder.join(templates::FOLDER).unwrap_or_default();
         let files = rendered.files.iter().filter_map(|file| {
@@ -269,7 +269,7 @@ impl ReleaseWithValues {
         self.documents.all_pieces().next().is_some()
     }
 
-    /// Whether another one of the same release comes to the same objects.
+    /// Whether another one of the same release renders the same objects.
     pub fn is_same_render(&self, other: &Self) -> bool {
         let texts = |one: &Self| -> Vec<(String, String)> {
             one.rendered.files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
@@ -279,7 +279,7 @@ impl ReleaseWithValues {
             && texts(self) == texts(other)
     }
 
-    /// Where the values stand that fields come from, in their order.
+    /// Where the values are that fields come from, in the order of the fields.
     pub fn origins<'f>(
         &self,
         fields: impl Iterator<Item = (&'f ObjectId, &'f FieldPath)>,

@@ -66,8 +66,8 @@ pub(super) fn find(
     found.into_values().map(Arc::new).collect()
 }
 
-/// Whether a folder is a release by its name. One that patterns name, and that lacks what releases hold, is a cluster
-/// that somebody called so.
+/// Whether a folder is a release by its name. A folder that patterns name and that has no content of a release is a
+/// cluster with such a name.
 fn is_release(tree: &dyn Tree, settings: &RepositorySettings, folder: &RepoPath) -> bool {
     let is_named = |patterns: &Vec<Glob>| Glob::any(patterns, folder.as_str());
     ReleaseVersion::parse(folder.name()).is_some()

@@ -163,7 +163,7 @@ pub enum ReleaseShelf {
 /// A folder that receives change: a cluster, or a provider set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFolder {
-    /// Its id: the path, whatever it is.
+    /// Its id: its path, for every kind.
     pub id: ClusterId,
     /// What it is.
     pub kind: TargetKind,

@@ -22,7 +22,7 @@ pub(super) enum Sniffed {
     Providers,
     /// Nothing about clusters.
     Other,
-    /// It speaks of clusters, but cannot be read.
+    /// It mentions clusters, but cannot be read.
     Unreadable(YamlError),
 }
 

@@ -205,7 +205,7 @@ fn two_clusters_that_read_as_one_are_told() {
     );
 }
 
-/// What is said of clusters that lie elsewhere, and whether the settings that it names take all of them in.
+/// The report about clusters elsewhere, and the clusters that the settings in it find.
 fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
     let tree = Files::new(files);
     let settings_now = settings(text);
@@ -320,7 +320,7 @@ fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
     );
     let said = told(&[("planes/a.yaml", plane)]).unwrap();
     assert!(said.contains("Move it into the folder `base` of its cluster, or"), "{said}");
-    // What somebody reaches, by its file or its folder.
+    // A file that a kustomization or Flux reaches, by its file or its folder.
     let names = "resources: [c.yaml, ../../pools/one.yaml]\n";
     let flux = |path: &str| {
         format!(

@@ -74,7 +74,7 @@ struct ReachedFolders {
 }
 
 impl ReachedFolders {
-    /// Flux's objects are looked for where nobody else looks, kustomizations everywhere.
+    /// Flux's objects are searched outside of clusters and in their bases, kustomizations everywhere.
     fn read(tree: &dyn Tree, layout: &Layout, outside: &[&TreeEntry]) -> Self {
         let mut reached = Self::default();
         let is_kustomization = |entry: &&TreeEntry| KUSTOMIZATIONS.contains(&entry.path.name());

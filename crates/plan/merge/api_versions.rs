@@ -88,7 +88,7 @@ pub(crate) fn foreign(sides: &Sides, schemas: &Schemas, cluster: &Node, edits: &
     search.found
 }
 
-/// The types that stand at each path without indexes.
+/// The types of the values at each path without indexes.
 #[derive(Debug, Default)]
 struct TypeShape(BTreeMap<String, BTreeSet<ValueType>>);
 
@@ -162,7 +162,7 @@ fn is_metadata(path: &FieldPath) -> bool {
 /// What a definition says of a place and a value there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DefinitionWord {
-    /// It may stand there.
+    /// The field may be there.
     Known,
     /// The server drops or refuses it.
     Refused,

@@ -1,4 +1,4 @@
-//! What the merge of one cluster comes to: which objects stay, come and go, and what is to be said of them.
+//! The outcome of the merge of one cluster: which objects stay, come and go, and what is reported about them.
 
 use super::decision::{DecisionKind, MergeRecord, Stands};
 use crate::substitution::{Found, Missing};
@@ -8,7 +8,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::Node;
 
-/// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
+/// The outcome of the merge of one cluster, before the step group and the settings decide conflicts.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterMerge {
     /// Objects that stay and may change.
@@ -21,7 +21,7 @@ pub(crate) struct ClusterMerge {
     pub(crate) conflicts: Vec<ObjectConflict>,
     /// Pieces and objects whose match is ambiguous.
     pub(crate) ambiguous: Vec<Ambiguity>,
-    /// Fragments that speak of nothing.
+    /// Fragments that match no object.
     pub(crate) unmatched: Vec<(Place, String)>,
     /// Objects that do not come, because their name is empty or YAML reads it as no text.
     pub(crate) nameless: Vec<(Place, String)>,

@@ -52,8 +52,8 @@ pub(crate) struct Base {
     named: Option<Vec<usize>>,
     /// What its kustomizations read from outside of the base's folder.
     pub(crate) outside: Vec<OutsideRead>,
-    /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
-    /// asked for them ([`Self::with_generated`]).
+    /// The keys of files from which a kustomization generates a ConfigMap, by object; only after
+    /// [`Self::with_generated`].
     pub(crate) keys: BTreeMap<usize, String>,
     /// Objects that were brought to another API version.
     pub(crate) converted: BTreeMap<usize, Converted>,

@@ -22,7 +22,7 @@
 //! | patches of the overlay, and of the base where the release brings none, that name a field of the version before | the same finding; the overlay is not written ([U11](crate::policy#u11)) |
 //! | a template that is only spelled otherwise | is not rotated ([U12](crate::templates#u12)) |
 //!
-//! Owner rules and paths of changes speak of the version that the object comes to.
+//! Owner rules and paths of changes use the version that the object gets.
 //!
 //! [U7a]: self#u7a
 
@@ -80,7 +80,7 @@ impl FileBefore {
 }
 
 impl Converted {
-    /// The owner rules, also for where the fields that they speak of stand now.
+    /// The owner rules, and the same rules for the fields' paths after the conversion.
     pub(crate) fn owners(&self, rules: &[FieldRule]) -> Vec<FieldRule> {
         let mut all = Vec::with_capacity(rules.len());
         for rule in rules {

@@ -26,7 +26,7 @@ enum ParsedContent {
 }
 
 impl SourceFile {
-    /// A file that nobody parsed yet.
+    /// A file that is not parsed yet.
     pub fn new(path: RepoPath, text: impl Into<Arc<str>>) -> Self {
         Self { path, content: ParsedContent::Text(text.into()) }
     }

@@ -239,8 +239,8 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         }
     }
 
-    /// Whether nothing is to be decided or said whatever the settings say of types: what both releases leave
-    /// out, or all spell alike. Most fields are.
+    /// Whether there is nothing to decide or to report, independently of types: both releases lack it, or all spell
+    /// it alike. That holds for most fields.
     fn is_settled(&self, three: Three<'_>) -> bool {
         match (three.o, three.c, three.n) {
             (None, _, None) => true,
@@ -341,7 +341,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         rule.map(|rule| rule.owner)
     }
 
-    /// Whether an owner rule speaks of a field below this one.
+    /// Whether an owner rule is about a field below this one.
     fn owns_below(&self, field: &MergedField<'_>) -> bool {
         !self.owners.is_empty() && self.has_owner_below(&field.path())
     }

@@ -48,8 +48,8 @@ pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) ->
     Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
 }
 
-/// A field of an object, as a walk comes to it: the way there on each side, and what is known of it. No path is
-/// made before somebody asks for one: of most fields there is nothing to say.
+/// A field of an object, as a walk reaches it: the way there on each side, and what is known of it. A path is made
+/// only when it is needed: for most fields there is nothing to report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MergedField<'a> {
     /// `None` of an object as a whole.

@@ -44,7 +44,8 @@ pub(super) enum ItemRun<'n> {
     Alike(usize),
 }
 
-/// Whether every item that the cluster has in a list is the old release's, in whatever order where the list has none.
+/// Whether every item that the cluster has in a list is the old release's. The order does not matter if the list
+/// has none.
 pub(super) fn holds_all(known: &Knowledge<'_>, old: &Node, own: &Node) -> bool {
     let (Some(old), Some(own)) = (old.as_sequence(), own.as_sequence()) else { return false };
     let same = |one: &Node, other: &Node| same_value(&known.item(), Some(one), Some(other));
@@ -145,7 +146,7 @@ pub(super) fn set<'n>(
     turns
 }
 
-/// Arguments: one unit per name, which may stand several times.
+/// Arguments: one unit per name, which may occur several times.
 pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists<'n>) -> Vec<ItemRun<'n>> {
     let Lists { old, own, new } = lists;
     let mut names: Vec<&str> = Vec::new();

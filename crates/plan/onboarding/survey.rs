@@ -122,7 +122,7 @@ pub(super) struct Survey {
     pub(super) applies: Vec<Applies>,
     /// Helm charts whose templates make clusters: their folders, and the first such template of each.
     pub(super) charts: BTreeMap<RepoPath, RepoPath>,
-    /// Files that speak of clusters and cannot be read.
+    /// Files that mention clusters and cannot be read.
     pub(super) unreadable: Vec<FileError>,
     /// The first file that was not read, if there are too many.
     pub(super) unfinished: Option<FileError>,
@@ -149,8 +149,8 @@ impl Survey {
         Self::look(tree, layout, Look::Shown)
     }
 
-    /// Adds what is in folders that begin with a dot: nobody has a cluster there, but kustomizations and what applies
-    /// folders.
+    /// Adds what is in folders that begin with a dot. They hold no clusters, but kustomizations, and objects that
+    /// apply folders.
     pub(super) fn add_hidden(&mut self, tree: &dyn Tree, layout: &Layout) {
         let hidden = Self::look(tree, layout, Look::Hidden);
         self.kustomizations.extend(hidden.kustomizations);

@@ -59,7 +59,8 @@ fn sets(sets: &[&str]) -> String {
     )
 }
 
-/// An upgrade writes to a cluster's own folder: of one whose objects stand elsewhere it would make a second one.
+/// An upgrade writes to a cluster's own folder. If the cluster's objects are elsewhere, the upgrade would create a
+/// second one.
 fn rules(shared: &[String]) -> String {
     if shared.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Which folders are clusters, whatever the settings say: those whose build brings one `Cluster`.
+//! Which folders are clusters, independently of settings: those whose build brings one `Cluster`.
 //!
 //! | found | the cluster is |
 //! |---|---|
@@ -18,7 +18,7 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{few, list};
 
-/// Parts of a path that say that what is below is an example, where nobody applies it.
+/// Parts of a path that mark what is below as an example, unless it is applied.
 const EXAMPLES: [&str; 9] =
     ["docs", "e2e", "example", "examples", "samples", "test", "testdata", "tests", "templates"];
 /// What such a part may end with as well.
@@ -96,7 +96,7 @@ impl<'s> Consumers<'s> {
         Self { of }
     }
 
-    /// Those that take a folder, or files in it, and do not lie above it: `true` for those that change it.
+    /// Those that take a folder, or files in it, and are not above it: `true` for those that change it.
     fn beside(&self, folder: &RepoPath, files: &[&RepoPath]) -> BTreeMap<&'s RepoPath, bool> {
         let targets = files.iter().copied().chain([folder]);
         let all = targets.filter_map(|target| self.of.get(target)).flatten();
@@ -171,7 +171,7 @@ impl Units {
         });
         let filled_in = substituting(survey, folder);
         match filled_in.as_slice() {
-            // Nobody makes anything of it: a template.
+            // Nothing fills it in: a template.
             [] if !takes_more => self.tell_template(shaped, folder, first),
             [] | [_] if folder.is_root() => self.tell(first.place.clone(), ROOT.to_owned()),
             [] | [_] => self.take([folder.clone()], first),
@@ -251,7 +251,8 @@ impl Units {
         }
     }
 
-    /// What Giant Swarm's clusters are made of may lie anywhere: their release is named in their own folder.
+    /// The objects that Giant Swarm's clusters are made from may be anywhere: their release is named in their own
+    /// folder.
     fn take_shared(&mut self, folders: BTreeSet<RepoPath>, by: &Seen) {
         if by.what == What::Cluster {
             self.shared.extend(folders.iter().cloned());

@@ -99,7 +99,7 @@ const VOID: [&str; 16] = [
     "source", "track", "wbr",
 ];
 
-/// Elements that nobody need close, and that hide nothing by themselves.
+/// Elements that need not be closed, and that hide nothing by themselves.
 const OFTEN_OPEN: [&str; 10] = ["dd", "dt", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"];
 
 /// A tag.
@@ -154,8 +154,8 @@ impl Elements {
         self.0.len()
     }
 
-    /// A quotation ends that began when so many were open: with it end those that it holds, but for some that end
-    /// by their own name alone.
+    /// Ends a quotation that began with `depth` open elements. The elements inside of it end with it, except those
+    /// that end by their own name alone.
     pub(super) fn leave(&mut self, depth: usize) {
         let inner = self.0.split_off(depth.min(self.0.len()));
         let stays = |name: &String| RAW.contains(&name.as_str()) || HIDING.contains(&name.as_str());

@@ -30,7 +30,7 @@ pub(super) struct Resident {
 pub(super) enum Belonging {
     /// The cluster of that index.
     Resident(usize),
-    /// Whatever cluster uses it.
+    /// Any cluster may use it.
     Everybody,
 }
 

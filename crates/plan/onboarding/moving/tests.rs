@@ -78,7 +78,7 @@ fn disproved(files: &[(&str, String)]) -> Vec<String> {
     all
 }
 
-/// What the proof tells of a repository that comes to be another one.
+/// The differences that the proof finds between a repository before and after.
 fn differing(moving: &Moving, before: &[(&str, String)], after: &[(String, String)]) -> Vec<String> {
     let before: Vec<(&str, &str)> = before.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let after: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();

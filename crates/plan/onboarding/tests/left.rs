@@ -169,7 +169,7 @@ fn names_that_mean_something_in_patterns_or_yaml() {
     assert_eq!(told(&proposed), [""; 0]);
 }
 
-/// What folders are called as nobody would call one who means well.
+/// Names of folders that a hostile author may choose.
 const HOSTILE: [&str; 22] = [
     "*",
     "**",

@@ -1,5 +1,5 @@
-//! The shapes of real public GitOps repositories: their folders, who applies what in them, and objects of the same kinds
-//! and names with nothing else in them. Nobody is left without a word where objects of Cluster API's stand.
+//! The shapes of real public GitOps repositories: their folders, who applies what in them, and objects of the same
+//! kinds and names with nothing else in them. Capstan finds a cluster or reports something in each of them.
 
 use super::*;
 

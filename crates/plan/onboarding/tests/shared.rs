@@ -1,4 +1,4 @@
-//! Bases that several build, and templates that somebody fills in.
+//! Bases that several overlays build, and templates that are filled in.
 
 use super::*;
 use crate::settings::Track;
