@@ -12,16 +12,16 @@ use capstan_kustomize::render::{PlacedContent, PlacedValue, RenderedFolder, Rend
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
-/// Whether objects of a kind lie in namespaces.
+/// Whether objects of a kind have a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Each lies in one.
+    /// Each object is in a namespace.
     Namespaced,
     /// They belong to the whole management cluster.
     Cluster,
 }
 
-/// The scopes of kinds, as the API server's discovery tells them.
+/// The scopes of kinds, from the API server's discovery.
 #[derive(Debug, Clone, Default)]
 pub struct Scopes(BTreeMap<(String, String), Scope>);
 
@@ -61,19 +61,19 @@ impl Scopes {
         self.0.insert((group.to_owned(), kind.to_owned()), scope);
     }
 
-    /// The scope of a kind; `None` where nobody told, as for a kind that is not served.
+    /// The scope of a kind. `None` if it is unknown, as for a kind that the API server does not serve.
     pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
         let declared = self.0.get(&(group.to_owned(), kind.to_owned())).copied();
         declared.or_else(|| CLUSTER_SCOPED.contains(&(group, kind)).then_some(Scope::Cluster))
     }
 
-    /// A kind that nobody knows counts as namespaced: so it stays inside the boundary.
+    /// An unknown kind counts as namespaced, so that it stays inside the boundary.
     pub(super) fn has_namespace(&self, id: &ObjectId) -> bool {
         self.of(&id.group, &id.kind) != Some(Scope::Cluster)
     }
 }
 
-/// Where a folder's objects lie.
+/// The namespaces of a folder, and its Clusters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderHome {
     /// The namespaces of its `Cluster`s; where it has none, the one namespace of all its objects, or else
@@ -84,7 +84,7 @@ pub struct FolderHome {
 }
 
 impl FolderHome {
-    /// That of a folder whose base does not say where it lies.
+    /// The home of a folder whose base does not determine a namespace.
     pub(super) fn elsewhere(rendered: &RenderedFolder) -> Self {
         let clusters = rendered.base_objects().iter().filter(|object| is_cluster(&object.id));
         let clusters = clusters.map(|object| object.id.name.clone()).collect();
@@ -113,11 +113,11 @@ impl FolderHome {
     }
 }
 
-/// Finds where a folder's objects lie, and gives that namespace to each that names none; takes the
-/// namespace from what can have none. To be done before templates get their names.
+/// Finds the namespaces of a folder. An object that names no namespace gets the folder's. A cluster-scoped object
+/// loses the namespace that it names. Call this before templates get their names.
 ///
 /// # Errors
-/// The object of which nobody can say where it lies.
+/// The object whose namespace the base does not determine.
 pub fn place_in_namespaces(
     rendered: &mut RenderedFolder,
     scopes: &Scopes,

@@ -1,7 +1,7 @@
 //! Bare-metal hosts and what tenants have of them: the platform team's.
 //!
-//! Who brings a host, or wishes one, decides over the hardware of all tenants. So do the Secrets that a host names: with the
-//! credentials of its management controller whoever has them does with it what they like.
+//! A folder that brings a host, or requests one, decides about the hardware of all tenants. The Secrets that a host
+//! names are as critical: the credentials of its management controller give full control of the host.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) const METAL3_GROUP: &str = "metal3.io";
 /// What they are.
 pub(super) const WHAT: &str = "bare-metal hosts, SIPClusters, and their Secrets";
 
-/// Where objects of those groups name Secrets, which lie in their own namespace.
+/// Fields of these groups' objects that name Secrets in the object's own namespace.
 const NAMED_AT: [&str; 8] = [
     "/spec/bmc/credentialsName",
     "/spec/networkData/name",

@@ -71,7 +71,7 @@ pub(super) fn belongs(
     home: &FolderHome,
     outside: &mut impl FnMut(FieldPath, Beyond),
 ) {
-    // Clusters that a chart makes stand in no base: nobody knows their names here.
+    // Clusters that a chart creates are not in the base, so their names are unknown here.
     if home.clusters.is_empty() {
         return;
     }

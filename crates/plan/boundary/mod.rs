@@ -5,10 +5,10 @@
 //! the first, which says what is wrong before anything is asked: before the merge (the rule `outside-boundary`),
 //! and again before anything is applied. Both ask [`boundary()`].
 //!
-//! **One object outside refuses the whole folder.** The alternative, to leave that object out and apply the
-//! rest, would make a mixture that nobody reviewed: objects name one another, a machine template without
-//! the Secret that it needs boots nothing, and a rollout would be called done of a state that stands in
-//! no commit. Whoever tries the boundary is also best stopped as a whole, until a person has looked.
+//! **One object outside refuses the whole folder.** The alternative is to leave that object out and apply the rest.
+//! The result would be a mixture that nobody reviewed. Objects name one another: a machine template without its
+//! Secret boots nothing. A rollout would be reported as done although its state is in no commit. A folder that
+//! tries to cross the boundary should also stop as a whole until a person has checked it.
 //!
 //! | file | tells |
 //! |---|---|
@@ -75,9 +75,9 @@ pub struct Surroundings<'a> {
     pub folder: &'a ClusterId,
     /// What the platform team allows.
     pub settings: &'a RepositorySettings,
-    /// Which kinds lie in namespaces.
+    /// Which kinds have namespaces.
     pub scopes: &'a Scopes,
-    /// The other folders of the management cluster, where somebody looked at them.
+    /// The other folders of the management cluster; `None` if they were not read.
     pub neighbours: Option<&'a Neighbours>,
 }
 
@@ -88,8 +88,8 @@ impl Surroundings<'_> {
     }
 }
 
-/// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
-/// the folder is applied.
+/// The objects and fields of a render that are outside the folder's boundary, ordered by object. If there are any,
+/// nothing of the folder is applied.
 ///
 /// `rendered` has its namespaces already ([`place_in_namespaces`]).
 pub fn boundary(
@@ -125,7 +125,7 @@ pub fn boundary(
         marks::belongs(object, home, &mut outside);
         trusted.judge(object, origin, &mut outside);
         reach.judge(object, origin, &mut outside);
-        // What an object names that may not come at all is no matter.
+        // If the whole object may not come, the names in it do not matter.
         if !found[others..].iter().any(ForeignObject::is_whole) {
             names.judge(object, origin, &mut |field, why| found.push(ForeignObject::of(object, field, why)));
         }
@@ -134,10 +134,10 @@ pub fn boundary(
     found
 }
 
-/// What of a render lies outside as far as files tell: as [`boundary()`], with the namespaces filled in by
-/// what is known of kinds without asking an API server. Objects keep the names that they have in Git.
+/// What is outside the boundary according to the files alone. It judges as [`boundary()`] does, but fills in
+/// namespaces without asking an API server which kinds have one. Objects keep their names from Git.
 ///
-/// Of a folder that nobody claims, what its overlay brings and changes.
+/// For a folder that no management cluster claims, it reports only objects that the overlay adds or changes.
 pub fn boundary_in_git(rendered: &RenderedFolder, around: &Surroundings<'_>) -> Vec<ForeignObject> {
     if !around.is_claimed() && of_overlay(rendered).is_empty() {
         return Vec::new();
@@ -146,7 +146,7 @@ pub fn boundary_in_git(rendered: &RenderedFolder, around: &Surroundings<'_>) -> 
     let home = match place_in_namespaces(&mut placed, around.scopes) {
         Ok(home) => home,
         Err(outside) if around.is_claimed() => return vec![*outside],
-        // Whoever applies it says where it lies.
+        // The person who applies the folder chooses its namespace.
         Err(_) => FolderHome::elsewhere(rendered),
     };
     let named = placed.objects.iter().map(|object| &object.id).zip(&rendered.objects);
@@ -154,14 +154,15 @@ pub fn boundary_in_git(rendered: &RenderedFolder, around: &Surroundings<'_>) -> 
     let mut found = boundary(&placed, &home, around);
     let of_base: HashSet<&ObjectId> = placed.base_objects().iter().map(|object| &object.id).collect();
     for object in &placed.objects {
-        // What a base brings is its folder's, whatever others' overlays add: they are told.
+        // An object of this folder's base competes only with other bases. An overlay that adds it elsewhere is
+        // reported for its own folder.
         let rivals = |whose| whose == Whose::Base || !of_base.contains(&object.id);
         if let Some(other) = around.neighbours.and_then(|all| all.renders_too(&object.id, around, rivals)) {
             found.push(ForeignObject::of(object, FieldPath::root(), Beyond::TwoFolders(other.clone())));
         }
     }
     if !around.is_claimed() {
-        // What the base brings whoever applies it has agreed to.
+        // The person who applies the folder has agreed to what its base brings.
         let of_overlay = of_overlay(&placed);
         found.retain(|outside| of_overlay.contains(&outside.object));
     }
@@ -193,10 +194,10 @@ pub fn overlay_selects(rendered: &RenderedFolder) -> bool {
         })
 }
 
-/// Clusters that an overlay selects besides the folder's own, among all that stand in the folder's namespaces: those, too,
-/// that no folder brings. Ordered by object.
+/// Clusters that an overlay selects among all Clusters in the folder's namespaces, except those of the folder and
+/// its owner. Clusters that no folder brings count, too. Ordered by object.
 ///
-/// A base is not judged so: whoever makes a Cluster by hand must not get a folder refused that says nothing new.
+/// Selectors of the base are not judged. Otherwise a Cluster created by hand would get an unchanged folder refused.
 pub fn strangers(
     rendered: &RenderedFolder,
     home: &FolderHome,
@@ -217,7 +218,7 @@ pub fn strangers(
     found
 }
 
-/// Where the object lies.
+/// Judges the object's namespace.
 fn place(
     object: &RenderedObject,
     origin: BoundaryOrigin<'_>,
@@ -246,7 +247,7 @@ fn place(
     }
 }
 
-/// Whether whoever brings it may.
+/// Judges whether base or overlay may bring an object of this kind.
 fn brought(
     object: &RenderedObject,
     origin: BoundaryOrigin<'_>,

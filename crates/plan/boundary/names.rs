@@ -20,7 +20,7 @@ use capstan_model::kinds::naming::MADE_SECRETS;
 use capstan_model::kinds::{is_cluster_api, names};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 
-/// Where identities of providers stand.
+/// The API group of providers' identities.
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What a base names, and in which field of which API group: group, keys, what, name, namespace.
@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
         object: &RenderedObject,
         origin: BoundaryOrigin<'_>,
     ) -> Option<Beyond> {
-        // Selected by their names, and told as that.
+        // `reach` judges what these fields select by name.
         let selects = |key: &str| named.field.starts_with(&FieldPath::of_keys(["spec", key]));
         if selects("clusterRefs")
             || selects("setRefs")
@@ -138,7 +138,7 @@ impl<'a> Names<'a> {
             || self.trusted.is_own_clusters(name)
             || clusters.any(|cluster| self.is_of_owner(&id_of(CLUSTER_GROUP, names::CLUSTER, namespace, cluster)))
             || self.is_of_owner(&id_of("", SECRET, namespace, name))
-            // What a chart makes of its values nobody knows here.
+            // The chart may create the Secret that its values name.
             || named.field.starts_with(&values_of_chart());
         (!is_own).then(|| Beyond::NotBrought { kind: Some(SECRET.to_owned()), name: shown(named) })
     }
@@ -190,7 +190,7 @@ impl<'a> Names<'a> {
         object: &RenderedObject,
         namespace: Option<&str>,
     ) -> Option<Beyond> {
-        // The cluster that an object belongs to is told elsewhere.
+        // `marks` judges the cluster that an object belongs to.
         let is_clusters = is_cluster_api(&object.id.group)
             && named.field == FieldPath::of_keys(["spec", "clusterRef", "name"])
             && !self.home.clusters.is_empty();
@@ -243,7 +243,8 @@ fn is_called(key: &str, kind: &str) -> bool {
     !stem.is_empty() && kind.to_ascii_lowercase().ends_with(&stem.to_ascii_lowercase())
 }
 
-/// A name as it is told. What stands in a field such as `clientSecret` may be no name, but the secret itself.
+/// A name as messages show it. The text of a field such as `clientSecret` may be the secret itself, so it is not
+/// shown.
 fn shown(named: &NamedReference) -> String {
     let is_text = named.field.steps().last() != Some(&Step::Key("name".to_owned()));
     let may_be_secret =

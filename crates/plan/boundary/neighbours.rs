@@ -17,7 +17,7 @@ use capstan_model::tree::Tree;
 
 /// The folders of a management cluster side by side.
 ///
-/// A folder that cannot be rendered is none of them: what it brings is known to nobody.
+/// A folder that cannot be rendered is left out, because what it brings is unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbours {
     folders: BTreeMap<ClusterId, FolderObjects>,
@@ -29,8 +29,8 @@ pub struct Neighbours {
     named: BTreeMap<String, BTreeSet<ClusterId>>,
 }
 
-/// The folders that live in a namespace of another one, and are another owner's. A namespace may hold a whole fleet: nobody
-/// who asks about one folder goes through all others but for selectors.
+/// The folders of other owners in the namespaces of one folder. A namespace may hold a whole fleet, so only
+/// selectors are compared with every folder.
 #[derive(Clone, Copy)]
 pub(super) struct NeighbourFolders<'a> {
     all: Option<&'a Neighbours>,
@@ -104,7 +104,7 @@ pub(super) struct NamedCluster {
     pub(super) base_labels: ObjectLabels,
 }
 
-/// Hears of each folder before and after it is rendered, and may leave it out.
+/// Called with each folder before it is rendered, with a function that renders it. It may leave the folder out.
 pub type Around<'a> = &'a mut dyn FnMut(&ClusterId, &mut dyn FnMut());
 
 impl Neighbours {
@@ -114,7 +114,7 @@ impl Neighbours {
         let claimed = |folder: &&TargetFolder| folder.claimed_by(settings).is_ok_and(|by| by.is_some());
         let claimed: Vec<&TargetFolder> = layout.clusters().filter(claimed).collect();
         let mut all = Self::default();
-        // Who has nobody beside it reaches for nobody.
+        // A single folder has no neighbours.
         if claimed.len() > 1 {
             for folder in claimed {
                 around(&folder.id, &mut || all.read_folder(tree, folder));
@@ -224,7 +224,7 @@ impl Neighbours {
             && self.owner_of(object, around, |_| true).is_none()
     }
 
-    /// Another folder that renders an object too, whoever owns it.
+    /// Another folder of the same management cluster that renders the object too. Its owner does not matter.
     pub(super) fn renders_too(
         &self,
         object: &ObjectId,

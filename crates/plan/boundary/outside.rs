@@ -1,4 +1,4 @@
-//! What stands outside of a folder's boundary, and why.
+//! What is outside a folder's boundary, and why.
 
 use std::fmt;
 
@@ -34,18 +34,18 @@ pub struct ForeignObject {
 /// Why an object is outside the boundary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beyond {
-    /// Nobody can say in which namespace it lies.
+    /// It names no namespace, and the folder's base does not determine one.
     NoNamespace,
-    /// Its namespace is none of the folder's.
+    /// Its namespace is not one of the folder's.
     Namespace {
-        /// Those that are.
+        /// The folder's namespaces.
         allowed: Vec<String>,
     },
     /// It belongs to the whole management cluster.
     ClusterScoped,
-    /// Its kind is never applied from a folder, whoever writes it.
+    /// Its kind is never applied from a folder, neither from the base nor from an overlay.
     Kind(&'static str),
-    /// Its kind is none that a provider set brings.
+    /// Provider sets do not bring its kind.
     KindNotOfSet,
     /// Its kind is never applied from an overlay, nor changed by one.
     KindFromOverlay(&'static str),
@@ -67,7 +67,7 @@ pub enum Beyond {
     Finalizers,
     /// An overlay asks for a token of a service account.
     ServiceAccountToken,
-    /// Its kind is none of those that overlays of this repository may have a part in.
+    /// Overlays of this repository may not add or change its kind.
     KindNotAllowed,
     /// An overlay has a part in an object that makes another controller act with rights of its own.
     OtherRights,
@@ -92,14 +92,14 @@ pub enum Beyond {
         /// Its name.
         name: String,
     },
-    /// A kubeconfig that leads a controller to more than a server with the data that stands in it.
+    /// A kubeconfig that makes a controller use more than a server and the data in the kubeconfig itself.
     Kubeconfig {
         /// Why; the rest of a sentence.
         why: String,
     },
     /// An overlay names what the folder does not bring.
     NotBrought {
-        /// Its kind, where that is said.
+        /// Its kind, if the reference says one.
         kind: Option<String>,
         /// Its name.
         name: String,
@@ -111,7 +111,7 @@ pub enum Beyond {
         /// That folder.
         folder: ClusterId,
     },
-    /// An overlay says which machine or instance that exists already an object stands for.
+    /// An overlay binds an object to a machine, instance or account that exists already.
     Exists,
     /// An overlay names a path of a host on which something of the management cluster runs.
     HostPath,
@@ -119,7 +119,7 @@ pub enum Beyond {
     Server,
     /// An overlay names something, and what cannot be read from the files.
     Unclear,
-    /// An overlay names an object in a namespace that is none of the folder's.
+    /// An overlay names an object in a namespace that is not the folder's.
     NamesOutside {
         /// What it names.
         name: String,
@@ -145,7 +145,7 @@ pub enum Beyond {
         /// That cluster.
         cluster: String,
     },
-    /// An overlay has another controller act in a cluster that is none of the folder's.
+    /// An overlay makes another controller act in a cluster that is not the folder's.
     OthersKubeconfig {
         /// The Secret with the kubeconfig.
         name: String,
@@ -179,7 +179,7 @@ impl ForeignObject {
         Self { object: object.id.clone(), field, written, why }
     }
 
-    /// Whether the object itself may not come, wherever it is changed.
+    /// Whether the object itself may not come, whichever of its fields is changed.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(
             self.why,

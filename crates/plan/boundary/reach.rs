@@ -18,7 +18,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::{FieldPath, ObjectId};
 
-/// A Cluster as it stands on the management cluster.
+/// A Cluster on the management cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveCluster {
     /// Its namespace.
@@ -44,7 +44,7 @@ pub(super) struct FolderReach<'a> {
     home: &'a FolderHome,
     /// The other owners' folders in the same namespaces.
     beside: NeighbourFolders<'a>,
-    /// Whoever lives in these namespaces, once a selector asks.
+    /// All folders in these namespaces, read when the first selector asks.
     residents: OnceCell<Vec<&'a ClusterId>>,
     /// What the folder brings itself.
     own: BTreeSet<&'a ObjectId>,
@@ -114,7 +114,8 @@ impl<'a> FolderReach<'a> {
         }
     }
 
-    /// Whether a cluster that is named is one of the folder's. Of one whose Cluster a chart makes nobody knows the name.
+    /// Whether a cluster that is named is one of the folder's or its owner's. If a chart creates the folder's
+    /// Cluster, its name is unknown, and any name counts.
     fn is_own(&self, kind: Option<&str>, namespace: Option<&str>, name: &str) -> bool {
         let home = self.home;
         kind.is_none_or(|kind| kind == names::CLUSTER)

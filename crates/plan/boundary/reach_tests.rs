@@ -3,7 +3,8 @@
 use super::tests::{BASE, NEIGHBOUR, beside, judged};
 use super::*;
 
-/// What acts in a cluster by its name or its kubeconfig acts in the folder's own, whoever else is known.
+/// An object that acts in a cluster by its name or kubeconfig acts in the folder's own. Other known clusters do not
+/// matter.
 #[test]
 fn an_overlay_reaches_its_own_clusters_by_name_and_by_kubeconfig() {
     let kinds = "{overlayKinds: [{group: config.projectsveltos.io}, {group: helm.toolkit.fluxcd.io}, {group: kustomize.toolkit.fluxcd.io}, {group: application.giantswarm.io}]}";
@@ -88,7 +89,7 @@ fn an_overlay_reaches_its_own_clusters_by_name_and_by_kubeconfig() {
     assert_eq!(beside([&base, ""], ["", ""], kinds), Vec::<String>::new());
 }
 
-/// Clusters that stand on the management cluster, and that no folder brings.
+/// Clusters on the management cluster that no folder brings.
 #[test]
 fn an_overlay_selects_no_cluster_that_somebody_made_by_hand() {
     let live = |namespace: &str, name: &str, labels: &str| {
@@ -124,7 +125,7 @@ fn an_overlay_selects_no_cluster_that_somebody_made_by_hand() {
     ] {
         assert_eq!(found([BASE, &set(selector)], "{}"), Vec::from_iter(expected), "{selector}");
     }
-    // A base says what it said before, whatever somebody makes by hand.
+    // A base selects what it selected before, even if people create Clusters by hand.
     let base = format!("{BASE}---\n{}", set("{matchLabels: {env: prod}}"));
     assert_eq!(found([&base, ""], "{}"), Vec::<String>::new());
     let labelled = format!(

@@ -1,10 +1,10 @@
 //! What an object names: Secrets, identities, other objects, namespaces, and what exists in a cloud or on a host already.
 //!
-//! Fields that name objects are called many things (`secretRef`, `contentFrom.secret`, `dataSecretName`,
-//! `valuesFrom` with a `kind`), and providers invent more: what is called so anywhere in an object counts, and so does
-//! whatever has a name and a namespace, or a name and a kind ([`naming`] knows the words). Variables of a topology and
-//! patches of a class count as the fields that they fill. The values of a chart that is installed elsewhere are the
-//! chart's words, and name what lies there.
+//! Fields that name objects have many names (`secretRef`, `contentFrom.secret`, `dataSecretName`, `valuesFrom` with
+//! a `kind`), and providers add more. So every field with such a name counts, anywhere in an object. Everything
+//! with a name and a namespace, or with a name and a kind, counts, too ([`naming`] knows the words). Variables of a
+//! topology and patches of a class count as the fields that they fill. The values of a chart that is installed
+//! elsewhere belong to the chart, and name what is there.
 
 use serde_json::{Map, Value};
 
@@ -21,10 +21,10 @@ pub(super) struct NamedReference {
     /// The field with the name.
     pub(super) field: FieldPath,
     pub(super) what: ReferenceTarget,
-    /// Its API group, where that is said.
+    /// Its API group, if the reference says one.
     pub(super) group: Option<String>,
     pub(super) name: String,
-    /// Where it lies, where that is said.
+    /// Its namespace, where the reference says one.
     pub(super) namespace: Option<String>,
     /// The keys on the way to it, from the last `spec` on.
     pub(super) keys: Vec<String>,
@@ -64,13 +64,13 @@ impl NamedReference {
     }
 }
 
-/// What Flux says of the objects that it makes, which lie where it makes them.
+/// Fields of Flux's objects about the objects that Flux creates, which are where it creates them.
 const OF_WHAT_IS_MADE: &[(&str, &[&str])] = &[
     ("helm.toolkit.fluxcd.io", &["postRenderers", "driftDetection"]),
     ("kustomize.toolkit.fluxcd.io", &["healthChecks", "patches"]),
 ];
 
-/// Where a chart's values stand.
+/// The field of a chart's values.
 pub(super) fn values_of_chart() -> FieldPath {
     FieldPath::of_keys(["spec", "values"])
 }
@@ -79,7 +79,7 @@ pub(super) fn values_of_chart() -> FieldPath {
 pub(super) fn named(object: &RenderedObject) -> Vec<NamedReference> {
     let mut walk = ReferenceWalk { kind: &object.id.kind, found: Vec::new() };
     walk.annotations(&object.value);
-    // What they hold are texts, which nobody here reads.
+    // They hold texts, which are not read here.
     if matches!(role_of(&object.id), Some(KindRole::Secret | KindRole::ConfigMap)) {
         return walk.found;
     }
@@ -189,7 +189,7 @@ impl<'k> ReferenceWalk<'k> {
         let called = keys.last().copied().unwrap_or_default();
         let name = stated(fields, "name")?;
         let namespace = stated(fields, "namespace");
-        // Some have kinds for what is no object: `kind: String`.
+        // Some providers use `kind` for something other than an object: `kind: String`.
         let kind = stated(fields, "kind").filter(|kind| *kind != "String");
         let of_table = match naming::meaning(self.kind, keys) {
             Some(Meaning::Names(kind)) => Some(kind),
@@ -221,7 +221,7 @@ impl<'k> ReferenceWalk<'k> {
         })
     }
 
-    /// A text, or a number, below a key; `beside` it stand the fields of the same mapping.
+    /// A text, or a number, below a key; `beside` are the fields of the same mapping.
     fn scalar(
         &mut self,
         beside: Option<&Map<String, Value>>,
@@ -307,8 +307,7 @@ impl<'k> ReferenceWalk<'k> {
         fields.contains_key("value") || fields.contains_key("valueFrom")
     }
 
-    /// What a class says that a variable is where nobody sets it: of one that is part of a reference nobody can tell what it
-    /// becomes.
+    /// Judges the default of a class's variable. If the variable is part of a reference, what it names is unclear.
     fn default_of_variable(&mut self, key: &str, value: &Value, keys: &[&str], path: &FieldPath) {
         let is_half = !value.is_object() && key == "default" && keys.contains(&"openAPIV3Schema");
         let of_reference = |key: &&str| naming::is_reference(key) || naming::is_name(key);

@@ -90,7 +90,7 @@ fn class_patch(patch: &str) -> String {
     )
 }
 
-/// Overlay, field that is told, why.
+/// An overlay, the field that is reported, and the reason.
 fn attempts() -> Vec<(String, &'static str, &'static str)> {
     let core = "cluster.x-k8s.io/v1beta2";
     let control = "controlplane.cluster.x-k8s.io/v1beta1";
@@ -160,7 +160,7 @@ fn attempts() -> Vec<(String, &'static str, &'static str)> {
             "/spec/prismCentral/address",
             "Server",
         ),
-        // A provider that nobody knows.
+        // A provider that Capstan does not know.
         (infrastructure("AcmeCluster", "{login: {name: a, namespace: other}}"), "/spec/login/name", "NamesOutside"),
         (infrastructure("AcmeCluster", "{loginRef: {name: a}}"), "/spec/loginRef/name", "NotBrought"),
         (infrastructure("AcmeCluster", "{loginIdentity: {name: a}}"), "/spec/loginIdentity/name", "NotBrought"),
@@ -442,7 +442,7 @@ fn secrets_that_controllers_trust_come_from_the_base_alone() {
         "peu01-token",
         "peu01-cloud-config",
         "peu01-cloud-controllers",
-        // Of a cluster that stands in no folder, or comes later.
+        // Of a cluster that is in no folder, or comes later.
         "by-hand-kubeconfig",
         "later-ca",
     ] {

@@ -15,7 +15,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 /// Labels of an object.
 pub(crate) type ObjectLabels = BTreeMap<String, String>;
 
-/// What selects Clusters, and where it stands.
+/// What selects Clusters, and in which field.
 pub(crate) struct Selected {
     pub(crate) field: FieldPath,
     pub(crate) selector: ClusterSelector,
@@ -26,15 +26,15 @@ pub(crate) struct Selected {
 pub(crate) enum ClusterSelector {
     /// By labels: Kubernetes' `LabelSelector`, or a text in its short form.
     Labels(Value),
-    /// One by its name; of another kind it is none of Cluster API's.
+    /// One by its name. If its kind is not `Cluster`, it is not a Cluster of Cluster API.
     Named { kind: Option<String>, namespace: Option<String>, name: String },
     /// All of them.
     Everything,
 }
 
 impl ClusterSelector {
-    /// Whether it selects that Cluster. What is no selector selects everything: nobody knows what a controller
-    /// makes of it.
+    /// Whether it selects that Cluster. An invalid selector selects everything, because what a controller makes of
+    /// it is unknown.
     pub(crate) fn selects(&self, namespace: Option<&str>, name: &str, labels: &ObjectLabels) -> bool {
         match self {
             Self::Everything => true,
@@ -116,7 +116,7 @@ pub(crate) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
         }
         None => {}
     }
-    // What a Set of Sveltos selects stands in that Set, which may be anybody's.
+    // The Set of Sveltos has its own selector, and may be of any folder.
     if value.pointer("/spec/setRefs").and_then(Value::as_array).is_some_and(|sets| !sets.is_empty()) {
         found.push(Selected { field: spec.key("setRefs"), selector: ClusterSelector::Everything });
     }

@@ -12,8 +12,9 @@ use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 
-/// What a set has still of a provider that it dropped: the ConfigMaps with its components, in a namespace where no provider of the set
-/// lies, and what else lies there, the Namespace included. Nothing of that is applied, and nothing of it goes.
+/// What a set still has of a provider that it dropped: the ConfigMaps with its components, in a namespace without a
+/// provider of the set. The ConfigMaps, Secrets and Namespace of that namespace belong to it, too. None of it is
+/// applied, and none of it is deleted.
 pub fn left_over(rendered: &RenderedFolder, home: &FolderHome) -> BTreeSet<ObjectId> {
     let lies = |object: &RenderedObject| match object.id.kind.as_str() {
         "Namespace" => Some(object.id.name.clone()),

@@ -126,7 +126,7 @@ fn a_base_may_bring_what_a_cluster_needs() {
     let deployment = object(&rendered, "MachineDeployment org/peu01-md-0").unwrap();
     assert_eq!(deployment.value["metadata"]["namespace"], "org");
     assert_eq!(deployment.placed.text_at(&["metadata", "namespace"]), Some("org"));
-    // A namespace lies in none, whatever somebody wrote.
+    // A Namespace object has no namespace, even if one is written.
     assert!(object(&rendered, "Namespace org").is_some());
 }
 
@@ -285,7 +285,7 @@ fn what_a_base_may_not_bring_either() {
             format!("{BASE}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, labels: {{capstan.dev/cluster: x}}}}\n"),
             "ConfigMap org/a /metadata/labels/capstan.dev~1cluster OwnerMark c/base/a.yaml:32",
         ),
-        // Nobody says where this lies.
+        // Nothing determines the namespace of this one.
         (
             "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: a}\n".to_owned(),
             "Cluster a  NoNamespace c/base/a.yaml:1",
@@ -626,7 +626,7 @@ fn neighbours_in_one_namespace_are_kept_apart() {
         (config(&from("peu02-kubeconfig")), Some(format!("{names} NeighboursSecret c/overlay/a.yaml:5"))),
         (config(&from("cloud-two")), Some(format!("{names} NeighboursSecret c/overlay/a.yaml:5"))),
         (config(&from("peu01-etcd")), None),
-        // Nobody's here: perhaps the platform's own.
+        // In no folder: perhaps the platform's own.
         (config(&from("registry")), Some(format!("{names} NotBrought c/overlay/a.yaml:5"))),
         (
             "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {name: m}\nspec:\n  clusterName: peu01\n  bootstrap: {dataSecretName: cloud-two}\n".to_owned(),
@@ -640,7 +640,7 @@ fn neighbours_in_one_namespace_are_kept_apart() {
             infrastructure("identityRef: {kind: AWSClusterStaticIdentity, name: two}"),
             Some("AWSCluster org/peu01 /spec/identityRef/name OthersIdentity c/overlay/a.yaml:5".to_owned()),
         ),
-        // Nobody's here: perhaps the platform's own.
+        // In no folder: perhaps the platform's own.
         (
             infrastructure("identityRef: {kind: AWSClusterControllerIdentity, name: default}"),
             Some("AWSCluster org/peu01 /spec/identityRef/name OthersIdentity c/overlay/a.yaml:5".to_owned()),
@@ -703,7 +703,7 @@ metadata: {name: made-by-hand}
     );
 }
 
-/// Whoever adds a Cluster, or an object of another base, in an overlay is refused for it, and nobody else.
+/// A folder whose overlay adds a Cluster, or an object of another base, is refused. The other folder is not.
 #[test]
 fn what_an_overlay_adds_gets_no_other_folder_refused() {
     let own = "\
@@ -749,7 +749,8 @@ metadata: {name: notes}
     assert_eq!(beside_in_git([own, ""], [&base, ""], "{}"), ["ConfigMap notes  TwoFolders c/base/a.yaml:14"]);
 }
 
-/// A chart's values are the chart's own words; where it is installed here they may name what lies here.
+/// A chart's values are not judged, unless the chart is installed in the folder's namespace: then they name Secrets
+/// of that namespace.
 #[test]
 fn values_of_a_chart_name_secrets_of_where_it_is_installed() {
     let release = |spec: &str| {
@@ -767,7 +768,7 @@ fn values_of_a_chart_name_secrets_of_where_it_is_installed() {
         ("targetNamespace: elsewhere".to_owned(), vec![]),
         ("targetNamespace: org".to_owned(), here.to_vec()),
         ("interval: 1m".to_owned(), here.to_vec()),
-        // What Flux itself reads lies here, wherever the chart goes.
+        // Flux itself reads this Secret here, wherever the chart is installed.
         (
             format!("{away}\n  valuesFrom: [{{kind: Secret, name: cloud-two}}]"),
             vec!["HelmRelease org/apps /spec/valuesFrom/0/name NeighboursSecret c/base/a.yaml:35".to_owned()],
@@ -777,7 +778,7 @@ fn values_of_a_chart_name_secrets_of_where_it_is_installed() {
     }
 }
 
-/// What one cluster's name is the beginning of another's, a Secret belongs to the longer one.
+/// Where one cluster's name is the beginning of another's, a Secret belongs to the longer one.
 #[test]
 fn a_folders_own_secrets_are_its_own() {
     let own =
@@ -787,7 +788,7 @@ fn a_folders_own_secrets_are_its_own() {
     let overlay = "apiVersion: v1\nkind: Secret\nmetadata: {name: prod-user-kubeconfig}\n";
     let with = |secret: &str| format!("{own}---\n{secret}");
     assert_eq!(beside([&with(overlay), ""], [other, ""], "{}"), Vec::<String>::new());
-    // However the folders lie: the Secret of the longer name is no EKS kubeconfig of the shorter.
+    // The same with the folders swapped: the Secret of the longer name is not an EKS kubeconfig of the shorter.
     let found = beside([other, overlay], [own, ""], "{}");
     assert_eq!(found, ["Secret org/prod-user-kubeconfig /metadata/name NamedAfter c/overlay/a.yaml:3"]);
     // Another namespace is another world.
@@ -849,7 +850,7 @@ fn a_provider_set_brings_providers_and_what_they_are_installed_from() {
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: capi-system, ownerReferences: [{}]}}",
             "ConfigMap capi-system/a /metadata/ownerReferences OwnerReferences c/base/a.yaml:9",
         ),
-        // Each of several providers has a namespace of its own: nobody knows which one is meant.
+        // Each of several providers has a namespace of its own, so the namespace is ambiguous.
         (
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: core}}",
             "ConfigMap core  NoNamespace c/base/a.yaml:9",
@@ -857,7 +858,8 @@ fn a_provider_set_brings_providers_and_what_they_are_installed_from() {
     ] {
         assert_eq!(set_verdicts(&beside(outside), ""), [expected]);
     }
-    // What is left of a provider that the set dropped refuses nothing; without its components it is no such thing.
+    // What is left of a provider that the set dropped is not refused. Without the ConfigMap of its components, the
+    // rest does not count as left over.
     let components = "{apiVersion: v1, kind: ConfigMap, metadata: {name: v1.0.0, namespace: capz-system}, data: {metadata: a, components: b}}";
     let rest = "{apiVersion: v1, kind: Namespace, metadata: {name: capz-system}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: azure, namespace: capz-system}}";
     assert_eq!(set_verdicts(&beside(&format!("{components}\n---\n{rest}")), ""), Vec::<String>::new());

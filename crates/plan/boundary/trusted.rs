@@ -1,9 +1,9 @@
-//! Secrets that controllers trust by their name: what stands in them decides where Cluster API logs in, what it signs with
-//! and whom it believes.
+//! Secrets that controllers trust by their name. Their content decides where Cluster API logs in, which keys it
+//! signs with, and which certificate authorities it trusts.
 //!
-//! They come from the base alone, whoever's cluster the name is: one that lies there before its cluster does is taken
-//! as that cluster's. A kubeconfig among them holds inline data, or is refused wherever it comes from: with `tokenFile`
-//! and a server of his own its writer would be sent a controller's token.
+//! No overlay brings them, whichever cluster they are named after. A Secret that exists before its cluster is taken
+//! as that cluster's. A kubeconfig among them holds inline data, or it is refused in base and overlay alike. With
+//! `tokenFile` and a server of the author's choice, a controller would send its token to that server.
 
 use std::collections::BTreeSet;
 
@@ -176,7 +176,7 @@ impl<'a> Trusted<'a> {
     }
 }
 
-/// What stands in a Secret, read as kubeconfigs.
+/// The values of a Secret, read as kubeconfigs.
 fn kubeconfigs(secret: &Value) -> Vec<(FieldPath, Result<(), String>)> {
     let read = |text: &str| InlineKubeconfig::read(text).map(drop).map_err(|why| why.to_string());
     let entries = |field: &str| secret.get(field).and_then(Value::as_object).into_iter().flat_map(Map::iter);

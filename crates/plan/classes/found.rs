@@ -1,4 +1,4 @@
-//! What a class is that lies elsewhere.
+//! What a class is that the Cluster's own render lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use capstan_model::kinds::is_class;
 use capstan_model::wording::{few, list};
 use capstan_yaml::Value;
 
-/// So many roots are rendered for one class at most.
+/// At most this many roots are rendered for one class.
 const MOST_ROOTS: usize = 16;
-/// So many of them are named.
+/// At most this many of them are named.
 const NAMED: usize = 3;
 /// Where a class names templates, in `v1beta1` and `v1beta2`.
 const REFERENCES: [&str; 2] = ["ref", "templateRef"];
@@ -30,7 +30,7 @@ pub struct Elsewhere {
     pub after: Classes,
 }
 
-/// What became of the classes that somebody looked for.
+/// The outcome for the classes that were looked up.
 ///
 /// As JSON a list of `[class, found]`; a found object is written as its value and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl From<Classes> for Vec<(ClassRef, Arc<Found>)> {
 pub struct Found {
     /// What it is.
     outcome: ClassOutcome,
-    /// Of everything that it was told from.
+    /// The digest of everything that the outcome was computed from.
     content: SpecDigest,
 }
 
@@ -70,7 +70,7 @@ enum ClassOutcome {
     Unknown(String),
 }
 
-/// Two are equal where all that they were told from is.
+/// Two are equal if they were computed from the same content.
 impl PartialEq for Found {
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content
@@ -115,8 +115,8 @@ impl Classes {
 
 /// What the class is of these [roots](super::ClassIndex::roots).
 ///
-/// It is known where every root that holds it holds the same, templates included and namespaces aside. `render`
-/// [renders](Root::render) a root: many classes stand in one.
+/// It is known if all roots that hold it agree about it and its templates; namespaces do not count. `render`
+/// [renders](Root::render) a root. A root may hold many classes, so the caller may keep its result.
 pub fn look_up(
     class: &ClassRef,
     roots: &BTreeSet<Root>,
@@ -227,7 +227,7 @@ fn without_namespaces(object: &RenderedObject) -> Value {
     value
 }
 
-/// Objects as their values and files: which line of a class elsewhere says something is never told.
+/// Objects as their values and files. Lines are left out: no message names the line of a class elsewhere.
 mod written_objects {
     use capstan_kustomize::render::RenderedObject;
     use capstan_model::tree::RepoPath;

@@ -1,4 +1,4 @@
-//! In which files of a snapshot ClusterClasses stand.
+//! In which files of a snapshot ClusterClasses are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,14 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::manifest::objects;
 use capstan_yaml::{Node, YamlFile};
 
-/// The ClusterClasses of a snapshot, outside of releases: in which files they stand, and what is applied with them.
+/// The ClusterClasses of a snapshot, outside of releases: in which files they are, and what is applied with them.
 ///
-/// Reading it costs a look at every manifest, so whoever plans makes it once, and only where a Cluster names a class
-/// that its own render lacks.
+/// Building it reads every manifest. So a planner builds it once, and only if a Cluster names a class that its own
+/// render lacks.
 #[derive(Debug, Default)]
 pub struct ClassIndex {
     files: BTreeMap<RepoPath, Holder>,
-    /// Whether a class stands outside of clusters, so that kustomizations were asked who applies it.
+    /// Whether kustomizations were read: only if a class is outside of clusters.
     asked: ClassLookup,
     /// Folders that have the shape of a cluster and hold none.
     shells: BTreeSet<RepoPath>,
@@ -109,15 +109,15 @@ impl ClassIndex {
     }
 }
 
-/// The clusters of a snapshot, for whoever asks what a file is applied with.
+/// The clusters of a snapshot, to find what a file is applied with.
 struct Clusters<'a> {
     tree: &'a dyn Tree,
     layout: &'a Layout,
 }
 
 impl Clusters<'_> {
-    /// The cluster whose base or overlay holds a file or folder, or is that folder. A folder of classes alone may
-    /// look like one (`clusterclasses/base`), and is none.
+    /// The cluster whose base or overlay holds a file or folder, or is that folder. A folder with classes and no
+    /// Cluster may look like one (`clusterclasses/base`), and does not count.
     fn around(&self, path: &RepoPath) -> Option<&TargetFolder> {
         self.shaped_around(path).filter(|folder| self.has_cluster(folder))
     }
@@ -183,7 +183,7 @@ pub fn has_class(tree: &dyn Tree, folder: &TargetFolder) -> bool {
     folder.base_files.iter().chain(&folder.overlay_files).any(holds)
 }
 
-/// The classes of a file. What Flux substitutes in a name nobody can look for.
+/// The classes of a file. A name that Flux substitutes is left out, because it cannot be looked up.
 fn classes_in(bytes: &[u8]) -> Vec<ClassRef> {
     if !may_hold(bytes, is_class_kind) {
         return Vec::new();

@@ -15,7 +15,7 @@ pub(super) struct Kustomizations {
 }
 
 impl Kustomizations {
-    /// Reads a snapshot. One that is no YAML names nothing: judging the tree says so.
+    /// Reads a snapshot. A kustomization that is not YAML names nothing; judging the tree reports it.
     pub(super) fn read(tree: &dyn Tree, layout: &Layout) -> Self {
         let mut named: BTreeMap<RepoPath, BTreeSet<RepoPath>> = BTreeMap::new();
         let is_applied = |entry: &&TreeEntry| {
@@ -36,9 +36,9 @@ impl Kustomizations {
         Self { named }
     }
 
-    /// The folders of the kustomizations that reach a file, directly or through others, and that no other names:
-    /// those are applied. Nobody is asked who names a folder that `ends` it. Of kustomizations that all name one
-    /// another, those that name the file.
+    /// The folders of the kustomizations that reach a file, directly or through others, and that no other
+    /// kustomization names: those are applied. The search stops at a folder that `ends` it. If all kustomizations
+    /// name one another, these are the ones that name the file.
     pub(super) fn roots(&self, file: &RepoPath, ends: impl Fn(&RepoPath) -> bool) -> BTreeSet<RepoPath> {
         let of = |path: &RepoPath| self.named.get(path).into_iter().flatten().cloned();
         let direct: BTreeSet<RepoPath> = of(file).collect();

@@ -1,4 +1,5 @@
-//! ClusterClasses: who uses which, and what one is that lies elsewhere than the Clusters that use it.
+//! ClusterClasses: which Cluster uses which class, and what a class is that is elsewhere than the Clusters that use
+//! it.
 //!
 //! Most repositories keep their classes in a folder beside the clusters (`clusterclasses/…`), so that a cluster's
 //! own render does not have the class that its Cluster names. Here it is found, and with it the templates that it
@@ -7,13 +8,13 @@
 //! | file | tells |
 //! |---|---|
 //! | `users` | which class a Cluster names, and which of them its own render lacks |
-//! | `index` | in which files of a snapshot classes stand |
+//! | `index` | in which files of a snapshot classes are |
 //! | `kustomizations` | which kustomizations bring a file somewhere |
 //! | `root` | what may be applied as a whole, and its render |
 //! | `found` | what the class is, where all that is applied agrees |
 //!
-//! Deliberately absent: who applies a root, whether anybody does, and what Flux substitutes in it: a repository
-//! does not tell. So every root counts, and where two differ the class is not known.
+//! Deliberately absent: who applies a root, whether it is applied at all, and what Flux substitutes in it. A
+//! repository does not say so. So every root counts, and if two differ the class is not known.
 
 mod found;
 mod index;

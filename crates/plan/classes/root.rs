@@ -12,7 +12,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster_api;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable, below, is_manifest};
 
-/// So many manifests of a folder are read at most.
+/// At most this many manifests of a folder are read.
 const MOST_FILES: usize = 500;
 
 /// Something that is applied as a whole.
@@ -37,10 +37,10 @@ impl fmt::Display for Root {
 }
 
 impl Root {
-    /// Everything that is applied with it; why it cannot be told, as a sentence without a full stop.
+    /// Renders everything that is applied with it.
     ///
     /// # Errors
-    /// That reason.
+    /// Why it cannot be rendered, as a sentence without a full stop.
     pub fn render(&self, tree: &dyn Tree, layout: &Layout) -> Result<Vec<RenderedObject>, String> {
         let rendered = match self {
             Self::Cluster(cluster) => match layout.target(cluster.as_str()) {
@@ -60,9 +60,9 @@ impl Root {
     }
 }
 
-/// The manifests of Cluster API in a folder that no kustomization names, as whoever applies a folder takes them:
-/// subfolders included, but not clusters, releases, and folders with a kustomization, which are applied by
-/// themselves. Of the repository's root the files alone: below it lies everything.
+/// The Cluster API manifests of a folder that no kustomization names, including those of subfolders. Clusters,
+/// releases, and folders with a kustomization are left out, because they are applied by themselves. Of the
+/// repository's root only its own files count, because everything is below it.
 struct Manifests<'a> {
     tree: &'a dyn Tree,
     entries: Vec<TreeEntry>,
@@ -99,7 +99,7 @@ impl<'a> Manifests<'a> {
             ));
         }
         let is_of_cluster_api = |entry: &&TreeEntry| {
-            // What cannot be had is asked for again by whoever renders, and refused.
+            // An unreadable file is kept: the render reads it again, and refuses it.
             tree.read(entry).map_or(true, |bytes| may_hold(&bytes, |group, _| is_cluster_api(group)))
         };
         let entries = manifests.into_iter().filter(is_of_cluster_api).cloned().collect();

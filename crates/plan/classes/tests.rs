@@ -1,4 +1,5 @@
-//! Where a class is found, and what it is there: a repository, and what is told of class `k` of namespace `org`.
+//! Where a class is found, and what it is there. Each test has a repository, and asks for class `k` of namespace
+//! `org`.
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ fn opened(files: &[(&str, &str)]) -> (Files, Layout) {
     (tree, layout)
 }
 
-/// What is told: the images of the templates that are found, or why nothing is.
+/// The images of the templates that are found, or why there are none.
 fn told_of(class: &ClassRef, files: &[(&str, &str)]) -> String {
     let (tree, layout) = opened(files);
     let asks = ClusterId::new(RepoPath::parse("gauss/c").unwrap());
@@ -68,7 +69,7 @@ fn in_a_folder_that_no_kustomization_names_the_manifests_count_as_they_are() {
     let one = class(IN_ORG, "a");
     assert_eq!(told(&[("classes/k.yaml", &one)]), "k a");
     let (alone, below) = (class_alone(IN_ORG), template(IN_ORG, "a"));
-    // Templates may lie beside it and below, and what is of no interest is not even read.
+    // Templates may be beside it and below. Files of no interest are not even read.
     let beside = [
         ("classes/k.yaml", alone.as_str()),
         ("classes/templates/md.yaml", below.as_str()),
@@ -138,7 +139,7 @@ fn a_class_in_another_clusters_folder_is_what_that_cluster_renders() {
     let patch = template(IN_ORG, "b");
     let files = [("gauss/d/base/k.yaml", one.as_str()), ("gauss/d/overlay/md.yaml", patch.as_str())];
     assert_eq!(told(&files), "k b");
-    // A class that lies beside is another cluster's too, where that one's kustomization names it.
+    // A class outside of clusters also belongs to a cluster whose kustomization names it.
     let files = [
         ("gauss/d/base/kustomization.yaml", "resources: [../../../classes/k.yaml]\n"),
         ("gauss/d/base/cluster.yaml", CLUSTER),

@@ -1,6 +1,6 @@
 //! A cluster's or provider set's folder, read: base, overlay, settings, current release.
 //!
-//! Base files are parsed once and kept, so that whoever plans does not read them again.
+//! Base files are parsed once and kept, so that planning does not read them again.
 //!
 //! Deliberately absent: rendering ([`capstan_kustomize::render`]) and what an upgrade changes ([`crate::upgrade`]).
 

@@ -22,8 +22,9 @@ impl Cluster {
     /// Reads a cluster or provider set: its settings and every manifest of its base.
     ///
     /// # Errors
-    /// The first file that cannot be read, is no YAML, or says what no settings can say. Such a cluster is
-    /// refused by name; others go on.
+    /// The first file that cannot be read, is not valid YAML, or holds invalid settings. The caller refuses that
+    /// cluster and continues with the others. If the base has a kustomization, a file that is not YAML and that no
+    /// kustomization names is skipped.
     pub fn read(tree: &dyn Tree, folder: &TargetFolder) -> Result<Self, FileError> {
         let settings = Self::settings_of(tree, folder)?;
         let overlay_settings = Self::overlay_settings_of(tree, folder)?;
@@ -50,7 +51,7 @@ impl Cluster {
             folder: folder.clone(),
             infrastructure_kinds: roots().flat_map(infrastructure_kinds).collect(),
             class_versions: class_versions(roots()),
-            // What provider objects call their version is none of Kubernetes.
+            // The `version` of provider objects is not a version of Kubernetes.
             kubernetes: kubernetes_version(
                 roots().filter(|_| !is_set),
                 settings.as_ref().map_or(&BTreeMap::new(), |s| &s.variables),
@@ -67,7 +68,7 @@ impl Cluster {
     /// What a cluster's `capstan.yaml` says, without reading anything else; `None` where it has none.
     ///
     /// # Errors
-    /// A file that cannot be read, is no YAML, or says what no settings can say.
+    /// A file that cannot be read, is not valid YAML, or holds invalid settings.
     pub fn settings_of(tree: &dyn Tree, folder: &TargetFolder) -> Result<Option<ClusterSettings>, FileError> {
         let Some(entry) = &folder.settings else { return Ok(None) };
         Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
@@ -86,9 +87,9 @@ impl Cluster {
     }
 }
 
-/// Whether nobody reads a file of a base: the base has a kustomization, and no kustomization there says the file's
-/// name. Asked of files that cannot be read, so it looks for the name anywhere rather than in the fields that
-/// kustomize knows today.
+/// Whether a file of a base is not read: the base has a kustomization, and no kustomization there contains the
+/// file's name. It is called for files that cannot be parsed. So it searches for the name anywhere, and not only in
+/// the fields that kustomize knows today.
 pub fn is_unread(tree: &dyn Tree, folder: &TargetFolder, file: &TreeEntry) -> bool {
     let kustomizations = || folder.base_files.iter().filter(|entry| is_kustomization(&entry.path));
     let name = file.path.name().as_bytes();

@@ -63,12 +63,12 @@ pub fn judge_release_services(tree: &dyn Tree, folder: &ReleaseFolder) -> Vec<Fi
             findings.extend(judge_owners(said));
             findings
         }
-        // That is said where the release is read.
+        // Reading the release reports that.
         Err(_) => Vec::new(),
     }
 }
 
-/// That a cluster which nobody claims has services.
+/// The finding that a cluster has services and no management cluster claims it.
 pub fn services_not_claimed(
     tree: &dyn Tree,
     folder: &TargetFolder,

@@ -23,7 +23,7 @@ pub fn parse_issue(address: Address<'_>, body: &str) -> Vec<Result<Command, Comm
     }
 }
 
-/// What stands below each label of the form; `None` where the text is no such form.
+/// The lines below each label of the form. `None` if the text is not this form.
 fn filled(body: &str) -> Option<BTreeMap<&'static str, Vec<Vec<&str>>>> {
     let mut fields: BTreeMap<&'static str, Vec<Vec<&str>>> = BTreeMap::new();
     let mut open: Option<&'static str> = None;

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Who may not is answered once in so long.
+/// An author without permission gets at most one answer in this time.
 const ANSWERED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// By what a text with commands is found. The text that an issue begins with is a comment too, as in GitHub's
@@ -51,7 +51,7 @@ pub enum Right {
     Admin,
 }
 
-/// Whether settings let somebody who may only read use some verb.
+/// Whether the settings allow some verb to users who may only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     /// They do.
@@ -63,11 +63,11 @@ pub enum Readers {
 /// Whether a comment's text is the one that its author wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wording {
-    /// It is.
+    /// The text is unchanged.
     AsWritten,
-    /// It was edited since, by whomever: whoever may manage issues may put words into anybody's mouth.
+    /// It was edited since, perhaps by another user: anybody who may manage issues can edit a comment.
     Edited,
-    /// Somebody who moderates has hidden it.
+    /// A moderator has hidden it.
     Hidden,
 }
 
@@ -82,7 +82,7 @@ pub enum Hearing {
     Refused,
     /// A reaction is all that it gets.
     Waved,
-    /// Nothing: its author was answered just before, or nobody is shown it any more.
+    /// Nothing: its author was answered just before, or the comment is hidden.
     PassedOver,
 }
 

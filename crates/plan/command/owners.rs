@@ -1,12 +1,13 @@
 //! Who owns a path: GitHub's `CODEOWNERS`.
 //!
-//! Read as GitHub reads it (<https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners>):
-//! patterns as in `.gitignore`, the last that matches decides, one without owners leaves its paths to nobody. What is
-//! no pattern there is none here: `!`, character classes.
+//! It is read as GitHub reads it
+//! (<https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners>).
+//! Patterns are those of `.gitignore`, and the last match decides. A pattern without owners leaves its paths
+//! without owners. Lines with patterns that GitHub does not support (`!`, character classes) are skipped.
 
 use crate::settings::Principal;
 
-/// Where the file may lie; the first that is there counts.
+/// Where the file may be; the first that exists counts.
 pub const CODE_OWNERS_FILES: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
 
 /// GitHub reads no larger one, in bytes.
@@ -39,13 +40,13 @@ impl CodeOwners {
         Self(text.lines().filter_map(line).collect())
     }
 
-    /// Of a file that nobody can read: all paths have owners, and nobody knows whom.
+    /// The owners if the file cannot be read: all paths have owners, but they are unknown.
     pub fn unreadable() -> Self {
         let owners = vec![CodeOwner::Unknown(String::new())];
         Self(vec![Line { patterns: vec!["**".to_owned()], owners }])
     }
 
-    /// The owners of a path that are people or teams, and whether it has any; `None` where nobody owns it.
+    /// The owners of a path that are people or teams; `None` if it has no owners.
     pub fn of(&self, path: &str) -> Option<Vec<&Principal>> {
         let last = self
             .0
@@ -97,7 +98,7 @@ fn owner(word: &str) -> Option<CodeOwner> {
     word.contains('@').then(|| CodeOwner::Unknown(word.to_owned()))
 }
 
-/// The patterns over whole paths that a pattern of the file stands for.
+/// The patterns over whole paths that mean the same as a pattern of the file.
 fn patterns(pattern: &str) -> Option<Vec<String>> {
     if pattern.starts_with('!') || pattern.contains(['[', ']', '{', '}']) {
         return None;
@@ -108,7 +109,7 @@ fn patterns(pattern: &str) -> Option<Vec<String>> {
     if inner.is_empty() {
         return is_folder.then(|| vec!["**".to_owned()]);
     }
-    // One with a slash in it, other than at its end, is said from the root.
+    // A pattern with a slash in it, other than at its end, begins at the root.
     let is_from_root = pattern.starts_with('/') || inner.contains('/');
     let from = if is_from_root || inner.starts_with("**") { String::new() } else { "**/".to_owned() };
     let below = format!("{from}{inner}/**");

@@ -8,7 +8,7 @@ use capstan_model::spelling::nearest;
 /// Commands that one comment may hold; what follows is not obeyed.
 pub const MAX_COMMANDS: usize = 10;
 
-/// A line that begins like a command and is none.
+/// A line that begins like a command and is not a valid one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandError {
     /// There is no such command.
@@ -39,7 +39,7 @@ pub enum CommandError {
 }
 
 impl CommandError {
-    /// The answer to whoever wrote it, in Markdown.
+    /// The answer to the comment's author, in Markdown.
     pub fn answer(&self, prefix: &CommandPrefix) -> String {
         match self {
             Self::Unknown { word, meant: Some(meant) } => {
@@ -123,7 +123,7 @@ fn command(rest: &str) -> Result<Command, CommandError> {
     }
 }
 
-/// Somebody's words in an answer: short, on one line, and without power to format or to call anybody.
+/// A user's words in an answer: short, on one line, without formatting and mentions.
 fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let plain = |c: char| if c == '`' || c.is_control() { ' ' } else { c };

@@ -1,8 +1,8 @@
 //! Who may use which verb on which clusters.
 //!
-//! *Guarantee*: what decides are the settings and the `CODEOWNERS` of the default branch, and GitHub's own word of who
-//! somebody is; nothing that a pull request brings. Whether somebody belongs to a team costs a call, so it is asked only
-//! where it decides ([`Judged::Ask`]).
+//! *Guarantee*: only the settings and the `CODEOWNERS` of the default branch decide, and GitHub's word about who a
+//! user is. Nothing that a pull request brings decides. Whether a user belongs to a team costs a call, so it is
+//! asked only if it decides ([`Judged::Ask`]).
 
 use std::collections::BTreeMap;
 
@@ -31,41 +31,41 @@ pub struct Asker<'a> {
     pub teams: &'a BTreeMap<Team, bool>,
 }
 
-/// Where somebody asks.
+/// Where a command is given.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The clusters that it is about.
     pub clusters: &'a [String],
-    /// Who opened the pull request, where its head lies in a fork.
+    /// Who opened the pull request, if its head is in a fork.
     pub fork_author: Option<&'a str>,
 }
 
-/// Why somebody may not.
+/// Why a user may not use a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
-    /// These may, of which they are none; and of which cluster, where it is about one.
+    /// The asker is not among those who may.
     NotOneOf {
-        /// Whose word would count.
+        /// Those who may.
         allowed: Vec<String>,
-        /// The first cluster of which they may not.
+        /// The first cluster for which the asker may not. `None` if the command is not about a cluster.
         cluster: Option<String>,
     },
     /// They opened this pull request from a fork: it never makes Capstan write to the repository's branches.
     ForkAuthor,
 }
 
-/// What is to be said of a command.
+/// The judgement of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judged {
     /// They may.
     Allowed,
     /// They may not.
     Denied(Denied),
-    /// It hangs on whether they belong to this team.
+    /// It depends on whether they belong to this team.
     Ask(Team),
 }
 
-/// Whether somebody may use a verb there.
+/// Whether a user may use a verb there.
 pub fn judge(
     verb: Verb,
     asker: Asker<'_>,
@@ -87,7 +87,7 @@ pub fn judge(
         let owned = cluster.and_then(|cluster| owners.of(&format!("{cluster}/{}", FOLDER_FILE)));
         judge_one(asker, said.unwrap_or(&by_default), owned.as_deref(), cluster)
     };
-    // What concerns the whole repository is nothing that somebody may do on account of one cluster.
+    // A right to one cluster is not a right to the whole repository.
     if place.clusters.is_empty() || verb.needs() == Needs::Admin {
         return one(None);
     }
@@ -111,7 +111,7 @@ fn judge_one(
     let mut ask = None;
     for principal in principals {
         let is_one = match principal {
-            // Whom GitHub would ask for a review: of those only who may write.
+            // An owner without write permission does not count: GitHub does not request their review, either.
             Principal::Owners => match owners {
                 Some(owners) if asker.right >= Right::Write => {
                     owners.iter().fold(Belongs::No, |known, owner| known.or(belongs(asker, owner)))

@@ -27,7 +27,7 @@ fn judged(
     judge(verb, asker, place, settings, &CodeOwners::read(OWNERS))
 }
 
-/// Where nobody can read who owns what, nobody does: an administrator is asked.
+/// If the owners cannot be read, nobody counts as one: only an administrator may.
 #[test]
 fn owners_that_cannot_be_read_own_nothing() {
     let settings = settings("mode: propose\n");
@@ -112,9 +112,9 @@ fn a_team_is_asked_for_where_it_decides() {
     assert_eq!(of(walt, &["gauss/peu01"], &[]), Judged::Ask(team.clone()));
     assert_eq!(of(walt, &["gauss/peu01"], &[("gauss", true)]), Judged::Allowed);
     assert_eq!(of(("Olga", Right::Write), &["gauss/peu01"], &[]), Judged::Allowed, "logins have no case");
-    // Of those who own something GitHub counts only who may write.
+    // An owner counts only with write permission, as at GitHub.
     assert!(matches!(of(("olga", Right::Read), &["gauss/peu01"], &[]), Judged::Denied(_)));
-    // Nobody owns it, so it is for those who may write.
+    // It has no owner, so it is for those who may write.
     assert_eq!(of(walt, &["hertz/x"], &[]), Judged::Allowed);
     assert_eq!(of(walt, &["open/x"], &[]), Judged::Allowed);
     // All of several.

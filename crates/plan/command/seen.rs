@@ -1,14 +1,14 @@
 //! What of a branch the author of a command cannot have seen.
 //!
-//! What they had before their eyes nobody knows; what they cannot have had is known: commits that came to the branch
-//! after they had written. Both times are GitHub's own: it dates a comment when it takes it, and notes with its own
-//! clock each push that it receives, and whose token made it (`GET /repos/{owner}/{repo}/activity`). Neither a
-//! commit's dates nor its author count, which anybody may write as they like, nor the order in which events arrive.
+//! Capstan cannot know what authors saw. It does know what they cannot have seen: commits that came to the branch
+//! after they wrote. Both times are GitHub's own. GitHub dates a comment when it arrives. It also logs each push
+//! with its own clock, and the account that pushed (`GET /repos/{owner}/{repo}/activity`). A commit's dates and
+//! author do not count, because anybody can set them. The order in which events arrive does not count, either.
 
 use capstan_model::tree::CommitId;
 use jiff::{SignedDuration, Timestamp};
 
-/// GitHub notes a push a moment after it has taken it. For a comment older than this nobody waits any more.
+/// GitHub logs a push a moment after it arrives. Capstan waits for the log only until a comment has this age.
 const NOTED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// A push to a branch, or what moved it otherwise, as GitHub noted it.
@@ -25,13 +25,13 @@ pub struct Push {
 /// What the author of a command had not seen of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unseen {
-    /// Nothing: what stands there now stood there then, or Capstan wrote it since.
+    /// Nothing: the branch has not changed since, or only Capstan wrote to it.
     Nothing,
     /// These pushes, newest first.
     Pushes(Vec<Push>),
-    /// GitHub has not noted yet how the branch came to its head.
+    /// GitHub has not logged yet how the branch came to its head.
     NotYetNoted,
-    /// GitHub does not tell.
+    /// GitHub did not log it in time.
     NotTold,
 }
 

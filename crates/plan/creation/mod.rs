@@ -5,8 +5,8 @@
 //! later upgrades know them. Beside that the folder gets what its neighbours have: a kustomization of the base, an
 //! overlay that takes the base in ([`FolderShape`]).
 //!
-//! *Guarantee*: what is returned was merged once more as if nobody knew where it came from, and the release has nothing
-//! to add to it.
+//! *Guarantee*: the result was merged once more, without knowledge of its release, and the release has nothing to
+//! add.
 //!
 //! Deliberately absent: who may have a folder where ([`crate::layout`]), and the rules' verdict ([`crate::policy`]).
 //!
@@ -212,7 +212,7 @@ impl NewCluster<'_> {
         }
     }
 
-    /// The upgrade to the release of what stands there so far, wherever that came from.
+    /// Plans the upgrade from these files to the release. The plan does not know which release the files came from.
     fn plan(&self, facts: &ClusterFacts) -> Result<Planned, FileError> {
         upgrade::plan(&upgrade::Request {
             cluster: facts,
@@ -224,7 +224,7 @@ impl NewCluster<'_> {
         })
     }
 
-    /// The release over what was made of it changes nothing.
+    /// Checks that the release changes nothing in the files that were made from it.
     fn prove(&self, made: &MadeCluster, record: &RepoPath) -> Result<(), NotMade> {
         let is_base = |file: &&FileChange| {
             file.path != *record && file.path.is_in(self.base) && !file.path.is_in(self.overlay)

@@ -29,7 +29,7 @@ enum FileListing {
 }
 
 impl FolderShape {
-    /// As most of the clusters beside it have it: those of the same folder, else those that lie as deep, else all.
+    /// As most of the clusters beside it have it: those of the same folder, else those of the same depth, else all.
     pub fn of_neighbours(tree: &dyn Tree, layout: &Layout, id: &ClusterId) -> Self {
         let all: Vec<&TargetFolder> = layout.clusters().collect();
         let depth = |folder: &RepoPath| folder.parts().count();

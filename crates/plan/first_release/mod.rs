@@ -4,12 +4,13 @@
 //! names, references and namespaces, whole or as a part before or behind `-` or `.`, and in labels and selectors as a
 //! whole. It stays as it is in texts that a machine or other software reads (files, commands, data, values).
 //!
-//! Secrets and what `sops` encrypted are not copied: a release is read by all clusters. Nor are files that are no
-//! manifests, unless a kustomization of the base names them: what else lies there may be anybody's. What a kustomization
-//! takes from elsewhere would not be found from the release's folder, so such a base is refused.
+//! Secrets and content that `sops` encrypted are not copied, because all clusters read a release. A file that is
+//! not a manifest is copied only if a kustomization of the base names it: other files may not belong to the
+//! cluster. A base whose kustomization takes something from outside is refused, because the release's folder would
+//! not find it.
 //!
-//! Deliberately absent: the proof that nothing changes for the cluster (whoever writes the release plans it first), and
-//! reading folders.
+//! Deliberately absent: the proof that nothing changes for the cluster (the caller plans the release before it
+//! writes it), and reading folders.
 
 mod names;
 #[cfg(test)]
@@ -29,7 +30,7 @@ use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit};
 
 use crate::cluster::{Cluster, ParsedBaseFile};
 
-/// The variable that stands for the cluster's name.
+/// The variable for the cluster's name.
 pub const CLUSTER_NAME: &str = "CLUSTER_NAME";
 
 /// A release's files, and what they were made with.
@@ -46,7 +47,7 @@ pub struct FirstRelease {
 /// Makes a release of a cluster's base, in the release's folder `folder`.
 ///
 /// # Errors
-/// What cannot be copied so that it means the same; where it stands, and what to do.
+/// What cannot be copied without a change of meaning: where it is, and what to do.
 pub fn first_release(
     tree: &dyn Tree,
     cluster: &Cluster,
@@ -61,7 +62,7 @@ pub fn first_release(
     let (kustomizations, manifests): (Vec<&ParsedBaseFile>, Vec<&ParsedBaseFile>) =
         cluster.base.iter().partition(|manifest| is_kustomization(&manifest.entry.path));
     let mut gone: BTreeSet<RepoPath> = BTreeSet::new();
-    // Where the objects stand elsewhere, nothing else is to be said of them.
+    // If the objects are outside of the base, only this error matters.
     for manifest in &kustomizations {
         kustomization(manifest, &cluster.folder.base, &gone)?;
     }
@@ -143,7 +144,7 @@ fn is_secret(object: &Node) -> bool {
     is || object.get("sops").is_some()
 }
 
-/// The text of a file that is no manifest; else why it is not copied.
+/// The text of a file that is not a manifest, or why it is not copied.
 fn beside(tree: &dyn Tree, entry: &TreeEntry, named: &BTreeSet<RepoPath>) -> Result<String, String> {
     if !named.contains(&entry.path) {
         return Err("no kustomization of the base names it".to_owned());
@@ -162,7 +163,7 @@ fn is_encrypted(text: &str) -> bool {
         || text.lines().any(|line| line.starts_with("sops:"))
 }
 
-/// The paths that a kustomization may name, in whatever field: a generator says `name=path` too.
+/// The paths that a kustomization may name, in any field: a generator may also write `name=path`.
 fn named_by(manifest: &ParsedBaseFile) -> BTreeSet<RepoPath> {
     let folder = manifest.entry.path.parent().unwrap_or_default();
     let mut named = BTreeSet::new();
@@ -218,7 +219,7 @@ fn kustomization(
                         let path = FieldPath::root().key(&entry.key).index(at);
                         edits.push(DocumentEdit::Edit { document, edit: Edit::Remove { path } });
                     }
-                    // What is inline is no path.
+                    // A text of several lines is inline content, not a path.
                     _ if text.contains('\n') => {}
                     Some(target) if target.is_in(base) => {}
                     _ => {

@@ -1,4 +1,4 @@
-//! Where a cluster's own name stands in its objects.
+//! Where a cluster's own name occurs in its objects.
 
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, NodeKind};
@@ -11,7 +11,7 @@ const SELECTING: [&str; 4] = ["labels", "matchLabels", "selector", "annotations"
 /// Fields that name objects; of others that end with `Name`, what begins with the cluster's name does.
 const NAMING: [&str; 4] = ["name", "namespace", "secretName", "dataSecretName"];
 
-/// What may stand beside the name in a text.
+/// What may be beside the name in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NeighbourText {
     Nothing,
@@ -19,7 +19,7 @@ enum NeighbourText {
     Both,
 }
 
-/// The edits that put a variable where an object has the cluster's name; `at` is where the object stands.
+/// The edits that replace the cluster's name in an object by a variable. `at` is the object's path in its document.
 pub(super) fn renamed(object: &Node, at: &FieldPath, name: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     walk(object, Cursor::of(object.text_at("kind")), at, NeighbourText::Nothing, name, &mut edits);
@@ -82,7 +82,7 @@ fn beside_of(key: &str) -> Option<NeighbourText> {
     }
 }
 
-/// `${CLUSTER_NAME}-md-0` of `peu01-md-0`; `None` where the name is no part of its own.
+/// `${CLUSTER_NAME}-md-0` for `peu01-md-0`. `None` if the name is not a separate part of the text.
 fn with_variable(text: &str, name: &str, beside: NeighbourText) -> Option<String> {
     if text.contains('$') || name.is_empty() {
         return None;

@@ -61,7 +61,7 @@ impl FromKind {
     }
 }
 
-/// Reads a document; `None` where it is no such Kustomization, or its path is itself a template.
+/// Reads a document. `None` if it is not a Kustomization that substitutes, or if its path is itself a template.
 pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<FluxKustomization> {
     let text = |node: &Node, key: &str| node.text_at(key).map(str::to_owned);
     let Apply { name, namespace, path: applied_path, from_git } = read_apply(root)?;
@@ -96,12 +96,12 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Flux
     })
 }
 
-/// What a folder that is applied stands for.
+/// How much of a folder is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AppliedExtent {
-    /// What stands directly in it.
+    /// The files directly in it.
     Here,
-    /// Everything below it: Flux makes a kustomization of it.
+    /// Everything below it: Flux generates a kustomization for it.
     Below,
 }
 

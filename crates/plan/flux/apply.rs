@@ -1,4 +1,4 @@
-//! Which folder a Flux Kustomization applies, whatever it substitutes.
+//! Which folder a Flux Kustomization applies, with or without substitution.
 
 use capstan_model::object::api_group;
 use capstan_model::tree::RepoPath;
@@ -16,7 +16,7 @@ pub(crate) struct Apply {
     pub(crate) from_git: bool,
 }
 
-/// Reads a document; `None` where it is no such Kustomization, or its path is itself a template.
+/// Reads a document. `None` if it is not a Flux Kustomization, or if its path is itself a template.
 pub(crate) fn read_apply(root: &Node) -> Option<Apply> {
     let is_flux = api_group(root.get("apiVersion")?.as_str()?) == "kustomize.toolkit.fluxcd.io";
     if !is_flux || root.get("kind")?.as_str()? != "Kustomization" {

@@ -15,8 +15,8 @@ use capstan_yaml::{Node, YamlFile};
 /// The Flux Kustomizations of a snapshot that substitute, and what they take values from; and those that
 /// apply folders to other clusters.
 ///
-/// Looked for in every manifest outside of releases and of clusters' bases; reading it costs a look at
-/// each of these files, so whoever plans makes it once, and only where a release has variables.
+/// They are looked for in every manifest outside of releases and of clusters' bases. Building the index reads each
+/// of these files. So a planner builds it once, and only if a release has variables.
 #[derive(Debug, Default)]
 pub struct FluxIndex {
     applied: Vec<FluxKustomization>,
@@ -39,7 +39,7 @@ struct ValueSource {
 }
 
 impl FluxIndex {
-    /// Reads a snapshot. Files that are no YAML are passed over: judging the tree says so.
+    /// Reads a snapshot. Files that are not YAML are skipped: judging the tree reports them.
     pub fn read(tree: &dyn Tree, layout: &Layout) -> Self {
         let mut index = Self::default();
         let mut holders = Vec::new();
@@ -74,7 +74,7 @@ impl FluxIndex {
     /// Whether another index might come of a snapshot that differs from this index's own in a file; `earlier`
     /// is that one's root.
     pub fn may_change(&self, earlier: &Folder, tree: &dyn Tree, layout: &Layout, path: &RepoPath) -> bool {
-        // What a Kustomization reaches hangs on kustomizations, wherever they stand, and on which files exist.
+        // What a Kustomization reaches depends on all kustomizations, and on which files exist.
         let came_or_went = earlier.entry(path).is_some() != tree.entry(path).is_some();
         if !self.applied.is_empty() && (came_or_went || is_kustomization(path)) {
             return true;
@@ -164,8 +164,9 @@ impl FluxIndex {
         result.knowledge = if is_certain { Knowledge::Everything } else { Knowledge::Partly };
     }
 
-    /// The ConfigMap or Secret that is meant: of the same namespace, where both say one; of several (one
-    /// for each management cluster, say) the one that lies nearest to the Kustomization, if one does.
+    /// The ConfigMap or Secret that is meant. Its namespace must be the Kustomization's, if both name one. Of
+    /// several (one for each management cluster, say) it is the one whose file is nearest to the Kustomization's.
+    /// `None` if several are equally near.
     fn source(&self, applied: &FluxKustomization, from: &From) -> Option<&ValueSource> {
         let fits = |source: &&ValueSource| {
             let namespaces = (source.namespace.as_deref(), applied.namespace.as_deref());
@@ -211,7 +212,7 @@ fn may_hold_values(text: &str) -> bool {
     text.contains("ConfigMap") || text.contains("Secret")
 }
 
-/// The ConfigMaps and Secrets of a file that somebody takes values from.
+/// The ConfigMaps and Secrets of a file from which Kustomizations take values.
 fn sources(tree: &dyn Tree, entry: &TreeEntry, wanted: &[&From]) -> Vec<ValueSource> {
     let Ok(bytes) = tree.read(entry) else { return Vec::new() };
     let Ok(text) = std::str::from_utf8(&bytes) else { return Vec::new() };

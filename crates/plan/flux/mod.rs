@@ -8,10 +8,9 @@
 //! `kustomize.toolkit.fluxcd.io/substitute: disabled` are passed over
 //! (<https://github.com/fluxcd/pkg/blob/main/kustomize/kustomize_varsub.go>).
 //!
-//! Values of Secrets are never read: that a variable has one is known, what it is is not.
+//! Values of Secrets are never read: Capstan knows which variables they set, but not the values.
 //!
-//! Deliberately absent: what stands in no file of the repository, and substitution itself
-//! ([`crate::merge`]).
+//! Deliberately absent: values that are in no file of the repository, and substitution itself ([`crate::merge`]).
 //!
 //! [U3]: crate::substitution#u3
 
@@ -65,7 +64,7 @@ enum Knowledge {
 /// What is given for a variable, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedVariable {
-    /// The value; `None` where it stands in a Secret, or is encrypted.
+    /// The value; `None` if it is in a Secret, or encrypted.
     pub text: Option<String>,
     /// Where.
     pub place: Place,
@@ -117,7 +116,7 @@ impl PostBuild {
         self.knowledge == Knowledge::Everything
     }
 
-    /// Whether Flux substitutes here, whatever is known of the values.
+    /// Whether Flux substitutes here, even if no value is known.
     pub fn substitutes(&self) -> bool {
         self.knowledge != Knowledge::Nothing
     }

@@ -16,7 +16,8 @@ pub struct FluxRemote {
 }
 
 impl FluxRemote {
-    /// Reads an object; `None` where it is none, or its path is itself a template or of another source.
+    /// Reads an object. `None` if it is not one of them, if its path is itself a template, or if its source is not
+    /// a Git repository.
     pub fn read(object: &Value) -> Option<Self> {
         let text = |pointer: &str| object.pointer(pointer)?.as_str();
         let is_flux = api_group(text("/apiVersion")?) == "kustomize.toolkit.fluxcd.io";

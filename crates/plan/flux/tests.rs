@@ -100,7 +100,7 @@ fn a_kustomization_that_names_the_cluster_from_elsewhere_applies_it() {
     let named = "resources: [../../gauss/peu01/overlay]\n";
     let found = post_build(&[("flux/ks.yaml", &ks), ("clusters/prod/kustomization.yaml", named)]);
     assert_eq!(found.value("A"), Some("prod"));
-    // With a kustomization of its own, a folder does not reach all that lies below it.
+    // A folder with its own kustomization reaches only what that names, not everything below it.
     let above = kustomization("gauss", "./gauss", "{substitute: {A: gauss}}");
     let found = post_build(&[("flux/ks.yaml", &above), ("gauss/kustomization.yaml", "resources: [other]\n")]);
     assert_eq!(found.value("A"), None);

@@ -1,4 +1,4 @@
-//! What is said of conflicts with the inventory: where its value stands.
+//! What a conflict with the inventory says: where the inventory's value is.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Which definition lies in which folder, over a whole snapshot.
+//! Which definition belongs to which folder, over a whole snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ pub struct FleetInventory {
     files: BTreeMap<RepoPath, BlobId>,
     /// The folders of components that its objects name, as they are.
     components: BTreeMap<RepoPath, Option<TreeId>>,
-    /// Why nobody can tell what it says.
+    /// Why the inventory cannot be used.
     unreadable: Option<(String, Place)>,
     /// Definitions by the folder that they say, that is recorded for them, or that the pattern makes.
     by_folder: BTreeMap<RepoPath, Defined>,
@@ -46,7 +46,7 @@ pub struct FleetInventory {
 #[derive(Debug)]
 struct Defined {
     name: String,
-    /// What is said of it, once somebody asked.
+    /// The digest of what is said about it, once it was needed.
     digest: OnceLock<String>,
 }
 
@@ -60,11 +60,12 @@ impl Defined {
 #[derive(Debug)]
 struct ProviderSetFolder {
     path: RepoPath,
-    /// Nothing stands there yet, or what was made from the inventory. Any other set there is somebody's own.
+    /// The folder is empty, or its content was made from the inventory. Otherwise the set there was not made by
+    /// Capstan.
     is_open: bool,
 }
 
-/// Definitions whose records stand elsewhere than where one would look, found in as many folders as it takes.
+/// The records in clusters' folders, to find a definition whose folder is not the expected one.
 struct DefinitionRecords<'t> {
     tree: &'t dyn Tree,
     entries: Vec<&'t TreeEntry>,
@@ -189,7 +190,7 @@ impl FleetInventory {
             self.by_folder.insert(folder.clone(), Defined::by(name.clone()));
             self.folders.insert(name, folder);
         }
-        // A folder that is some definition's own is no other one's provider set.
+        // A folder that belongs to a definition does not become the provider set of another.
         for (name, set) in self.provider_sets.iter().filter(|(_, set)| set.is_open) {
             self.by_folder.entry(set.path.clone()).or_insert_with(|| Defined::by(name.clone()));
         }
@@ -206,7 +207,7 @@ impl FleetInventory {
         }
     }
 
-    /// Why nobody can tell what it says: a file that cannot be read, or that it says nothing at all.
+    /// Why the inventory cannot be used: a file cannot be read, or it defines no cluster at all.
     pub const fn unreadable(&self) -> Option<&(String, Place)> {
         self.unreadable.as_ref()
     }
@@ -238,7 +239,8 @@ impl FleetInventory {
         }
     }
 
-    /// The folder of a provider set that somebody else made, to which a management cluster's provider objects would go.
+    /// The folder for a management cluster's provider objects, if it has a provider set that was not made from the
+    /// inventory.
     pub fn set_of_others(&self, definition: &Object) -> Option<&RepoPath> {
         let set = self.provider_sets.get(&definition.level.name)?;
         (!set.is_open).then_some(&set.path)
@@ -270,8 +272,7 @@ impl FleetInventory {
         self.inventory.clusters().map(|definition| self.folders_of(definition)).sum()
     }
 
-    /// Definitions of which nobody knows a folder, because what they belong to is wrong or says too little, and what is
-    /// wrong.
+    /// Definitions without a folder, because what they belong to is wrong or incomplete, and what is wrong.
     pub fn homeless(&self) -> Vec<(&Object, Vec<Finding>)> {
         let is_homeless = |definition: &&Object| {
             let name = &definition.level.name;
@@ -335,7 +336,7 @@ impl FleetInventory {
         };
         match self.member(definition) {
             Ok(member) => member.objects.iter().for_each(|object| add(object)),
-            // What is wrong may stand anywhere.
+            // The error may be anywhere.
             Err(_) => self.inventory.objects.values().for_each(add),
         }
         if let Some(folder) = self.folders.get(&definition.level.name) {

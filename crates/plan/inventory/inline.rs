@@ -1,7 +1,8 @@
 //! What of a change of the inventory may be put on its author's own branch, in the same pull request.
 //!
-//! *Guarantee*: all of what may be is, or nothing. What somebody should see first (edits that the change meets, a base that
-//! nobody recorded, machines that go, a step to another release) is left for a proposal of its own.
+//! *Guarantee*: all of the changes are put there, or none. Changes that a person should see first are left for a
+//! proposal of their own: edits that the change meets, a base without a recorded release, machines that are
+//! deleted, or a step to another release.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ fn beyond(limits: &InlineLimits, upgrades: &[Arc<Upgrade>]) -> Option<String> {
         let changes = count(upgrades.len(), "cluster changes", "clusters change");
         parts.push(format!("{changes} and {} may", limits.clusters));
     }
-    // Of a pool that an autoscaler sizes nobody knows how many machines it is.
+    // If an autoscaler sizes a pool, its number of machines is unknown. An unknown number is over the limit.
     let machines = MachineCount::of(upgrades.iter().flat_map(|upgrade| &upgrade.rollouts));
     if machines.exactly().is_none_or(|known| known > u64::from(limits.machines)) {
         let replaced = match machines.exactly() {

@@ -13,10 +13,10 @@ use crate::upgrade::{MachineCount, Upgrade, ValuesCourse};
 /// A level by the kind and name of its object.
 pub type LevelName = (String, String);
 
-/// Whom a change may concern, and what the rules say of the inventory before and after it.
+/// The clusters that a change may concern, and what the rules find in the inventory before and after it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct InventoryChange {
-    /// The clusters of which something else is said, ordered.
+    /// The clusters for which the inventory says something else after the change, ordered.
     pub clusters: Vec<ClusterId>,
     /// How many clusters the inventory defines.
     pub all: usize,
@@ -68,9 +68,9 @@ pub struct InventoryOutlook {
     pub retired: Vec<ClusterId>,
     /// Clusters that cannot be planned, and why.
     pub errors: Vec<(ClusterId, String)>,
-    /// Clusters of which something else is said and that were not planned: there are too many.
+    /// Clusters for which the inventory says something else and that were not planned: there are too many.
     pub unplanned: usize,
-    /// The upgrades to look at: as many as somebody wanted.
+    /// The upgrades to look into: as many as the caller wants.
     pub worst: Vec<Arc<Upgrade>>,
 }
 
@@ -119,7 +119,7 @@ impl InventoryOutlook {
                 }
                 ValuesCourse::Changes => {}
             }
-            // Who changes is one of all, whatever the inventory says of it then.
+            // A cluster that changes counts among all, even if the inventory does not define it.
             outlook.whole.all += usize::from(change.uncounted.contains(cluster));
             one.add_to(&mut outlook.whole);
             let own: BTreeSet<&LevelName> = change.levels.get(cluster).into_iter().flatten().collect();

@@ -31,7 +31,7 @@ pub struct ReleaseTemplates {
     pub content: Option<ContentId>,
     /// Its folder.
     pub folder: RepoPath,
-    /// What is no template.
+    /// What is not a template: its base and variables.
     pub facts: SourceFacts,
     /// Schema and templates.
     pub parts: ReleaseParts,
@@ -66,7 +66,8 @@ impl RenderPart {
         }
     }
 
-    /// What is no template: a release's base holds provider objects or others, and never both.
+    /// What is not a template. A release's base holds either provider objects or others, so the other part gets
+    /// none of it.
     fn of_facts(self, facts: &SourceFacts) -> SourceFacts {
         let read = || facts.base.iter().filter_map(|file| file.read_template().ok());
         let is_set =
@@ -139,12 +140,12 @@ pub struct ReleaseWithValues {
 }
 
 impl ReleaseTemplates {
-    /// Whether values have any say in what it comes to.
+    /// Whether the render depends on values.
     pub fn use_values(&self) -> bool {
         self.parts.use_values()
     }
 
-    /// What it comes to for a cluster.
+    /// Renders it for a cluster.
     ///
     /// # Errors
     /// What is wrong with the values, the release or the render.
@@ -169,12 +170,12 @@ impl ReleaseTemplates {
         if seen.part != RenderPart::All {
             rendered = rendered.only(|object| seen.part.holds(&object.id.group));
         }
-        // Nobody asks for them here, and each holds the file of the inventory that says it.
+        // They are not needed here, and each holds the inventory's file that sets it.
         rendered.unused.clear();
         let folder = self.folder.join(templates::FOLDER).unwrap_or_default();
         let files = rendered.files.iter().filter_map(|file| {
             let path = folder.join(&file.name).ok()?;
-            // A template that comes to nothing here makes no file.
+            // A template that renders no objects for this cluster makes no file.
             (!file.objects.is_empty()).then(|| SourceFile::new(path, file.text.as_str()))
         });
         let files: Vec<SourceFile> = files.collect();
@@ -194,7 +195,7 @@ impl ReleaseTemplates {
         let parsed: Vec<YamlFile> = parsed.collect();
         let roots = || parsed.iter().flat_map(YamlFile::documents).map(|Document { root, .. }| root);
         let has_providers = roots().any(holds_providers);
-        // What provider objects call their version is none of Kubernetes.
+        // The `version` of provider objects is not a version of Kubernetes.
         let kubernetes = if has_providers { None } else { kubernetes_version(roots(), &facts.variables) };
         let leaves_providers = seen.part == RenderPart::Others && makes_providers;
         Ok(ReleaseWithValues {
@@ -209,7 +210,7 @@ impl ReleaseTemplates {
     }
 }
 
-/// Objects that the templates make and that stand in the release's base as well: nobody knows which of the two is meant.
+/// Objects that both the templates and the release's base contain. It is unclear which of the two is meant.
 fn in_both(rendered: &RenderedTemplates, facts: &SourceFacts) -> Vec<Finding> {
     let mut of_base: BTreeMap<ObjectId, Place> = BTreeMap::new();
     for file in &facts.base {
@@ -232,7 +233,7 @@ fn in_both(rendered: &RenderedTemplates, facts: &SourceFacts) -> Vec<Finding> {
     objects.filter_map(one).collect()
 }
 
-/// What an object of a base is called once these variables are bound; `None` of what is no whole object.
+/// The id of a base's object once these variables are bound. `None` if the object is incomplete.
 fn id_of(root: &Node, variables: &BTreeMap<String, String>) -> Option<ObjectId> {
     let text = |path: &[&str]| {
         let text = root.at(&FieldPath::of_keys(path.iter().copied()))?.as_scalar()?.text.clone();
@@ -268,7 +269,7 @@ impl ReleaseWithValues {
         self.documents.all_pieces().next().is_some()
     }
 
-    /// Whether another one of the same release comes to the same objects.
+    /// Whether another one of the same release renders the same objects.
     pub fn is_same_render(&self, other: &Self) -> bool {
         let texts = |one: &Self| -> Vec<(String, String)> {
             one.rendered.files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
@@ -278,7 +279,7 @@ impl ReleaseWithValues {
             && texts(self) == texts(other)
     }
 
-    /// Where the values stand that fields come from, in their order.
+    /// Where the values are that fields come from, in the order of the fields.
     pub fn origins<'f>(
         &self,
         fields: impl Iterator<Item = (&'f ObjectId, &'f FieldPath)>,
@@ -311,7 +312,7 @@ impl ReleaseWithValues {
     }
 }
 
-/// Whether what was placed at one path is, holds, or lies in what is at another.
+/// Whether one path is equal to the other, above it, or below it.
 fn concerns(placed: &FieldPath, path: &FieldPath) -> bool {
     let (placed, path) = (placed.steps(), path.steps());
     let shorter = placed.len().min(path.len());

@@ -19,7 +19,7 @@ pub enum Said<'i> {
 /// Why nothing is proposed to a cluster that the inventory has, or had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stands {
-    /// Nobody can tell what the inventory says: what is open stays as it is.
+    /// The inventory cannot be used. Open pull requests stay as they are.
     Unreadable {
         /// Why, as the beginning of a sentence.
         why: String,

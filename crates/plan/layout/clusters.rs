@@ -14,7 +14,7 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::version::ReleaseVersion;
 
-/// What Capstan records in a target's folder: no part of a base, wherever that lies.
+/// What Capstan records in a target's folder. It is not part of a base, even if the base is the same folder.
 const RECORDS: [&str; 2] = [FOLDER_FILE, capstan_inventory::record::FILE];
 
 /// Every such folder; `releases` are the folders that are taken already.
@@ -66,16 +66,16 @@ pub(super) fn find(
     found.into_values().map(Arc::new).collect()
 }
 
-/// Whether a folder is a release by its name. One that patterns name, and that lacks what releases hold, is a cluster
-/// that somebody called so.
+/// Whether a folder is a release by its name. A folder that patterns name and that has no content of a release is a
+/// cluster with such a name.
 fn is_release(tree: &dyn Tree, settings: &RepositorySettings, folder: &RepoPath) -> bool {
     let is_named = |patterns: &Vec<Glob>| Glob::any(patterns, folder.as_str());
     ReleaseVersion::parse(folder.name()).is_some()
         && (has_release_shape(tree, folder) || !settings.clusters.paths.as_ref().is_some_and(is_named))
 }
 
-/// A known folder after files in it changed; `None` where a new search may find that it is none any more, or one of
-/// another kind, or holds another one.
+/// Reads a known folder again after files in it changed. `None` if only a new search can decide: the folder may not
+/// be a target any more, may be of another kind, or may contain another target.
 pub(super) fn read_again(
     tree: &dyn Tree,
     settings: &RepositorySettings,
@@ -110,7 +110,7 @@ fn kind_of(
     match &settings.clusters.paths {
         Some(patterns) => {
             let is_one = !folder.base_files.is_empty() && Glob::any(patterns, folder.id.as_str());
-            // What cannot be told is a cluster: the settings say so.
+            // If its shape is unclear, it is a cluster, because the settings name it.
             is_one.then(|| shape(tree, folder, settings, &mut Vec::new()).unwrap_or_default())
         }
         None => shape(tree, folder, settings, problems),
@@ -134,7 +134,7 @@ fn candidates(entries: &[TreeEntry], settings: &RepositorySettings) -> Vec<RepoP
                 continue;
             }
             match (&settings.clusters.paths, entry.path.parent()) {
-                // A pattern may name a folder whose files all lie in subfolders.
+                // A pattern may name a folder whose files are all in subfolders.
                 (Some(_), parent) => folders.extend(std::iter::successors(parent, RepoPath::parent)),
                 (None, parent) => folders.extend(parent),
             }

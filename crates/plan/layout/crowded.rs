@@ -9,10 +9,10 @@ use capstan_model::wording::{few, list};
 use capstan_yaml::YamlFile;
 use capstan_yaml::manifest::{group_and_kind, objects};
 
-/// How many names are told.
+/// How many names a message has.
 const NAMED: usize = 5;
 
-/// What is told of each such folder, at its second `Cluster`.
+/// The error for each such folder, at its second `Cluster`.
 pub fn crowded(tree: &dyn Tree, layout: &Layout) -> Vec<FileError> {
     layout.clusters().filter_map(|cluster| of_folder(tree, cluster)).collect()
 }

@@ -1,4 +1,4 @@
-//! Where the definitions of custom resources lie in a repository.
+//! Where the definitions of custom resources are in a repository.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ pub fn may_define(tree: &dyn Tree, layout: &Layout, known: &[SchemaFile], path: 
         return false;
     }
     let found = || tree.entry(path).and_then(|entry| read(tree, entry, own)).is_some();
-    // One of several files of one content may have stood for the others.
+    // Of several files with the same content only one is in `known`, so the content of this file counts, too.
     own || known.iter().any(|file| file.path == *path) || found()
 }
 

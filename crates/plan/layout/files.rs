@@ -49,7 +49,7 @@ pub(super) fn files_in(
     found.into_iter().cloned().collect()
 }
 
-/// A link, a submodule or something without a name where a file should stand.
+/// A link, a submodule or an entry without a name in the place of a file.
 pub fn not_followed(entry: &TreeEntry) -> FileError {
     let message = match entry.kind {
         EntryKind::Unnamed => {

@@ -53,7 +53,7 @@ pub fn follow(
     Some(Followed { layout, touched })
 }
 
-/// The cluster in whose folder a file stands.
+/// The cluster whose folder contains a file.
 fn cluster_of(layout: &Layout, path: &RepoPath) -> Option<usize> {
     let mut above = std::iter::successors(path.parent(), RepoPath::parent);
     let at = |folder: &RepoPath| {

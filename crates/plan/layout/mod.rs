@@ -74,13 +74,13 @@ impl Layout {
         self.targets.get(at).map(AsRef::as_ref)
     }
 
-    /// The cluster or provider set in whose folder a file stands.
+    /// The cluster or provider set whose folder contains a file.
     pub fn target_around(&self, path: &RepoPath) -> Option<&TargetFolder> {
         let mut above = std::iter::successors(path.parent(), RepoPath::parent);
         above.find_map(|folder| self.target(folder.as_str()))
     }
 
-    /// The release in whose folder a file stands.
+    /// The release whose folder contains a file.
     pub fn release_around(&self, path: &RepoPath) -> Option<&ReleaseFolder> {
         let mut above = std::iter::successors(path.parent(), RepoPath::parent);
         above.find_map(|folder| {
@@ -89,7 +89,7 @@ impl Layout {
         })
     }
 
-    /// The management cluster that applies what lies in a folder; `None` = others.
+    /// The management cluster that applies a folder. `None` if no management cluster claims it.
     ///
     /// # Errors
     /// Two management clusters claim it.
@@ -113,7 +113,7 @@ impl Layout {
         path.name() == FOLDER_FILE && self.target_around(path).is_some_and(is)
     }
 
-    /// Whether a file stands in a release, or in a target's base, overlay or services.
+    /// Whether a file is in a release, or in a target's base, overlay or services.
     pub fn holds(&self, path: &RepoPath) -> bool {
         self.release_around(path).is_some()
             || self.target_around(path).is_some_and(|folder| {
@@ -127,7 +127,7 @@ impl Layout {
 pub struct ReleaseFolder {
     /// Its id: the path without `archived`.
     pub id: ReleaseId,
-    /// Where it lies.
+    /// Its folder.
     pub folder: RepoPath,
     /// The path before the version, without `archived`.
     pub provider: Provider,
@@ -150,20 +150,20 @@ pub struct ReleaseFolder {
     pub services: Vec<ServiceFiles>,
 }
 
-/// Whether a release lies among those in use.
+/// Whether a release is in use or archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReleaseShelf {
-    /// It does.
+    /// It is in use.
     Current,
-    /// It lies below a folder `archived`.
+    /// It is below a folder `archived`.
     Archived,
 }
 
 /// A folder that receives change: a cluster, or a provider set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFolder {
-    /// Its id: the path, whatever it is.
+    /// Its id: its path, for every kind.
     pub id: ClusterId,
     /// What it is.
     pub kind: TargetKind,
@@ -171,8 +171,8 @@ pub struct TargetFolder {
     pub base: RepoPath,
     /// The folder of the customer's files, whether it exists or not.
     pub overlay: RepoPath,
-    /// The files of base, subfolders included, without `capstan.yaml` and the overlay where those lie
-    /// in the same folder.
+    /// The files of base, with subfolders. `capstan.yaml` and the overlay are not among them, even if they are in
+    /// the same folder.
     pub base_files: Vec<TreeEntry>,
     /// The files of the overlay, without its `capstan.yaml`.
     pub overlay_files: Vec<TreeEntry>,
@@ -180,7 +180,7 @@ pub struct TargetFolder {
     pub settings: Option<TreeEntry>,
     /// `<cluster>/overlay/capstan.yaml`.
     pub overlay_settings: Option<TreeEntry>,
-    /// The files of its services, which lie beside base: none where base is the target's own folder.
+    /// The files of its services, which are beside base. Empty if base is the target's own folder.
     #[serde(default)]
     pub services: Vec<ServiceFiles>,
 }

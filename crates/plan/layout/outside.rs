@@ -1,10 +1,10 @@
-//! Clusters that lie where nobody looks, and the settings that take them in.
+//! Clusters in folders where Capstan does not look, and the settings that include them.
 //!
-//! By shape a cluster is a folder with `base/`. Where a repository keeps its clusters otherwise, nothing would be
-//! found and nothing said. Of `Cluster` objects only whole ones count: a template with `${…}` for a name is none, and what
-//! lies in a release, or anywhere in a cluster's folder, has its place. Nobody is told of anything whose settings
-//! say which folders are clusters. What owns machines and has no `Cluster` beside it is told of where nothing reaches
-//! it (`unreached`).
+//! By shape a cluster is a folder with `base/`. If a repository keeps its clusters in another way, Capstan would
+//! find nothing and report nothing. Only whole `Cluster` objects count: one with `${…}` in its name is a template.
+//! Objects in a release, or anywhere in a cluster's folder, are in their place. Nothing is reported if
+//! `clusters.paths` is empty, or if it finds a cluster. An object that owns machines and has no `Cluster` beside it
+//! is reported if nothing reaches it (`unreached`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +23,10 @@ use capstan_yaml::{Node, YamlFile};
 const NAMED: usize = 3;
 const PATTERNS: usize = 4;
 
-/// Where `Cluster` objects lie outside of the clusters and releases that were found, and what to do; where there are
-/// none, where control planes and workers do that nothing brings to a cluster. `None` where all have their place.
+/// The `Cluster` objects outside of the clusters and releases that were found, and what to do. If there are none:
+/// the control planes and workers that nothing brings to a cluster. `None` if all are in their place.
 pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
-    // No pattern at all says that none is one.
+    // An empty list says that there are no clusters.
     let says = |paths: &Vec<Glob>| paths.is_empty() || layout.clusters().next().is_some();
     if settings.clusters.paths.as_ref().is_some_and(says) {
         return None;
@@ -88,7 +88,7 @@ fn base_name(settings: &RepositorySettings) -> &str {
     if base.is_root() { "." } else { base.as_str() }
 }
 
-/// Whether a file lies where nobody looks for clusters.
+/// Whether a file is in a folder where Capstan does not look for clusters.
 fn may_be(entry: &TreeEntry, layout: &Layout) -> bool {
     let hidden = || entry.path.parts().any(|part| part.starts_with('.'));
     let in_release = || {
@@ -175,7 +175,7 @@ fn few_patterns(tree: &dyn Tree, folders: &BTreeMap<RepoPath, usize>) -> Vec<Str
 pub(crate) fn others(tree: &dyn Tree, members: &BTreeSet<RepoPath>) -> BTreeSet<RepoPath> {
     let mut folders = BTreeSet::new();
     for entry in tree.entries().iter().filter(|entry| is_manifest(&entry.path)) {
-        // Whoever holds a folder that is known is known too.
+        // If a folder is known already, so are the folders above it.
         let above = std::iter::successors(entry.path.parent(), RepoPath::parent);
         for folder in above {
             if folder.is_root() || !folders.insert(folder) {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::settings::Glob;
 use capstan_model::tree::RepoPath;
 
-/// Patterns over all of `members` and none of `others`, as general as that allows: `clusters/*` where each folder
-/// there is a member. Shallow ones come first. Two folders of one depth are told apart part by part, so the work is
-/// that of looking at each folder once for each of its parts.
+/// Patterns that fit all of `members` and none of `others`, as general as possible: `clusters/*` if each folder
+/// there is a member. Shallow ones come first. Folders of one depth are compared part by part, so each folder is
+/// compared once for each of its parts.
 pub(crate) fn patterns(members: &BTreeSet<RepoPath>, others: &BTreeSet<RepoPath>) -> Vec<String> {
     let mut by_depth: BTreeMap<usize, (Folders<'_>, Folders<'_>)> = BTreeMap::new();
     for folder in members {

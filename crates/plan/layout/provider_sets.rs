@@ -9,8 +9,8 @@ use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 
-/// Every folder that `managementClusters[].providers` names and that is no provider set, at its place in the snapshot's
-/// own settings where those say the same.
+/// Every folder that `managementClusters[].providers` names and that is not a provider set. The error is at the
+/// entry in the snapshot's own settings, if the snapshot has the same entry.
 pub(super) fn misnamed(tree: &dyn Tree, settings: &RepositorySettings, layout: &Layout) -> Vec<FileError> {
     let named = settings.management_clusters.iter().enumerate();
     let wrong: Vec<(usize, String)> = named
@@ -29,7 +29,8 @@ pub(super) fn misnamed(tree: &dyn Tree, settings: &RepositorySettings, layout: &
     wrong.into_iter().map(|(at, why)| settings.error_at_providers(&file, text, at, &why)).collect()
 }
 
-/// Whether nothing stands in a folder yet, to which the inventory gives the provider objects of a management cluster.
+/// Whether a folder is still empty, and the inventory defines the management cluster whose provider objects go
+/// there.
 fn is_to_come(tree: &dyn Tree, settings: &RepositorySettings, management: &str, path: &RepoPath) -> bool {
     let Some(inventory) = &settings.inventory else { return false };
     let is_defined = || {
@@ -39,7 +40,7 @@ fn is_to_come(tree: &dyn Tree, settings: &RepositorySettings, management: &str, 
     tree.entries_in(path).is_empty() && is_defined()
 }
 
-/// Why a folder is no provider set; `None` where it is one.
+/// Why a folder is not a provider set; `None` if it is one.
 fn why(path: &RepoPath, settings: &RepositorySettings, layout: &Layout) -> Option<String> {
     if layout.target(path.as_str()).is_some_and(|target| target.kind == TargetKind::Providers) {
         return None;

@@ -17,7 +17,8 @@ const OVERLAY: &str = "overlay";
 pub(super) const MANIFEST: &str = "release.yaml";
 /// What people wrote of a release: the first of these that is there.
 pub const NOTES: [&str; 2] = ["release.md", "README.md"];
-/// Of a release that may be made of templates alone: those of charts lie in folders of versions too.
+/// Identifies a release with templates alone. The folder of templates does not, because charts have one in version
+/// folders, too.
 pub(super) const SCHEMA: &str = "schema.yaml";
 
 /// Every release folder.
@@ -92,7 +93,7 @@ fn candidates(tree: &dyn Tree) -> BTreeSet<RepoPath> {
     folders
 }
 
-/// What lies in a cluster's base or overlay, or in another release's, is that one's own.
+/// A folder inside the base or overlay of a cluster, or of another release, belongs to that one.
 fn lies_in_base_or_overlay(folder: &RepoPath, settings: &RepositorySettings) -> bool {
     let names =
         [settings.clusters.base.path().as_str(), settings.clusters.overlay.path().as_str(), BASE, OVERLAY];

@@ -19,13 +19,13 @@ pub struct ServiceFiles {
     pub overlay_files: Vec<TreeEntry>,
 }
 
-/// The services whose folders lie in a release's folder that was found outside of any layout.
+/// The services in a release's folder that was found without a layout.
 pub fn services_in(tree: &dyn Tree, folder: &RepoPath) -> Vec<ServiceFiles> {
     let overlay = folder.join("overlay").unwrap_or_default();
     find(tree, folder, &overlay, &mut Vec::new())
 }
 
-/// The services whose folders lie in a folder, ordered by name. A folder whose name no service can have is none.
+/// The services in a folder, ordered by name. A folder whose name is not valid for a service is skipped.
 pub(super) fn find(
     tree: &dyn Tree,
     folder: &RepoPath,

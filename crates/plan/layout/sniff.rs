@@ -22,7 +22,7 @@ pub(super) enum Sniffed {
     Providers,
     /// Nothing about clusters.
     Other,
-    /// It speaks of clusters, but cannot be read.
+    /// It mentions clusters, but cannot be read.
     Unreadable(YamlError),
 }
 
@@ -44,7 +44,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
             && ["ConfigMap", "HelmRelease", "application.giantswarm.io", "global:"]
                 .iter()
                 .any(|word| mentions(word));
-    // What a pointer of Git LFS stands for, nobody can tell.
+    // The content behind a pointer of Git LFS is unknown.
     if !may_be && !bytes.starts_with(b"version https://git-lfs.") {
         return Sniffed::Other;
     }
@@ -84,7 +84,7 @@ pub(super) fn says_providers(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether a file is no YAML at all.
+/// Whether a file is not YAML.
 pub(super) fn is_broken(bytes: &[u8]) -> bool {
     YamlFile::read_bytes(bytes).is_err()
 }
@@ -111,7 +111,7 @@ pub(super) fn content(tree: &dyn Tree, entry: &TreeEntry) -> Result<Arc<[u8]>, S
     tree.read(entry).map_err(|unreadable| unreadable.reason)
 }
 
-/// The values of a key that stands at the start of lines.
+/// The values of a key at the start of lines.
 fn top_level<'a>(key: &'static [u8], bytes: &'a [u8]) -> impl Iterator<Item = &'a str> {
     bytes.split(|byte| *byte == b'\n').filter_map(move |line| {
         let value = std::str::from_utf8(line.strip_prefix(key)?).ok()?;

@@ -205,7 +205,7 @@ fn two_clusters_that_read_as_one_are_told() {
     );
 }
 
-/// What is said of clusters that lie elsewhere, and whether the settings that it names take all of them in.
+/// The report about clusters elsewhere, and the clusters that the settings in it find.
 fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
     let tree = Files::new(files);
     let settings_now = settings(text);
@@ -234,7 +234,7 @@ fn clusters_that_lie_elsewhere_are_told_with_the_settings_that_take_them_in() {
          `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
     );
     assert_eq!(taken, ["clusters/a", "clusters/b"]);
-    // A folder beside them that holds other manifests is no cluster.
+    // A folder beside them that has other manifests is not a cluster.
     let (told, taken) = outside_of(
         &[("fleet/a/capi/c.yaml", CLUSTER), ("fleet/b/c.yaml", CLUSTER), ("fleet/apps/a.yaml", OTHER)],
         "",
@@ -296,7 +296,7 @@ fn no_alarm_for_what_has_its_place() {
         ("dev/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nname: a\n"),
     ];
     assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
-    // Whoever says which folders are clusters has said it.
+    // Nothing is reported if the settings say which folders are clusters.
     let named = [("clusters/a/c.yaml", CLUSTER), ("sandbox/b/c.yaml", CLUSTER)];
     let settings = "clusters: {paths: [\"clusters/*\"], base: \".\"}";
     assert_eq!(outside_of(&named, settings), (String::new(), Vec::new()));
@@ -320,7 +320,7 @@ fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
     );
     let said = told(&[("planes/a.yaml", plane)]).unwrap();
     assert!(said.contains("Move it into the folder `base` of its cluster, or"), "{said}");
-    // What somebody reaches, by its file or its folder.
+    // A file that a kustomization or Flux reaches, by its file or its folder.
     let names = "resources: [c.yaml, ../../pools/one.yaml]\n";
     let flux = |path: &str| {
         format!(
@@ -341,7 +341,7 @@ fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
             told(&[("gauss/pools/one.yaml", WORKERS), ("gauss/pools/kustomization.yaml", &text)]).is_some()
         );
     }
-    // Where a `Cluster` lies outside, that is what is told.
+    // If a `Cluster` is outside as well, only that is reported.
     let said = told(&[("gauss/pools/one.yaml", WORKERS), ("elsewhere/c.yaml", CLUSTER)]).unwrap();
     assert!(said.starts_with("elsewhere/c.yaml: the `Cluster` here"), "{said}");
 }

@@ -1,13 +1,13 @@
-//! Control planes and workers that lie where nobody looks, and that nothing brings to a cluster.
+//! Control planes and workers in folders where Capstan does not look, and that nothing brings to a cluster.
 //!
-//! Told of are whole objects that own machines, alone or with their templates: whoever left them a folder too high
-//! gets neither upgrades nor checks for them. Not told of is what somebody reaches: a kustomization names the file,
-//! whoever builds it, or a Flux Kustomization applies its folder. Nor are these, on purpose:
+//! Only whole objects that own machines are reported, alone or with their templates. In a folder that is one level
+//! too high they get neither upgrades nor checks. A file that any kustomization names is not reported, nor a folder
+//! that a Flux Kustomization applies. These are not reported either, on purpose:
 //!
-//! - a ClusterClass, and templates without an owner: nothing is made of them until a Cluster or an owner names them,
-//!   and classes of many clusters are kept in a folder of their own, also before the first Cluster uses one;
-//! - what belongs to a cluster without having machines of its own, such as a MachineHealthCheck: it is written for
-//!   something that would be told of.
+//! - a ClusterClass, and templates without an owner: nothing is made from them until a Cluster or an owner names
+//!   them. Classes of many clusters are kept in a folder of their own, even before the first Cluster uses one;
+//! - an object that belongs to a cluster without owning machines, such as a MachineHealthCheck: it is written for
+//!   an object that would be reported.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ struct ReachedFolders {
 }
 
 impl ReachedFolders {
-    /// Flux's objects are looked for where nobody else looks, kustomizations everywhere.
+    /// Flux's objects are searched outside of clusters and in their bases, kustomizations everywhere.
     fn read(tree: &dyn Tree, layout: &Layout, outside: &[&TreeEntry]) -> Self {
         let mut reached = Self::default();
         let is_kustomization = |entry: &&TreeEntry| KUSTOMIZATIONS.contains(&entry.path.name());

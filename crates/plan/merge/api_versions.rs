@@ -1,10 +1,10 @@
 //! What an API version leaves behind ([U8]): an object of one version must not hold fields in the shape of
 //! another.
 //!
-//! The three inputs show what either version looks like. A field that stays in (or comes into) an object
-//! of the other version is told apart by where it stands and what type it has: its *shape*, which is the
-//! path without indexes. Where a release has that shape in the one version and none has it in the other,
-//! the field moved, and nobody but a person can say where the cluster's own value belongs now.
+//! The three inputs show the fields of either version. A field that stays in (or comes into) an object of the other
+//! version is recognised by its path and its type. Its *shape* is the path without indexes. If a release has that
+//! shape in the one version, and none has it in the other, the field moved. Then only a person can say where the
+//! cluster's own value belongs now.
 //!
 //! Where definitions of the result's version are known (`capstan_kustomize::schema`), they decide instead.
 //!
@@ -88,7 +88,7 @@ pub(crate) fn foreign(sides: &Sides, schemas: &Schemas, cluster: &Node, edits: &
     search.found
 }
 
-/// The types that stand at each path without indexes.
+/// The types of the values at each path without indexes.
 #[derive(Debug, Default)]
 struct TypeShape(BTreeMap<String, BTreeSet<ValueType>>);
 
@@ -99,7 +99,7 @@ enum ValueType {
     String,
     Number,
     Boolean,
-    /// Whatever a variable stands for.
+    /// Any type, because a variable fills it in.
     Any,
 }
 
@@ -162,7 +162,7 @@ fn is_metadata(path: &FieldPath) -> bool {
 /// What a definition says of a place and a value there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DefinitionWord {
-    /// It may stand there.
+    /// The field may be there.
     Known,
     /// The server drops or refuses it.
     Refused,
@@ -214,7 +214,7 @@ struct FitSearch<'s> {
 /// How a value fits into the result's version.
 enum ValueFit {
     Fits,
-    /// With all that is in it: a variable stands for it in the result's version.
+    /// Fits with everything in it, because one of the two is a variable.
     Whole,
     Foreign(Origin),
 }
@@ -315,7 +315,7 @@ impl FitSearch<'_> {
                 let clashes = collection(&own) || types.iter().any(collection);
                 if clashes || elsewhere() { ValueFit::Foreign(Origin::OtherVersion) } else { ValueFit::Fits }
             }
-            // Without the old release nobody knows which of the cluster's fields are its version's.
+            // Without the old release it is unknown which of the cluster's fields belong to its version.
             None if elsewhere() || self.other.types(&at).is_some() || !self.known_old => {
                 ValueFit::Foreign(Origin::OtherVersion)
             }

@@ -1,4 +1,4 @@
-//! What the merge of one cluster comes to: which objects stay, come and go, and what is to be said of them.
+//! The outcome of the merge of one cluster: which objects stay, come and go, and what is reported about them.
 
 use super::decision::{DecisionKind, MergeRecord, Stands};
 use crate::substitution::{Found, Missing};
@@ -8,7 +8,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::Node;
 
-/// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
+/// The outcome of the merge of one cluster, before the step group and the settings decide conflicts.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterMerge {
     /// Objects that stay and may change.
@@ -19,9 +19,9 @@ pub(crate) struct ClusterMerge {
     pub(crate) removed: Vec<DroppedObject>,
     /// Whole objects that both sides changed.
     pub(crate) conflicts: Vec<ObjectConflict>,
-    /// Pieces and objects of which nobody can tell which belong together.
+    /// Pieces and objects whose match is ambiguous.
     pub(crate) ambiguous: Vec<Ambiguity>,
-    /// Fragments that speak of nothing.
+    /// Fragments that match no object.
     pub(crate) unmatched: Vec<(Place, String)>,
     /// Objects that do not come, because their name is empty or YAML reads it as no text.
     pub(crate) nameless: Vec<(Place, String)>,
@@ -29,7 +29,7 @@ pub(crate) struct ClusterMerge {
     pub(crate) contradictions: Vec<(String, Found, Found)>,
     /// Objects in whose place others come.
     pub(crate) kind_changes: Vec<KindChange>,
-    /// Namespaces that the release gives the cluster's objects anew.
+    /// Namespaces that the release adds to the cluster's objects, changes or drops.
     pub(crate) namespaces: Vec<NamespaceChange>,
     /// What the release's kustomization says and the base cannot take over.
     pub(crate) not_merged: Vec<NotMerged>,
@@ -107,7 +107,7 @@ pub(crate) struct ObjectConflict {
     pub(crate) stands: Stands,
 }
 
-/// A piece of which nobody can tell what it is to be.
+/// A piece whose meaning is ambiguous.
 #[derive(Debug)]
 pub(crate) struct Ambiguity {
     pub(crate) place: Place,
@@ -115,7 +115,7 @@ pub(crate) struct Ambiguity {
     pub(crate) between: Between,
 }
 
-/// What an ambiguity lies between.
+/// The candidates of an ambiguity.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Between {
     /// Objects of the cluster, any of which the piece could speak of.
@@ -142,10 +142,10 @@ pub(crate) struct NamespaceChange {
     pub(crate) meaning: NamespaceMeaning,
 }
 
-/// What the new namespace stands for.
+/// What the new namespace means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NamespaceMeaning {
-    /// The release's own place for all its objects, in this cluster another one.
+    /// The release's placeholder for all its objects; this cluster has another namespace.
     Placeholder,
     /// Another object than the cluster's.
     AnotherObject,
@@ -182,7 +182,7 @@ pub(crate) struct NotMerged {
 }
 
 impl NotMerged {
-    /// A file that no upgrade can write, since it is no text.
+    /// A file that no upgrade can write, because it is not text.
     pub(super) fn no_text(path: RepoPath) -> Self {
         let what = format!("the file {}, which is not text", path.name());
         Self { place: Place::line_of(path, 1), what }

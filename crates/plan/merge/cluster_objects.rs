@@ -22,20 +22,20 @@ pub(crate) struct BaseFile {
     pub(crate) path: RepoPath,
     /// The path below the base folder.
     pub(crate) below: String,
-    /// Its content, in which objects may stand in the new release's API version already.
+    /// Its content. Its objects may be in the new release's API version already.
     pub(crate) yaml: YamlFile,
-    /// As it stands in the repository, where that is something else.
+    /// The file in the repository, if that has other content.
     pub(crate) before: Option<FileBefore>,
 }
 
-/// An object of the base: where it stands and what it is.
+/// An object of the base: its place and its id.
 #[derive(Debug)]
 pub(crate) struct BaseObject {
     /// Index into the files.
     pub(crate) file: usize,
     /// Index into the file's documents.
     pub(crate) document: usize,
-    /// Where it stands in the document: the root, or an item of a `List`.
+    /// Its path in the document: the root, or an item of a `List`.
     pub(crate) path: FieldPath,
     pub(crate) id: ObjectId,
 }
@@ -52,8 +52,8 @@ pub(crate) struct Base {
     named: Option<Vec<usize>>,
     /// What its kustomizations read from outside of the base's folder.
     pub(crate) outside: Vec<OutsideRead>,
-    /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
-    /// asked for them ([`Self::with_generated`]).
+    /// The keys of files from which a kustomization generates a ConfigMap, by object; only after
+    /// [`Self::with_generated`].
     pub(crate) keys: BTreeMap<usize, String>,
     /// Objects that were brought to another API version.
     pub(crate) converted: BTreeMap<usize, Converted>,
@@ -73,7 +73,8 @@ impl Base {
     /// The same base with files changed: what each is afterwards, `None` where it goes.
     pub(crate) fn with(&self, changed: Vec<(RepoPath, Option<YamlFile>)>, base_folder: &RepoPath) -> Self {
         let is_changed = |path: &RepoPath| changed.iter().any(|(other, _)| other == path);
-        // What is not changed stays as it stands in the repository, in whatever API version it was merged.
+        // An unchanged file is taken as it is in the repository. The API version in which it was merged does not
+        // matter.
         let kept = self.files.iter().filter(|file| !is_changed(&file.path)).map(|file| BaseFile {
             path: file.path.clone(),
             below: file.below.clone(),
@@ -159,13 +160,13 @@ impl Base {
         &self.files[self.objects[object].file]
     }
 
-    /// Line and column, in the file as it stands in the repository, of a byte of one of its objects.
+    /// Line and column of a byte of one of its objects, in the file in the repository.
     pub(crate) fn position(&self, object: usize, offset: usize) -> Position {
         let file = self.objects[object].file;
         self.text_before(file).position(self.offset_before(object, offset))
     }
 
-    /// Where a byte of the converted text stood in the file.
+    /// The offset in the file of the repository for a byte of the converted text.
     pub(crate) fn offset_before(&self, object: usize, offset: usize) -> usize {
         let place = &self.objects[object];
         let file = &self.files[place.file];
@@ -181,14 +182,14 @@ impl Base {
         }
     }
 
-    /// A file as it stands in the repository.
+    /// A file as it is in the repository.
     pub(crate) fn text_before(&self, file: usize) -> &YamlFile {
         let file = &self.files[file];
         file.before.as_ref().map_or(&file.yaml, |before| &before.yaml)
     }
 
-    /// A file to edit, in which these objects stay in the version that they have: none but those alone in
-    /// their documents can.
+    /// A file to edit. These objects keep the API version that they have in the repository, if each is alone in its
+    /// document.
     pub(crate) fn to_edit(&self, file: usize, left: &BTreeSet<usize>) -> YamlFile {
         let own = &self.files[file];
         let stay: BTreeSet<usize> = left
@@ -221,7 +222,7 @@ impl Base {
         self.place_before(object, self.offset_before(object, offset))
     }
 
-    /// The place of a byte of one of its files as it stands in the repository.
+    /// The place of a byte of one of its files, as they are in the repository.
     pub(crate) fn place_before(&self, object: usize, offset: usize) -> Place {
         let position = self.text_before(self.objects[object].file).position(offset);
         Place::at(self.file_of(object).path.clone(), position)

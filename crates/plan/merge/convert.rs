@@ -90,7 +90,7 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, NewerVersion> {
 struct PlannedConversion {
     object: usize,
     conversion: Conversion,
-    /// The object as it stands in the file.
+    /// The object as it is in the file.
     was: Node,
     /// Fields without a conversion that are the cluster's own.
     fields: Vec<Unconvertible>,
@@ -102,7 +102,7 @@ impl PlannedConversion {
         let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
         let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
         wanted.speaks_for_silence(was, &mut conversion, schemas);
-        // What nobody edited is the release's to say anew; what nobody has, too, where the release has it.
+        // An unedited field comes from the release. So does a field that the cluster lacks, if the release has it.
         let is_the_releases = |field: &FieldPath| match was.at(field) {
             Some(own) => {
                 let old = wanted.old.as_ref().and_then(|old| same_field(was, old, field));
@@ -111,7 +111,7 @@ impl PlannedConversion {
             None => wanted.release.at(&conversion.after(field)).is_some_and(|new| !new.is_null()),
         };
         fields.retain(|why| !is_the_releases(&why.field));
-        // A note about the object is for a person, whoever wrote the object.
+        // A note about the whole object is always kept: a person has to read it.
         let is_told = |note: &ConversionNote| note.field.is_root() || !is_the_releases(&note.field);
         let notes = conversion.notes.iter().filter(|note| is_told(note)).cloned().collect();
         conversion.notes = notes;
@@ -120,8 +120,8 @@ impl PlannedConversion {
 }
 
 impl NewerVersion {
-    /// Where neither the cluster nor the old release says anything, the older version's default is nobody's wish, and
-    /// the release's value comes as it does to any field that nobody has.
+    /// If neither the cluster nor the old release sets a field, the older version's default does not count. The
+    /// release's value comes then, as for any field that the cluster lacks.
     fn speaks_for_silence(&self, was: &Node, conversion: &mut Conversion, schemas: &Schemas) {
         let differs = |step: &ConversionStep| match step {
             ConversionStep::Add { at, value } => {
@@ -130,7 +130,7 @@ impl NewerVersion {
             _ => false,
         };
         let Some(old) = self.old.as_ref().filter(|_| conversion.steps.iter().any(differs)) else { return };
-        // What a part of the object comes to is what is written in it.
+        // Converted as a part, an object gets no defaults: the steps are for what is written in it.
         let as_part = |node| steps_to(node, &self.version, AtHand::Part, schemas);
         let (Some((written, _)), Some((of_old, _))) = (as_part(was), as_part(old)) else { return };
         let mut old = old.clone();

@@ -1,28 +1,28 @@
 //! Objects in the API version of the new release ([U7a]): the cluster's are converted in their text before
 //! anything is merged ([`super::convert`]), and both releases' views of an object follow.
 //!
-//! Whoever reports a place gets the one before ([`Base::position`](super::cluster_objects::Base::position)); paths are those of the version that
-//! the object comes to.
+//! Reported places are those before the conversion ([`Base::position`](super::cluster_objects::Base::position)).
+//! Reported paths are those of the version that the object gets.
 //!
 //! # U7a
 //!
-//! Where O, C and N stand in different versions of one kind, all are merged in N's version:
+//! If O, C and N are in different versions of one kind, all are merged in N's version:
 //!
 //! | | |
 //! |---|---|
 //! | which conversions | those of Cluster API's core, kubeadm bootstrap and kubeadm control plane, built in; of other kinds, where the definitions of both versions show the same shape ([`capstan_kustomize::conversion`]) |
 //! | C | converted in its text, so that comments stay with their values |
 //! | O, and N's fragments | converted alongside |
-//! | C in a newer version than O, which N goes on with | left as it is: nothing goes back |
+//! | C in a newer version than O, and N keeps O's version | left as it is: nothing is converted back |
 //! | what holds nothing and goes in the newer version | stays where the release writes it |
 //! | a field without a conversion that the cluster edited | a conflict that blocks, and `api-version-leaves-field` |
 //! | kinds without conversions: a field in the shape of another version ([`super::api_versions`]) | blocks; what the cluster alone has is named and stays |
-//! | variables that nobody recorded | have their values from where the release's version has them ([U3](crate::substitution#u3)) |
+//! | variables that are not recorded | have their values from where the release's version has them ([U3](crate::substitution#u3)) |
 //! | patches of a class | follow its templates in one step, else the same finding |
 //! | patches of the overlay, and of the base where the release brings none, that name a field of the version before | the same finding; the overlay is not written ([U11](crate::policy#u11)) |
 //! | a template that is only spelled otherwise | is not rotated ([U12](crate::templates#u12)) |
 //!
-//! Owner rules and paths of changes speak of the version that the object comes to.
+//! Owner rules and paths of changes use the version that the object gets.
 //!
 //! [U7a]: self#u7a
 
@@ -42,7 +42,7 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 #[derive(Debug)]
 pub(crate) struct Converted {
     pub(crate) conversion: Conversion,
-    /// The object as it stands in the file.
+    /// The object as it is in the file.
     pub(crate) was: Node,
 }
 
@@ -80,7 +80,7 @@ impl FileBefore {
 }
 
 impl Converted {
-    /// The owner rules, also for where the fields that they speak of stand now.
+    /// The owner rules, and the same rules for the fields' paths after the conversion.
     pub(crate) fn owners(&self, rules: &[FieldRule]) -> Vec<FieldRule> {
         let mut all = Vec::with_capacity(rules.len());
         for rule in rules {
@@ -125,8 +125,8 @@ pub(crate) fn in_version_of<'n>(
     Cow::Owned(whole)
 }
 
-/// How often an object is looked at again without the fields that stood in the way. One look shows all but
-/// those that others hid.
+/// How often an object's conversion is tried again without the fields that have no conversion. One attempt finds
+/// all of them, except those that others hide.
 const LOOKS: usize = 20;
 
 /// The steps to a version, without the fields that have no conversion; `None` where the object has none.

@@ -22,7 +22,8 @@ pub(crate) trait Recorder {
     /// Items of one list are decided as one: both sides changed them.
     fn decided_together(&mut self, together: Together<'_>);
 
-    /// So many fields are the same in cluster and new release. Told where the old release is unknown.
+    /// This many fields are the same in cluster and new release. The count is complete only if the old release is
+    /// unknown.
     fn alike(&mut self, fields: usize) {
         let _ = fields;
     }
@@ -32,7 +33,7 @@ pub(crate) trait Recorder {
         let _ = (list, three, rule);
     }
 
-    /// A field that is no collection was compared.
+    /// A field that is not a collection was compared.
     fn compared(&mut self, field: &MergedField<'_>, three: Three<'_>) {
         let _ = (field, three);
     }
@@ -46,7 +47,7 @@ pub(crate) struct WalkDecision<'d> {
     pub(crate) slot: MergeSlot<'d>,
     /// The cluster has the key, with nothing in it.
     pub(crate) had_null: bool,
-    /// The release's value is that of a fragment: `null` in it is no value.
+    /// The release's value is that of a fragment: `null` in it is not a value.
     pub(crate) partial: bool,
     pub(crate) kind: DecisionKind,
     pub(crate) rule: MergeRule,
@@ -130,7 +131,8 @@ pub(crate) enum DecisionKind {
     Take,
     /// Both changed it: the settings decide.
     Conflict,
-    /// The old release is unknown, and what stands there would be lost: it stays, but for what somebody named.
+    /// The old release is unknown, and the cluster's value would be lost. It stays, unless somebody named the
+    /// field.
     Overwrite,
     /// Both changed it and the types differ ([U8](crate::merge::fields#u8)): blocks.
     TypeConflict,
@@ -186,9 +188,9 @@ pub(crate) struct ValueDecision {
 /// How a list was merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HowMerged {
-    /// Item by item, told apart by these fields.
+    /// Item by item, matched by these fields.
     ByKey(Vec<String>),
-    /// As arguments: one unit per name, which may stand several times.
+    /// As arguments: one unit per name, which may occur several times.
     ByArgument,
     /// As a set.
     AsSet,
@@ -353,7 +355,7 @@ impl From<WalkDecision<'_>> for MergeDecision {
     }
 }
 
-/// What a fragment brings, without the fields that it says are none.
+/// What a fragment brings, without the fields that it sets to `null`.
 fn without_nulls(node: &Node) -> Node {
     let kind = match &node.kind {
         NodeKind::Mapping(entries) => {

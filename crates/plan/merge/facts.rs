@@ -10,15 +10,15 @@ use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::{BlobId, RepoPath};
 use capstan_yaml::{YamlError, YamlFile};
 
-/// A file with its text, as it stands in the repository.
+/// A file of the repository, with its text.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// Where it stands, from the repository's root.
+    /// Its path from the repository's root.
     pub path: RepoPath,
     content: ParsedContent,
 }
 
-/// Whoever parsed a file already passes it on, so that a plan does not parse it again.
+/// A caller that has parsed a file passes the result on, so that a plan does not parse it again.
 #[derive(Debug, Clone)]
 enum ParsedContent {
     Text(Arc<str>),
@@ -26,7 +26,7 @@ enum ParsedContent {
 }
 
 impl SourceFile {
-    /// A file that nobody parsed yet.
+    /// A file that is not parsed yet.
     pub fn new(path: RepoPath, text: impl Into<Arc<str>>) -> Self {
         Self { path, content: ParsedContent::Text(text.into()) }
     }
@@ -47,7 +47,7 @@ impl SourceFile {
     /// Its content as YAML.
     ///
     /// # Errors
-    /// Where it is none, with the place.
+    /// The content is not YAML, with the place.
     pub fn read(&self) -> Result<YamlFile, FileError> {
         self.read_as(YamlFile::read)
     }
@@ -55,7 +55,7 @@ impl SourceFile {
     /// Its content as a template, which may be YAML only once it has values.
     ///
     /// # Errors
-    /// Where it is none, with the place.
+    /// The content is not a template, with the place.
     pub fn read_template(&self) -> Result<YamlFile, FileError> {
         self.read_as(YamlFile::read_template)
     }
@@ -71,21 +71,21 @@ impl SourceFile {
     }
 }
 
-/// A file of the base that is no manifest: a kustomization may make objects of it.
+/// A file of the base that is not a manifest. A kustomization may generate objects from it.
 #[derive(Debug, Clone)]
 pub struct OtherFile {
     /// Its path below the base folder.
     pub below: String,
     /// Its content's id.
     pub blob: BlobId,
-    /// Its text; `None` where it is none.
+    /// Its text; `None` if it is not text.
     pub text: Option<Arc<str>>,
 }
 
 /// A cluster's folder as facts: everything the plan needs to know of one cluster.
 ///
-/// Who gathers them: the files are those that end in `.yaml` or `.yml`; with `base: "."` leave the
-/// overlay's files and both `capstan.yaml` out of `base`.
+/// The caller gathers them. The files are those that end in `.yaml` or `.yml`. With `base: "."`, `base` must not
+/// contain the overlay's files and the two `capstan.yaml`.
 #[derive(Debug, Clone)]
 pub struct ClusterFacts {
     /// The cluster or provider set.
@@ -96,7 +96,7 @@ pub struct ClusterFacts {
     pub base_folder: RepoPath,
     /// The base's files, ordered by path.
     pub base: Vec<SourceFile>,
-    /// The base's files that are no manifests, as far as a release has files of those names.
+    /// The base's files that are not manifests, if a release has files of those names.
     pub contents: Vec<OtherFile>,
     /// The overlay's files, ordered by path. Read, never written.
     pub overlay: Vec<SourceFile>,
@@ -121,7 +121,8 @@ impl ClusterFacts {
     }
 }
 
-/// Who applies what stands in a cluster's folder, which decides how templates are rotated ([U12](crate::templates#u12)).
+/// Who applies the objects in a cluster's folder. That decides how templates are rotated
+/// ([U12](crate::templates#u12)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppliedBy {
     /// A management cluster that claims it: Git keeps the logical names.

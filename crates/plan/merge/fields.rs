@@ -1,7 +1,7 @@
 //! Fields ([U5], [U6], [U8]): `O = N` keeps C, `C = O` takes N, `C = N` is nothing to do, else a conflict.
 //!
-//! Absent is a value like others. A mapping is no value of its own: its keys are merged one by one,
-//! until a whole side of it came or went.
+//! Absent is a value like others. A mapping is not a value of its own: its keys are merged one by one. It is one
+//! value if the cluster lacks it, or if the release drops it and the cluster has nothing of its own in it.
 //!
 //! # U5
 //!
@@ -21,9 +21,9 @@
 //! | `take` | N comes |
 //! | `block` | the upgrade blocks |
 //!
-//! Old release unknown: what the cluster lacks comes, lists by key take N's items in, sets unite
-//! ([U7](super::lists#u7)). Nobody can tell an edit from what a release wrote, so what stands there stays, and the
-//! difference is listed as a conflict, whatever `upgrade.conflicts` says (`block` blocks):
+//! Old release unknown: fields that the cluster lacks come, lists by key take N's items in, sets unite
+//! ([U7](super::lists#u7)). Capstan cannot distinguish an edit from a release's value, so the cluster's value
+//! stays. The difference is listed as a conflict, whatever `upgrade.conflicts` says (`block` blocks):
 //!
 //! | where C and N differ | comes to |
 //! |---|---|
@@ -71,7 +71,7 @@ pub(crate) struct FieldMerge<'m, R> {
     record: R,
 }
 
-/// A field at which the walk stands.
+/// The field that the walk has reached.
 #[derive(Clone, Copy)]
 struct Here<'h> {
     field: &'h MergedField<'h>,
@@ -239,8 +239,8 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         }
     }
 
-    /// Whether nothing is to be decided or said whatever the settings say of types: what both releases leave
-    /// out, or all spell alike. Most fields are.
+    /// Whether there is nothing to decide or to report, independently of types: both releases lack it, or all spell
+    /// it alike. That holds for most fields.
     fn is_settled(&self, three: Three<'_>) -> bool {
         match (three.o, three.c, three.n) {
             (None, _, None) => true,
@@ -341,7 +341,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         rule.map(|rule| rule.owner)
     }
 
-    /// Whether an owner rule speaks of a field below this one.
+    /// Whether an owner rule is about a field below this one.
     fn owns_below(&self, field: &MergedField<'_>) -> bool {
         !self.owners.is_empty() && self.has_owner_below(&field.path())
     }

@@ -80,9 +80,9 @@ pub(crate) fn rank<'a>(
     ranked
 }
 
-/// Lays a release over a base: what a merge would take in if nobody knew the old release is what the base does
-/// not have. Variables are bound as in a merge, so that a value of the cluster's own is no difference; a
-/// document that fits several objects counts as missing.
+/// Compares a release with a base. The base lacks what a merge with an unknown old release would take in. Variables
+/// are bound as in a merge, so a value of the cluster's own is not a difference. A document that fits several
+/// objects counts as missing.
 fn fit(
     source: &ReleaseSource,
     base: &Base,
@@ -144,7 +144,7 @@ fn leaves(node: &Node) -> usize {
     }
 }
 
-/// The piece as one object of the cluster sees it, without what matching looked at.
+/// The piece as it applies to one object of the cluster, without the fields that matching compared.
 fn without_identity(
     matched: &Matched<'_>,
     piece: &ReleasePiece,

@@ -17,8 +17,8 @@ use super::texts::merge_texts;
 use crate::substitution::{Bindings, Substitution};
 use capstan_model::tree::{BlobId, RepoPath};
 
-/// What the releases make of the cluster's own files, and the new release's files that cannot be written since
-/// they are no text.
+/// How the releases change the cluster's own files, and the new release's files that cannot be written because they
+/// are not text.
 pub(super) fn merge<'a>(
     base: &Base,
     contents: &[OtherFile],
@@ -77,7 +77,7 @@ fn three_ways(below: &str, old: &ReleaseText, own: Option<&str>, new: ReleaseTex
     let as_written = own.is_some() && is(&old.written);
     let has_values = if own.is_some() { is(&old.substituted) } else { old.written.is_none() };
     let release = if as_written { new.written } else { new.substituted };
-    // A variable of the new release that has no value never replaces what stands there.
+    // A variable of the new release that has no value never replaces the cluster's text.
     let tokens = |text: &Option<String>| text.as_ref().map_or(0, |text| text.matches("${").count());
     let is_bound = tokens(&release) <= tokens(&old.substituted);
     let is_taken = as_written || has_values && is_bound;

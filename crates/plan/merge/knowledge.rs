@@ -48,8 +48,8 @@ pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) ->
     Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
 }
 
-/// A field of an object, as a walk comes to it: the way there on each side, and what is known of it. No path is
-/// made before somebody asks for one: of most fields there is nothing to say.
+/// A field of an object, as a walk reaches it: the way there on each side, and what is known of it. A path is made
+/// only when it is needed: for most fields there is nothing to report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MergedField<'a> {
     /// `None` of an object as a whole.
@@ -64,8 +64,8 @@ enum FieldWay<'a> {
     Item(Item),
 }
 
-/// Where one item stands in the lists of the old release, the cluster and the new release, from 0; `None` in
-/// those that lack it.
+/// The index of one item in the lists of the old release, the cluster and the new release, from 0; `None` in a list
+/// that lacks it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Item {
     pub(crate) old: Option<usize>,
@@ -115,7 +115,7 @@ impl<'a> MergedField<'a> {
         self.path_by(|item| Some(item.own.map_or(Step::New, Step::Index)))
     }
 
-    /// The field as the old release counts items; a list that lacks the item there stands for it.
+    /// The field with the indexes of the old release's lists. The path ends at a list that lacks the item.
     pub(crate) fn path_in_old(&self) -> FieldPath {
         self.path_by(|item| item.old.map(Step::Index))
     }

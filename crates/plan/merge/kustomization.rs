@@ -10,10 +10,10 @@ use super::nodes::text;
 use capstan_model::object::ObjectId;
 use capstan_yaml::Node;
 
-/// The kind, with which it stands in changes.
+/// The kind of kustomizations in reported changes.
 pub(crate) const KIND: &str = "Kustomization";
 
-/// And its API group there.
+/// And their API group there.
 pub(crate) const GROUP: &str = "kustomize.config.k8s.io";
 
 /// Fields that say which files are read; they follow the files.
@@ -33,7 +33,7 @@ const SETS: [&str; 10] = [
     "validators",
 ];
 
-/// A kustomization has no name of its own: its file's stands for one.
+/// A kustomization has no name of its own: the file's name takes its place.
 pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
     let metadata = root.get("metadata").and_then(|metadata| text(metadata, "name"));
     ObjectId {

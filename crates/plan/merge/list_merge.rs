@@ -1,8 +1,8 @@
 //! What becomes of the items of a list, by its kind ([U7]). The cluster's order stays; new items go where the
 //! release has them.
 //!
-//! Deliberately absent: the items themselves. Those that are to be merged field by field are named, and whoever
-//! walks the fields goes on there.
+//! Deliberately absent: the items themselves. This module names the items that are merged field by field, and the
+//! walk over the fields continues there.
 //!
 //! [U7]: crate::merge::lists#u7
 
@@ -22,7 +22,7 @@ pub(super) struct Lists<'n> {
     pub(super) new: &'n [Node],
 }
 
-/// One item: where it stands, what the sides have of it, and where the release's would go.
+/// One item: its indexes, its value in each input, and where the release's item would go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListItem<'n> {
     pub(super) item: Item,
@@ -40,11 +40,12 @@ pub(super) enum ItemRun<'n> {
     /// These are one conflict: what would happen to each, the items of O, C and N, and the byte of the
     /// cluster's that a person looks at.
     Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize>, kind: DecisionKind },
-    /// So many are the same in cluster and new release.
+    /// This many items are the same in cluster and new release.
     Alike(usize),
 }
 
-/// Whether every item that the cluster has in a list is the old release's, in whatever order where the list has none.
+/// Whether every item that the cluster has in a list is the old release's. The order does not matter if the list
+/// has none.
 pub(super) fn holds_all(known: &Knowledge<'_>, old: &Node, own: &Node) -> bool {
     let (Some(old), Some(own)) = (old.as_sequence(), own.as_sequence()) else { return false };
     let same = |one: &Node, other: &Node| same_value(&known.item(), Some(one), Some(other));
@@ -145,7 +146,7 @@ pub(super) fn set<'n>(
     turns
 }
 
-/// Arguments: one unit per name, which may stand several times.
+/// Arguments: one unit per name, which may occur several times.
 pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists<'n>) -> Vec<ItemRun<'n>> {
     let Lists { old, own, new } = lists;
     let mut names: Vec<&str> = Vec::new();

@@ -40,7 +40,7 @@ use capstan_yaml::{Node, YamlFile, same_meaning};
 pub(crate) enum ListKind<'a> {
     /// Items are maps with a unique key of these fields.
     Keyed(Keys<'a>),
-    /// `{name, value}` items whose name may stand several times: one unit per name.
+    /// `{name, value}` items whose name may occur several times: one unit per name.
     Arguments,
     /// Scalars without order.
     Set,

@@ -12,7 +12,7 @@ pub(crate) enum Target {
     Objects(Vec<usize>),
     /// Of nothing that the cluster has.
     Absent,
-    /// Of one of these, and nobody can tell which.
+    /// Of one of these; which one is ambiguous.
     Ambiguous(Vec<usize>),
 }
 

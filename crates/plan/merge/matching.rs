@@ -393,7 +393,7 @@ impl Matcher<'_> {
         }
         match found.as_slice() {
             [] => None,
-            // A Cluster that somebody gave a class of its own leaves the release's class what it is.
+            // A Cluster with a class of its own does not change what the release's class is.
             [object] if is_class(piece) && !self.fits(&self.scope.text(name), *object) => {
                 let is_own = !self.is_anothers(at, *object);
                 self.by_name(at).or(is_own.then_some(Target::Objects(found)))

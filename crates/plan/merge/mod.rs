@@ -10,15 +10,15 @@
 //! | [`cluster_objects`] | the cluster's base, read |
 //! | [`form`] | in which form it holds a release that has kustomizations ([U1]) |
 //! | [`convert`], [`converted`] | objects in the new release's API version ([U7a]) |
-//! | `tidying` | what of them holds nothing: what stays written all the same, and what a definition refuses ([U7a]) |
-//! | `positions` | where what is found in them stands in the file ([U7a]) |
+//! | `tidying` | fields of them that hold nothing: which stay written, and which a definition refuses ([U7a]) |
+//! | `positions` | the place in the file of what is found in them ([U7a]) |
 //! | [`matching`], [`matched`] | which object a piece speaks of ([U2]) |
 //! | `twins` | documents of a release that are one object ([U2]) |
 //! | `learning` | what a cluster says of a release's variables ([U3]) |
 //! | [`prepared`] | a piece as one cluster sees it ([U3]) |
 //! | [`views`] | all that each release says of an object, as one cluster sees it |
 //! | [`objects`], [`cluster_merge`] | whole objects, and all objects of a cluster ([U4]); what that comes to |
-//! | [`namespaces`], [`kinds`] | namespaces that a release gives its objects anew, objects whose kind changes ([U2]) |
+//! | [`namespaces`], [`kinds`] | namespaces that a release adds to its objects, changes or drops; objects whose kind changes ([U2]) |
 //! | [`fields`], [`values`] | the walk over the fields; types and equality ([U5], [U6], [U8]) |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge ([U7]) |
 //! | [`texts`] | texts of several lines that both sides changed ([U5]) |

@@ -1,4 +1,4 @@
-//! Namespaces that a release gives its objects anew ([U2]): another namespace is another object.
+//! Namespaces that a release adds to its objects, changes or drops ([U2]): another namespace is another object.
 //!
 //! The namespace that a release writes is mostly a placeholder (`default`, a variable): its objects are the
 //! cluster's whatever namespace those live in, and nothing follows it. What a release adds or changes

@@ -161,8 +161,9 @@ impl<'a> Work<'_, 'a> {
         out
     }
 
-    /// What both releases say of an object in several documents, and the new one's or else the old one's.
-    /// What a kustomization names as a patch is no twin of what it patches.
+    /// Judges what both releases say of an object in several documents. With it come the new release's documents,
+    /// or the old one's if the new one has fewer than two. A patch that a kustomization names is not a twin of what
+    /// it patches.
     fn twins_of(
         &self,
         object: usize,

@@ -88,7 +88,7 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> ReleasePiece {
 }
 
 impl ReleasePiece {
-    /// The document that it is, which what was unwrapped is none of.
+    /// Sets the document of the piece. An unwrapped piece has no document of its own: its wrapper does.
     pub(super) fn stands_in(&mut self, document: Option<(usize, usize)>) {
         self.document = self.document.and(document);
         if let Some(wrapper) = &mut self.wrapper {
@@ -97,8 +97,8 @@ impl ReleasePiece {
     }
 }
 
-/// Where a ConfigMap holds a provider's components, beside its metadata.yaml: a text with variables of its own, which
-/// whoever installs the provider fills in.
+/// Where a ConfigMap holds a provider's components, beside its metadata.yaml. It is a text with variables of its
+/// own, which get their values when the provider is installed.
 pub(super) fn provider_components(root: &Node) -> Option<FieldPath> {
     let data = root.get("data").filter(|_| text(root, "kind") == Some("ConfigMap"))?;
     let holds = |key: &str| data.get(key).is_some();

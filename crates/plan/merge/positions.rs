@@ -1,5 +1,5 @@
-//! Where in a file as it stands in the repository that is which was found in its converted text ([U7a]): whoever
-//! reports a place reports one that a person can open.
+//! Places in a file's converted text as places in the file of the repository ([U7a]), so that a report names a
+//! place that a person can open.
 //!
 //! [U7a]: crate::merge::converted#u7a
 

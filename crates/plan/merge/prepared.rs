@@ -35,8 +35,8 @@ pub(crate) fn substitution(pieces: &[&ReleasePiece], cluster: &Node) -> Substitu
         } else {
             expressions_of_fields(cluster, &mut own);
         }
-        // What the release has escaped stands in a cluster that was made from it like an expression: it is
-        // none, unless the cluster has it escaped too.
+        // A text that the release escapes looks like an expression in a cluster that was made from it. It does not
+        // count as one, unless the cluster escapes such texts, too.
         let (mut escaped, mut kept) = (BTreeSet::new(), BTreeSet::new());
         pieces.iter().for_each(|piece| unescaped(&piece.root, &mut escaped));
         if !escaped.is_empty() {

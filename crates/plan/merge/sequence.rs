@@ -32,7 +32,7 @@ pub(super) struct Changed {
     pub(super) side: Range<usize>,
 }
 
-/// The hunks of `new` that concern `own`, in order. Identical changes of both sides are none.
+/// The hunks of `new` against `own`, in order. A change that both sides made alike is not a hunk.
 pub(super) fn merge_sequences(old: &[Node], own: &[Node], new: &[Node]) -> Vec<Hunk> {
     let text =
         |items: &[Node]| -> Vec<String> { items.iter().map(|item| item.value().to_string()).collect() };
@@ -110,7 +110,7 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     }
 }
 
-/// Where a stretch of the old list lies in a side, given the side's changes inside of it.
+/// The range of a side that belongs to a stretch of the old list, given the side's changes inside of it.
 fn image(all: &[Changed], span: &Range<usize>, inside: &[&Changed]) -> Range<usize> {
     let is_inside =
         |change: &Changed| inside.iter().any(|known| known.old == change.old && known.side == change.side);

@@ -12,10 +12,10 @@
 //! | ConfigMap whose `data` has one key, a string that is one YAML document with a `kind` | that document where the cluster has it (a fragment: where it has such a kind) and does not have the ConfigMap; else the ConfigMap |
 //! | `kustomization.yaml` | a type of its own ([`super::kustomization`]) |
 //!
-//! Whole or fragment is told after unwrapping, and both may hold variables ([U3](crate::substitution#u3)). The
-//! release's `overlay/` is merged over its `base/` first ([`super::overlay`]). A release with a
-//! `kustomization.yaml` is what that renders, of the files that it names; places are those of the files that the
-//! objects come from. Which of both [`Form`]s is merged depends on the cluster.
+//! Whether a document is whole or a fragment is decided after unwrapping, and both may hold variables
+//! ([U3](crate::substitution#u3)). The release's `overlay/` is merged over its `base/` first ([`super::overlay`]).
+//! A release with a `kustomization.yaml` is what that renders from the files that it names. Places are those of the
+//! files that the objects come from. Which of both [`Form`]s is merged depends on the cluster.
 //!
 //! [U1]: self#u1
 
@@ -77,9 +77,9 @@ pub struct ReleaseSource {
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     pub(crate) path: RepoPath,
-    /// `None` where it is no text.
+    /// `None` if it is not text.
     pub(crate) text: Option<Arc<str>>,
-    /// Its Git id, where it is the content of a generated object and no manifest.
+    /// Its Git id, if it is the content of a generated object and not a manifest.
     pub(crate) blob: Option<BlobId>,
 }
 
@@ -87,7 +87,7 @@ impl ReleaseSource {
     /// Reads a release, with what is known of well-known kinds.
     ///
     /// # Errors
-    /// A file that is no YAML, with its place.
+    /// A file that is not YAML, with its place.
     pub fn read(
         id: impl Into<SourceId>,
         content: Option<ContentId>,
@@ -99,7 +99,7 @@ impl ReleaseSource {
     /// Reads a release. Its overlay's lists are merged over those of its base as the schemas say.
     ///
     /// # Errors
-    /// A file that is no YAML, with its place.
+    /// A file that is not YAML, with its place.
     pub fn read_with(
         id: impl Into<SourceId>,
         content: Option<ContentId>,
@@ -109,7 +109,7 @@ impl ReleaseSource {
         Self::read_rendered(id, content, facts, &[], schemas)
     }
 
-    /// The same of a release with templates: what those came to is taken to the letter, and holds no variables.
+    /// The same for a release with templates. Their output is taken literally, and holds no variables.
     ///
     /// # Errors
     /// As [`Self::read_with`].
@@ -173,12 +173,12 @@ impl ReleaseSource {
         self.all_pieces().any(|piece| piece.templated || wraps(piece))
     }
 
-    /// Files below its base that are no manifests and that its kustomizations make objects of.
+    /// Files below its base that are not manifests, and from which its kustomizations generate objects.
     pub fn contents(&self) -> impl Iterator<Item = &str> {
         self.inputs.iter().filter(|(_, input)| input.blob.is_some()).map(|(below, _)| below.as_str())
     }
 
-    /// Whether a text stands in one of its files.
+    /// Whether one of its files contains a text.
     pub(crate) fn says(&self, text: &str) -> bool {
         self.files.iter().any(|file| file.text().contains(text))
     }
@@ -260,9 +260,9 @@ fn below(path: &RepoPath, folder: &RepoPath) -> String {
     path.below(folder).unwrap_or_else(|| path.name()).to_owned()
 }
 
-/// An object that the release's kustomizations rendered. Where it stands in a file as it is, that document is
-/// it, with its comments; what they made is put in the file that it came from, and what they made of nothing
-/// in one of its own name.
+/// An object that the release's kustomizations rendered. If they did not change it, the piece is the document in
+/// its file, with its comments. A changed object stays in the file that it came from. A generated object gets a
+/// file of its own name.
 fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<YamlFile>) -> ReleasePiece {
     let origin = object.origin();
     let place = Place::line_of(origin.file().clone(), origin.position().line);
@@ -320,7 +320,7 @@ fn read_kustomizations(
     Ok((kustomizations, facts.base.iter().filter(is_named).map(input).collect()))
 }
 
-/// The object or fields that a document stands for.
+/// The object or fields in a document.
 fn unwrap(root: &Node, file: &str, place: Place) -> ReleasePiece {
     let config_map = text(root, "kind") == Some("ConfigMap") && text(root, "apiVersion") == Some("v1");
     let data = root.get("data").and_then(Node::as_mapping).filter(|_| config_map).unwrap_or_default();

@@ -7,7 +7,7 @@
 //!
 //! | field | |
 //! |---|---|
-//! | versions of Kubernetes | wherever the table of kinds says that one stands ([`version_paths`]), managed control planes included |
+//! | versions of Kubernetes | wherever the table of kinds has one ([`version_paths`]), managed control planes included |
 //! | versions of components | `spec.version` of provider objects ([`component_version`]) |
 //! | images, in templates and in the infrastructure of MachinePools and Machines | `ami`, `imageLookup*`, `image`, `customImage`, `template` of vSphere; there also what names a version of Kubernetes that O or N names |
 //! | references to machines' infrastructure | the `name` of an `infrastructureRef` or `infrastructureTemplate` |
@@ -15,10 +15,10 @@
 //! | case | comes to |
 //! |---|---|
 //! | the release's version is newer than an object's, and older than none | the release wins inside of the group: its side of every conflict is taken, listed as `kept: release` |
-//! | the old release is unknown, and the release's version is not newer | the group stays as it stands, which is listed; `step-group-split` where something of it would come all the same |
+//! | the old release is unknown, and the release's version is not newer | the group stays unchanged, which is listed; `step-group-split` if something of it would come anyway |
 //! | the group moves and an object is ahead of the release | `kubernetes-downgrade` (cannot be off): the upgrade blocks; of a component, where it is ahead by a minor |
 //! | an owner rule, or `conflicts: keep` where the release does not win, holds a field back | `step-group-split`, naming it: the upgrade blocks |
-//! | somebody rolls back ([`Versions::Stay`](crate::upgrade::Versions)) | all of the group stays as the cluster has it, which a note tells; templates that bear images stay too |
+//! | somebody rolls back ([`Versions::Stay`](crate::upgrade::Versions)) | all of the group stays as the cluster has it, which a note says; templates that bear images stay too |
 //! | machines that the release does not know name a template that moves | `step-group-split`: the upgrade blocks (`crate::upgrade::bystanders`) |
 //! | machines and Clusters that the release does not know, besides | `not-in-release`, with the version at which they stay |
 //!

@@ -11,14 +11,14 @@
 //! | `1`, `2` | one value and another of the same type |
 //! | `T` | a value of another type |
 //!
-//! The letters: `.` the cluster's stays, and nobody is told; `N` the release's comes; `c` the cluster's
-//! stays as a conflict; `B` the same, and it blocks; `u` both stand.
+//! The letters: `.` the cluster's value stays, and nothing is reported; `N` the release's value comes; `c` the
+//! cluster's value stays as a conflict; `B` the same, and it blocks; `u` both values are there.
 
 use super::tests::{Said, merged_as};
 use super::three_way::OldState;
 use capstan_yaml::{Value, YamlFile};
 
-/// What stands in the place: texts for `1`, `2` and `T`.
+/// The values of a table: texts for `1`, `2` and `T`.
 struct PlaceholderTexts {
     what: &'static str,
     /// The key of the field.
@@ -158,7 +158,8 @@ fn with_an_unknown_old_release() {
     check_unknown(&NAMES, UNKNOWN_SET);
 }
 
-/// Walks a table. `null` is what stands for `~`; where that is an item, absent is the list without it.
+/// Checks each cell of a table. `null` is the text for `~`. If that is an item of a list, absent is the list
+/// without the item.
 fn check(values: &PlaceholderTexts, table: &str, said: Said, null: &str) {
     let texts = texts(values, null);
     for (at_c, line) in lines(table).iter().enumerate() {

@@ -55,7 +55,7 @@ pub(super) fn merged_as(
     (edit(&file, &edits).unwrap().text().to_owned(), conflicts)
 }
 
-/// Maps, lists by key, sets and plain lists: (O, C, N) -> what stands after, conflicts.
+/// Maps, lists by key, sets and plain lists: (O, C, N) -> the text after the merge, conflicts.
 #[test]
 fn collections_case_by_case() {
     let table: &[(&str, &str, &str, &str, &[&str])] = &[

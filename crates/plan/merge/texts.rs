@@ -1,8 +1,8 @@
 //! Texts of several lines that both sides changed, merged by lines ([U5]), as Git does: cloud-init, scripts,
 //! configurations. Lines that touch conflict; all others are taken.
 //!
-//! Deliberately absent: what the lines mean. A text that was YAML and would be none any more, or would say one key
-//! twice, stays one value; so does one that is encoded, whose lines are no lines.
+//! Deliberately absent: what the lines mean. A text of YAML stays one value if the merge would make it invalid, or
+//! repeat a key. An encoded text stays one value, too, because its lines mean nothing.
 //!
 //! [U5]: crate::merge::fields#u5
 
@@ -65,7 +65,8 @@ pub(crate) fn differing_lines(one: &str, other: &str) -> usize {
     changes.iter().map(|change| change.old.len().max(change.side.len())).sum()
 }
 
-/// The last line like the others: its end is told apart.
+/// A line with a line feed, so that the last line compares like the others. The end of the text is merged
+/// separately.
 fn terminated(line: &str) -> Cow<'_, str> {
     if line.ends_with('\n') { Cow::Borrowed(line) } else { Cow::Owned(format!("{line}\n")) }
 }

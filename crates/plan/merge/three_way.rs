@@ -1,4 +1,4 @@
-//! One field of the three inputs: what stands there, and where the release's value would go.
+//! One field of the three inputs: its values, and where the release's value would go.
 
 use super::texts::{MergedText, merge_texts};
 use capstan_yaml::{Entry, Node, same_meaning};
@@ -8,7 +8,8 @@ use capstan_yaml::{Entry, Node, same_meaning};
 pub(crate) enum OldState {
     /// O is what the cluster started from; absent in O is absent.
     Known,
-    /// Nobody knows: what N has and C lacks comes, what both have is for people to say, nothing is removed.
+    /// O is unknown. Fields that only N has come. Differences between N and C are for people to decide, and nothing
+    /// is removed.
     Unknown,
 }
 

@@ -114,7 +114,7 @@ fn is_written(release: &Node, at: &FieldPath) -> bool {
 /// Takes out what the release does not write, below something that it writes and that stays.
 fn unwritten(node: &Node, at: &FieldPath, object: &Node, release: &Node) -> Vec<ConversionStep> {
     let entries = node.as_mapping().unwrap_or_default();
-    // A null is as good as absent.
+    // Null counts as absent.
     if entries.iter().all(|entry| entry.value.is_null()) {
         return Vec::new();
     }

@@ -49,7 +49,7 @@ pub(super) enum Twins {
     Alike,
     /// They differ, and the new release has them as the old one did.
     Unchanged,
-    /// They differ, and something changed: nobody can tell which of them is meant.
+    /// They differ, and something changed: it is unclear which of them is meant.
     Open,
 }
 

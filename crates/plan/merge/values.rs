@@ -22,8 +22,8 @@ use capstan_kustomize::schema::ValueKind;
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Node, NodeKind, Scalar};
 
-/// Fields that are values whoever's they are: the mapping that holds them (any where it is empty), the
-/// field, what its text stands for. Only what no other API uses for something else.
+/// Fields whose text is a quantity or a duration in every API: the mapping that holds them (any mapping if empty),
+/// the field, and the kind of its value. A field is listed only if no other API uses it for something else.
 const TABLE: &[(&[&str], &[&str], ValueKind)] = &[
     (
         &[],
@@ -39,7 +39,7 @@ const TABLE: &[(&[&str], &[&str], ValueKind)] = &[
     (&["emptyDir"], &["sizeLimit"], ValueKind::Quantity),
 ];
 
-/// What the text of a field stands for, and who says so.
+/// The kind of value that the text of a field is, and who says so.
 pub(crate) fn value_kind<'a>(known: &Knowledge<'a>) -> Option<(ValueKind, DecidedBy<'a>)> {
     let own = TABLE.iter().find(|(parents, fields, _)| {
         fields.contains(&known.key) && (parents.is_empty() || parents.contains(&known.parent))
@@ -61,8 +61,8 @@ fn same_scalar(known: &Knowledge<'_>, one: &Scalar, other: &Scalar) -> bool {
     value_kind(known).is_some_and(|(kind, _)| same_as(kind, one, other))
 }
 
-/// Whether two scalars are the same as values of a kind. A number stands for a quantity as well as the
-/// string of it does; a duration or a version is a string.
+/// Whether two scalars are the same as values of a kind. A quantity may be a number or a string; a duration or a
+/// version is a string.
 fn same_as(kind: ValueKind, one: &Scalar, other: &Scalar) -> bool {
     match (text_of(kind, one), text_of(kind, other)) {
         (Some(one), Some(other)) => kind.same(&one, &other) == Some(true),

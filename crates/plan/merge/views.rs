@@ -30,7 +30,7 @@ pub(crate) struct MergeInput<'a> {
     pub(crate) base: &'a Base,
     pub(crate) old: Option<&'a ReleaseSource>,
     pub(crate) new: &'a ReleaseSource,
-    /// The base's files that are no manifests.
+    /// The base's files that are not manifests.
     pub(crate) contents: &'a [OtherFile],
     pub(crate) variables: &'a BTreeMap<String, String>,
     pub(crate) flux: &'a PostBuild,

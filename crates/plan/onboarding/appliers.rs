@@ -7,12 +7,12 @@ use crate::flux::{AppliedExtent, reached};
 use crate::settings::Glob;
 use capstan_model::tree::{RepoPath, Tree};
 
-/// So many objects that apply folders are followed; each reaches at most a thousand folders.
+/// At most this many objects that apply folders are followed; each reaches at most a thousand folders.
 const MOST_FOLLOWED: usize = 500;
 
-/// So many different patterns of Argo CD's are compared with each cluster's folder.
+/// At most this many different patterns of Argo CD are compared with each cluster's folder.
 const MOST_PATTERNS: usize = 1_000;
-/// Of one folder so many are told.
+/// At most this many are reported for one folder.
 const MOST_TOLD: usize = 20;
 
 /// Who applies what.
@@ -61,8 +61,8 @@ impl<'s> Appliers<'s> {
         }
     }
 
-    /// Those that apply a folder, nearest first: what names it or something in it, else what applies all of a folder
-    /// above it. At most so many as are told.
+    /// The objects that apply a folder, in the survey's order. These are the objects that name it or something in
+    /// it, or else those that apply all of the nearest folder above it. At most `MOST_TOLD` of them.
     pub(super) fn of_folder(&self, folder: &RepoPath) -> Vec<&'s Applies> {
         let own = self
             .folders

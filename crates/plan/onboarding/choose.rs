@@ -1,7 +1,7 @@
 //! Settings that find some folders and no others: which folder of a cluster holds its manifests, and patterns.
 //!
-//! What is written is read again with the parser of the settings, and looked for with them: what is not found then is
-//! told, never promised.
+//! The text is read again with the parser of the settings, and used to search. What the search does not find is
+//! reported, and not promised.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 
-/// More patterns than this are no settings that anybody reads.
+/// Nobody reads settings with more patterns than this.
 pub(super) const MOST_PATTERNS: usize = 200;
 
-/// Names of folders that say what lies in them, and not of which cluster it is.
+/// Names of folders that describe their content, and not the cluster.
 const STRUCTURAL: [&str; 10] = [
     "base",
     "capi",
@@ -39,15 +39,15 @@ pub(super) struct Chosen {
     pub(super) left: Vec<FileError>,
 }
 
-/// A way to part a cluster's folder from where its manifests lie in it.
+/// A way to separate a cluster's folder from the folder of its manifests inside of it.
 struct Way {
-    /// `.` where they lie directly in it.
+    /// `.` if they are directly in it.
     base: RepoPath,
     /// The folders of manifests, by the clusters' folders.
     taken: BTreeMap<RepoPath, RepoPath>,
 }
 
-/// Chooses settings; `None` where what is written cannot be read, which would be Capstan's own fault.
+/// Chooses settings. `None` if the text cannot be read again, which would be a bug of Capstan.
 pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<Chosen> {
     let way = best(tree, units);
     let mut left = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         .collect();
     let found = text::Found { clusters: wanted.len(), shared: &shared, sets: &sets, left: &units.left };
     if wanted.is_empty() && shaped.clusters().next().is_some() {
-        // Without patterns the shape would make clusters of folders that are none.
+        // Without patterns, folders that are not clusters would count by their shape.
         let text = text::without_clusters(found);
         let settings = read(&text)?;
         let layout = discover(tree, &settings);
@@ -85,7 +85,7 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
         return Some(Chosen { text, settings, layout: shaped, left });
     }
     let rivals = if way.base.is_root() { others(tree, &wanted) } else { holders(tree, &way.base, &wanted) };
-    // A release is no cluster, whatever a pattern says.
+    // A release is not a cluster, even if a pattern matches it.
     let is_free = |folder: &RepoPath| {
         !shaped.releases.iter().any(|release| release.folder == *folder || folder.is_in(&release.folder))
     };
@@ -160,7 +160,7 @@ fn taken_by(tree: &dyn Tree, base: &RepoPath, units: &Units) -> BTreeMap<RepoPat
     let mut taken: BTreeMap<RepoPath, RepoPath> = BTreeMap::new();
     for folder in units.folders.keys() {
         let cluster = if base.is_root() {
-            // The overlay beside a base would be nobody's.
+            // The overlay beside a base would belong to no cluster.
             let overlay = folder.parent().and_then(|above| above.join("overlay").ok());
             let has_overlay = overlay.is_some_and(|overlay| !tree.entries_in(&overlay).is_empty());
             (folder.name() != BASE || !has_overlay).then(|| folder.clone())
@@ -182,7 +182,7 @@ fn taken_by(tree: &dyn Tree, base: &RepoPath, units: &Units) -> BTreeMap<RepoPat
 fn common_ending(units: &Units) -> Option<RepoPath> {
     let mut folders = units.folders.keys();
     let first = folders.next()?;
-    // Of one cluster alone nobody can tell which part is its name; deep down, it is not the last.
+    // With a single cluster it is unclear which part of the path is its name, so two parts are left.
     let most = if units.folders.len() > 1 { 1 } else { 2 };
     let mut ending: Vec<&str> = first.parts().rev().take_while(|part| STRUCTURAL.contains(part)).collect();
     ending.truncate(first.parts().count().saturating_sub(most));

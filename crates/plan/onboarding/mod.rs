@@ -1,10 +1,12 @@
 //! First contact: the settings that fit a repository which has none, and what they would find.
 //!
-//! *Expected flow*: one look at every manifest (`survey`), which folders are clusters whatever the settings say (`units`),
-//! settings that find those and no others (`choose`), who applies each (`appliers`). *Guarantee*: the text that is
-//! proposed was read back and looked for with; what it does not find is told, with file and line and what to do.
+//! *Expected flow*: one look at every manifest (`survey`), which folders are clusters independently of settings
+//! (`units`), settings that find those and no others (`choose`), who applies each (`appliers`). *Guarantee*: the
+//! proposed text was read again, and used to search. What the search does not find is reported, with file and line
+//! and what to do.
 //!
-//! Clusters that share a folder or a file are told, and [`plan_moves`] gives each a folder of its own, on request.
+//! Clusters that share a folder or a file are reported, and [`plan_moves`] gives each a folder of its own, on
+//! request.
 //!
 //! Deliberately absent: which release a cluster comes from and what it would be offered, which takes a planner
 //! ([`Onboarding`] has room for its answers), and how it is said.
@@ -53,8 +55,8 @@ pub struct Proposed {
     pub left: Vec<FileError>,
     /// How many folders have clusters that need folders of their own.
     pub crowded: usize,
-    /// What would make clusters if somebody filled it in, which nobody does here. To be told beside something else, and
-    /// to whoever asks: a repository that only offers templates to others has nothing to set up.
+    /// Templates that would make clusters, but are not filled in here. They are shown beside other findings, or on
+    /// request: a repository that only offers templates to others has nothing to set up.
     pub templates: Vec<FileError>,
 }
 

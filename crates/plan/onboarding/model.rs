@@ -94,7 +94,7 @@ pub enum ReleaseGuess {
     Recorded(String),
     /// This one fits.
     Fits(FittingRelease),
-    /// So many fit equally well, this one among them.
+    /// This many fit equally well, this one among them.
     Equals(usize, FittingRelease),
     /// Even the best fits badly.
     Poor(FittingRelease),
@@ -102,7 +102,7 @@ pub enum ReleaseGuess {
     NoCandidate,
     /// The cluster cannot be read: why.
     Refused(String),
-    /// Nobody looked: there are too many clusters.
+    /// It was not planned: there are too many clusters.
     NotLookedAt,
 }
 
@@ -125,7 +125,7 @@ pub enum FirstOffer {
     Nothing(Option<String>),
     /// It cannot be planned: why.
     Refused(String),
-    /// Nobody looked: there are too many clusters.
+    /// It was not planned: there are too many clusters.
     NotLookedAt,
 }
 
@@ -133,8 +133,8 @@ pub enum FirstOffer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RolledMachines {
-    /// So many.
+    /// This many.
     Known(u64),
-    /// Nobody can tell from Git alone.
+    /// Git alone does not say how many.
     Unknown,
 }

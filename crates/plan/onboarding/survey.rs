@@ -1,8 +1,8 @@
-//! One look at every manifest of a repository: where Cluster API objects stand, what kustomizations name, and what
+//! One look at every manifest of a repository: where Cluster API objects are, what kustomizations name, and what
 //! Flux and Argo CD apply.
 //!
-//! Deliberately absent: what stands in releases, and what follows from any of it. In folders that begin with a dot it looks
-//! only where files are to move.
+//! Deliberately absent: what is in releases, and what follows from any of it. In folders that begin with a dot it
+//! looks only if files are to move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +20,10 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 const ARGO: &str = "argoproj.io";
 const FLUX_APPLIES: &str = "kustomize.toolkit.fluxcd.io";
 const FLUX_SOURCES: &str = "source.toolkit.fluxcd.io";
-/// So many of each are looked at: nobody has more, but a stranger may write them.
+/// At most this many of each are read. Real repositories have fewer; the limit is against hostile ones.
 const MOST_APPLIED: usize = 2_000;
 const MOST_FILES: usize = 50_000;
-/// Of one object of Argo CD's so many paths, and elements of lists, count.
+/// At most this many paths, and elements of lists, count of one object of Argo CD.
 const MOST_PATHS: usize = 100;
 
 /// Something by which a folder is a cluster.
@@ -52,7 +52,7 @@ pub(super) enum What {
 pub(super) enum Whole {
     /// It has.
     Yes,
-    /// A variable stands for it.
+    /// Its name is a variable.
     Templated,
 }
 
@@ -122,13 +122,13 @@ pub(super) struct Survey {
     pub(super) applies: Vec<Applies>,
     /// Helm charts whose templates make clusters: their folders, and the first such template of each.
     pub(super) charts: BTreeMap<RepoPath, RepoPath>,
-    /// Files that speak of clusters and cannot be read.
+    /// Files that mention clusters and cannot be read.
     pub(super) unreadable: Vec<FileError>,
-    /// The first file that was not looked at, where there are too many.
+    /// The first file that was not read, if there are too many.
     pub(super) unfinished: Option<FileError>,
     /// What Flux's sources leave out, in the form of `.gitignore`.
     pub(super) ignored: Vec<(Place, String)>,
-    /// What may apply folders, and was not looked at as a whole.
+    /// Files and objects that may apply folders, and that were not read completely.
     pub(super) unseen: Vec<FileError>,
     /// Kustomizations that cannot be read, with their text.
     pub(super) broken_kustomizations: Vec<(RepoPath, String)>,
@@ -149,8 +149,8 @@ impl Survey {
         Self::look(tree, layout, Look::Shown)
     }
 
-    /// Adds what is in folders that begin with a dot: nobody has a cluster there, but kustomizations and what applies
-    /// folders.
+    /// Adds what is in folders that begin with a dot. They hold no clusters, but kustomizations, and objects that
+    /// apply folders.
     pub(super) fn add_hidden(&mut self, tree: &dyn Tree, layout: &Layout) {
         let hidden = Self::look(tree, layout, Look::Hidden);
         self.kustomizations.extend(hidden.kustomizations);
@@ -239,7 +239,7 @@ impl Survey {
         let all = || file.documents().iter().flat_map(|document| objects(&document.root));
         let sources = Sources::of(all().map(|(_, object)| object));
         for document in file.documents() {
-            // Flux's object of that kind may lie in a file of that name too.
+            // A Flux Kustomization may be in a file of that name, too.
             let is_own = |(group, _): (&str, &str)| group == "kustomize.config.k8s.io";
             if is_kustomization(path) && group_and_kind(&document.root).is_none_or(is_own) {
                 let named = self.kustomizations.entry(folder.clone()).or_default();
@@ -282,7 +282,7 @@ impl Survey {
             let cluster = object.get("spec").and_then(|spec| spec.text_at("clusterName"));
             self.owners.push(Owner { path: path.clone(), cluster: cluster.map(str::to_owned) });
         }
-        // Providers are what a management cluster runs: whoever has them alone has no cluster here.
+        // Providers run on a management cluster: a repository with providers alone has no cluster.
         let is_other = cluster_role.is_some_and(|role| role != KindRole::Provider);
         if is_cluster_api(group) && is_other && self.other.is_none() && is_name(name) {
             self.other = Some((place(), kind.to_owned()));
@@ -321,7 +321,7 @@ impl Survey {
         }
     }
 
-    /// Notes what was not looked at. One place is enough to stop a move: the list is no longer than what was seen.
+    /// Notes what was not read. One entry is enough to stop a move, so the list is short.
     fn not_seen(&mut self, place: Place, message: String) {
         if self.unseen.len() < MOST_PATHS {
             self.unseen.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
@@ -361,13 +361,15 @@ fn makes_a_cluster(text: &str) -> bool {
     text.contains("cluster.x-k8s.io") && text.lines().any(|line| line.trim_end() == "kind: Cluster")
 }
 
-/// Whether a file that is no YAML may say what is applied: one with variables is first filled in by something else.
+/// Whether a file that is not YAML may say what is applied. A file with variables does not count, because something
+/// else fills it in first.
 fn may_apply(text: &str) -> bool {
     let speaks = text.contains(FLUX_APPLIES) || text.contains(FLUX_SOURCES) || text.contains(ARGO);
     speaks && !text.contains("{{") && !text.contains("${")
 }
 
-/// Templates, those of charts and those with variables in brackets, are no YAML, and no clusters either.
+/// Whether a file that is not YAML holds a cluster. Templates of charts, and manifests with variables in brackets,
+/// do not count.
 fn speaks_of_a_cluster(text: &str) -> bool {
     makes_a_cluster(text) && !text.contains("{{") && !text.contains("${")
 }
@@ -385,7 +387,7 @@ fn name_targets(
     for field in INCLUDE_FIELDS {
         let items = kustomization_field(root, field).and_then(|entry| entry.value.as_sequence());
         let paths = items.unwrap_or_default().iter().filter_map(|item| folder.join(item.as_str()?).ok());
-        // What is none of this repository's is no file and no folder of it.
+        // A path that does not exist in this repository is neither a file nor a folder of it.
         let here = |path: &RepoPath| tree.entry(path).is_some() || !tree.entries_in(path).is_empty();
         named.targets.extend(paths.filter(here));
     }

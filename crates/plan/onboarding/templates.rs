@@ -1,5 +1,6 @@
-//! What makes clusters once somebody fills it in: templates of Helm charts, and manifests with a variable for a name.
-//! Capstan upgrades manifests; so it says where these stand, and how a cluster's manifests come of them.
+//! Templates that make clusters once they are filled in: those of Helm charts, and manifests with a variable for a
+//! name. Capstan upgrades manifests. So it reports where the templates are, and how to make a cluster's manifests
+//! from them.
 
 use super::appliers::Appliers;
 use super::survey::{Survey, What, Whole};
@@ -7,15 +8,15 @@ use super::units::Units;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 
-/// So many of each are told.
+/// At most this many of each are reported.
 const TOLD: usize = 20;
 
-/// What is told of them.
+/// The reports about templates.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
-    /// Charts that Flux or Argo CD apply from here: there are clusters, whose manifests stand nowhere.
+    /// Charts that Flux or Argo CD apply from here: their clusters exist, but no file has the manifests.
     pub(super) applied: Vec<FileError>,
-    /// Those that nobody applies from here.
+    /// Those that neither of them applies from here.
     pub(super) offered: Vec<FileError>,
 }
 
@@ -24,7 +25,7 @@ impl Templates {
         let mut templates = Self::default();
         for (chart, template) in survey.charts.iter().take(TOLD) {
             let told = of_chart(chart, template);
-            // Whoever applies all of a folder above a chart may mean anything in it.
+            // An object that applies all of a folder above a chart may mean anything in it, so it counts, too.
             if appliers.of_folder(chart).is_empty() {
                 templates.offered.push(told);
             } else {

@@ -17,7 +17,7 @@ mode: observe
 pub(super) struct Found<'a> {
     /// How many clusters they find.
     pub(super) clusters: usize,
-    /// Patterns of those whose objects stand in bases that several build.
+    /// Patterns of the clusters whose objects are in bases that several overlays build.
     pub(super) shared: &'a [String],
     /// The folders that are provider sets by their shape.
     pub(super) sets: &'a [&'a str],
@@ -43,7 +43,7 @@ pub(super) fn by_shape(found: Found<'_>) -> String {
     text + &sets(found.sets)
 }
 
-/// Who runs a provider set does not stand in it.
+/// The provider sets as a comment: a set does not say which management cluster runs it.
 fn sets(sets: &[&str]) -> String {
     const SHOWN: usize = 10;
     let Some(first) = sets.first() else { return String::new() };
@@ -59,7 +59,8 @@ fn sets(sets: &[&str]) -> String {
     )
 }
 
-/// An upgrade writes to a cluster's own folder: of one whose objects stand elsewhere it would make a second one.
+/// An upgrade writes to a cluster's own folder. If the cluster's objects are elsewhere, the upgrade would create a
+/// second one.
 fn rules(shared: &[String]) -> String {
     if shared.is_empty() {
         return String::new();

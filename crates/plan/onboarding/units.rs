@@ -1,4 +1,4 @@
-//! Which folders are clusters, whatever the settings say: those whose build brings one `Cluster`.
+//! Which folders are clusters, independently of settings: those whose build brings one `Cluster`.
 //!
 //! | found | the cluster is |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | a base with `${…}` for a name | what builds it: a kustomization, or the one folder that Flux fills in |
 //! | machines of a cluster in a folder beside it | the folder above both |
 //!
-//! Whatever is found and is none of these is told: where it stands, and what to do.
+//! What is found and is not one of these is reported: where it is, and what to do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +18,14 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{few, list};
 
-/// Parts of a path that say that what is below is an example, where nobody applies it.
+/// Parts of a path that mark what is below as an example, unless it is applied.
 const EXAMPLES: [&str; 9] =
     ["docs", "e2e", "example", "examples", "samples", "test", "testdata", "tests", "templates"];
 /// What such a part may end with as well.
 const EXAMPLE_ENDS: [&str; 3] = ["-example", "-examples", "-samples"];
-/// What is told of a cluster in the repository's root.
+/// The report about a cluster in the repository's root.
 const ROOT: &str = "the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id";
-/// How many of one folder's clusters are told one by one.
+/// How many clusters of one folder are reported one by one.
 const TOLD: usize = 20;
 
 /// Folders of manifests that are clusters, and what was found that cannot be one.
@@ -33,7 +33,7 @@ const TOLD: usize = 20;
 pub(super) struct Units {
     /// The folder of the manifests, and by what it is a cluster.
     pub(super) folders: BTreeMap<RepoPath, Place>,
-    /// Those of them whose objects stand in a base that several build.
+    /// Those of them whose objects are in a base that several build.
     pub(super) shared: BTreeSet<RepoPath>,
     /// Folders with clusters that need folders of their own, and where each of these is written.
     pub(super) crowded: BTreeMap<RepoPath, Vec<Place>>,
@@ -96,7 +96,7 @@ impl<'s> Consumers<'s> {
         Self { of }
     }
 
-    /// Those that take a folder, or files in it, and do not lie above it: `true` for those that change it.
+    /// Those that take a folder, or files in it, and are not above it: `true` for those that change it.
     fn beside(&self, folder: &RepoPath, files: &[&RepoPath]) -> BTreeMap<&'s RepoPath, bool> {
         let targets = files.iter().copied().chain([folder]);
         let all = targets.filter_map(|target| self.of.get(target)).flatten();
@@ -159,7 +159,7 @@ impl Units {
         }
         let takers: Vec<&RepoPath> = takers.into_keys().collect();
         if !takers.is_empty() {
-            // A variant of a template that nobody uses is one itself: where somebody applies others, it is none.
+            // An overlay that is not applied is a template itself, if another overlay of the base is applied.
             let ends = consumers.ends(takers);
             let applied = |end: &&RepoPath| !appliers.of_folder(end).is_empty();
             let used: BTreeSet<RepoPath> = ends.iter().filter(applied).cloned().collect();
@@ -171,7 +171,7 @@ impl Units {
         });
         let filled_in = substituting(survey, folder);
         match filled_in.as_slice() {
-            // Nobody makes anything of it: a template.
+            // Nothing fills it in: a template.
             [] if !takes_more => self.tell_template(shaped, folder, first),
             [] | [_] if folder.is_root() => self.tell(first.place.clone(), ROOT.to_owned()),
             [] | [_] => self.take([folder.clone()], first),
@@ -251,7 +251,8 @@ impl Units {
         }
     }
 
-    /// What Giant Swarm's clusters are made of may lie anywhere: their release is named in their own folder.
+    /// The objects that Giant Swarm's clusters are made from may be anywhere: their release is named in their own
+    /// folder.
     fn take_shared(&mut self, folders: BTreeSet<RepoPath>, by: &Seen) {
         if by.what == What::Cluster {
             self.shared.extend(folders.iter().cloned());
@@ -259,8 +260,8 @@ impl Units {
         self.take(folders, by);
     }
 
-    /// A template that nobody here fills in is no cluster as it is. Where it has the shape of one, Flux may fill it in
-    /// from another repository, so that it is told.
+    /// A template that is not filled in here is not a cluster. If it has the shape of one, it is reported, because
+    /// Flux may fill it in from another repository.
     fn tell_template(&mut self, shaped: &Layout, folder: &RepoPath, first: &Seen) {
         let Some(cluster) = by_shape(shaped, folder).filter(|_| example(folder).is_none()) else { return };
         self.tell(first.place.clone(), format!(
@@ -273,8 +274,8 @@ impl Units {
         self.left.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
     }
 
-    /// Where a cluster's machines lie in a folder beside its own, the folder above both is the cluster's: unless it
-    /// holds another one too, or what applies folders.
+    /// If a cluster's machines are in a folder beside its own, the folder above both becomes the cluster's. It does
+    /// not if it also holds another cluster, or an object that applies folders.
     fn grow(&mut self, survey: &Survey) {
         let seen = survey.seen.iter().filter(|seen| seen.what == What::Cluster && seen.whole == Whole::Yes);
         let homes: BTreeMap<&str, RepoPath> =
@@ -313,7 +314,7 @@ impl Units {
         }
     }
 
-    /// Examples and tests are no clusters, unless somebody applies them.
+    /// Examples and tests are not clusters, unless Flux or Argo CD applies them.
     fn without_examples(&mut self, shaped: &Layout, appliers: &Appliers<'_>) {
         let mut told = Vec::new();
         self.folders.retain(|folder, place| {

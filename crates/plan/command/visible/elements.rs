@@ -99,7 +99,7 @@ const VOID: [&str; 16] = [
     "source", "track", "wbr",
 ];
 
-/// Elements that nobody need close, and that hide nothing by themselves.
+/// Elements that need not be closed, and that hide nothing by themselves.
 const OFTEN_OPEN: [&str; 10] = ["dd", "dt", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"];
 
 /// A tag.
@@ -132,7 +132,7 @@ impl Elements {
         !self.0.is_empty()
     }
 
-    /// Reads a text that is no code and no comment.
+    /// Reads a text that is neither code nor a comment.
     pub(super) fn read(&mut self, text: &str) {
         // Beyond the last of these there is no tag.
         let mut rest = text.rfind('>').map_or("", |last| &text[..=last]);
@@ -154,8 +154,8 @@ impl Elements {
         self.0.len()
     }
 
-    /// A quotation ends that began when so many were open: with it end those that it holds, but for some that end
-    /// by their own name alone.
+    /// Ends a quotation that began with `depth` open elements. The elements inside of it end with it, except those
+    /// that end by their own name alone.
     pub(super) fn leave(&mut self, depth: usize) {
         let inner = self.0.split_off(depth.min(self.0.len()));
         let stays = |name: &String| RAW.contains(&name.as_str()) || HIDING.contains(&name.as_str());
@@ -182,8 +182,8 @@ fn name_of(text: &str) -> &str {
     &text[..end]
 }
 
-/// The tag at the start of a text, and its length; `None` where there is none. What stands between quotes does not
-/// end it, unless they are never closed.
+/// The tag at the start of a text, and its length; `None` if there is none. A `>` between quotes does not end the
+/// tag, unless the quotes are never closed.
 fn tag_at(text: &str) -> Option<(Tag, usize)> {
     let rest = text.strip_prefix('<')?;
     let closes = rest.starts_with('/');

@@ -1,8 +1,8 @@
 //! The lines of a comment that GitHub shows as its author's own words.
 //!
-//! What a comment's Markdown means, a parser of CommonMark and GitHub's additions to it says; what its HTML hides is
-//! looked at here. Own words stand in paragraphs, headings and lists. In doubt a line is passed over: whoever is not
-//! heard writes the command on a line of its own, with a blank line above it.
+//! A parser of CommonMark with GitHub's extensions reads the Markdown. This module works out what the HTML hides.
+//! An author's own words are in paragraphs, headings and lists. In doubt a line is skipped: the author can write
+//! the command on a line of its own, with a blank line above it.
 
 mod elements;
 
@@ -24,7 +24,7 @@ const GITHUB: Options = Options::ENABLE_TABLES
 pub(super) fn visible_lines(body: &str) -> Vec<String> {
     // Each of these ends a line.
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
-    // A link or an image to nowhere is text, and whoever reads it may think otherwise.
+    // A link or an image without a target is text. It counts as a link here, because a reader may take it for one.
     let nowhere = |_: BrokenLink<'_>| Some((CowStr::Borrowed(""), CowStr::Borrowed("")));
     let mut reader = VisibleReader { body: &body, ..VisibleReader::default() };
     for (event, range) in
@@ -52,7 +52,7 @@ struct VisibleReader<'a> {
     quotes: Vec<usize>,
     /// Where the last quotation ended.
     quoted_until: Option<usize>,
-    /// In this block stands what may be a comment's beginning.
+    /// The block has a `<!--`, which may begin a comment.
     perhaps_comment: bool,
     /// A block of HTML begins a comment, or the like, that it does not end.
     is_cut_off: bool,
@@ -123,7 +123,7 @@ impl VisibleReader<'_> {
         }
     }
 
-    /// Whether only a line's end lies between a quotation and this.
+    /// Whether this follows a quotation without a blank line between them.
     fn follows_quotation(&self, start: usize) -> bool {
         let between = self.quoted_until.and_then(|end| self.body.get(end.min(start)..start));
         between.is_some_and(|between| between.trim().is_empty() && between.matches('\n').count() < 2)
@@ -165,7 +165,7 @@ enum Ends {
     Open,
 }
 
-/// Reads the pieces of a block of HTML that are no comments, declarations or instructions.
+/// Reads the pieces of an HTML block that are outside of comments, CDATA, declarations and instructions.
 fn without_comments(html: &str, mut read: impl FnMut(&str)) -> Ends {
     let mut rest = html;
     loop {

@@ -1,7 +1,7 @@
 //! Whether what applies a folder still applies what moves down from it.
 //!
-//! Flux takes everything below a folder without a kustomization. Argo CD takes what is directly in it, unless it is told
-//! otherwise, and an ApplicationSet may make an Application of each new folder.
+//! Flux applies everything below a folder without a kustomization. Argo CD applies what is directly in it, unless
+//! it is configured otherwise. An ApplicationSet may make an Application of each new folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 

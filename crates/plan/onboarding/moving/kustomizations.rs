@@ -155,8 +155,8 @@ fn rewrite(
     }
 }
 
-/// Whether a kustomization leaves the objects that move as they are written, whatever it does to others; else what it
-/// changes.
+/// Whether a kustomization leaves the objects that move unchanged; else what it changes. Its changes to other
+/// objects do not matter.
 fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
     let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
     for (from, targets) in moving.moves.iter().filter(|(from, _)| named.targets.contains(*from)) {

@@ -343,7 +343,7 @@ impl Moving {
         }
     }
 
-    /// What was not looked at may apply or build what moves.
+    /// Something that was not read may apply or build what moves.
     fn refuse_what_was_not_looked_at(&mut self, facts: &MoveFacts<'_>) {
         if self.moves.is_empty() {
             return;
@@ -413,7 +413,7 @@ fn turn_of(object: &Owned<'_>) -> Destination {
     }
 }
 
-/// Why an object that clusters use is left where it is; `None` of one that is none of a cluster's.
+/// Why an object that clusters use stays in its place; `None` for an object that no cluster uses.
 fn why_it_stays(object: &Owned<'_>, residents: &[Resident]) -> Option<String> {
     let users: Vec<String> = object
         .owners

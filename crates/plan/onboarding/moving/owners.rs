@@ -30,7 +30,7 @@ pub(super) struct Resident {
 pub(super) enum Belonging {
     /// The cluster of that index.
     Resident(usize),
-    /// Whatever cluster uses it.
+    /// Any cluster may use it.
     Everybody,
 }
 
@@ -167,7 +167,7 @@ pub(super) fn settle(
     for object in objects.iter_mut().filter(|object| object.owners.is_empty()) {
         object.owners.extend(object.namesake(residents).map(Belonging::Resident));
     }
-    // What is named by one that was told by its name is known now too.
+    // An object that got its owner by its name passes it on to the objects that it names.
     follow(objects);
     let is_known = |object: &Owned<'_>| unclear.iter().any(|known: &Unclear| known.place == object.place);
     let orphans: Vec<Unclear> = objects
@@ -226,7 +226,7 @@ fn claim(object: &mut Owned<'_>, residents: &[Resident], roots: &BTreeSet<Place>
     Ok(())
 }
 
-/// What an object names belongs to whom the object belongs to, unless it says itself whose it is.
+/// An object passes its owners on to the objects that it names, unless those state their own owner.
 fn follow(objects: &mut [Owned<'_>]) {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, object) in objects.iter().enumerate() {

@@ -12,8 +12,9 @@ use capstan_yaml::{Value, YamlFile};
 /// Objects by what they are called; several of one identity are several.
 type AppliedObjects = BTreeMap<String, Vec<Value>>;
 
-/// What would be applied otherwise than before: each kustomization that names what moves, and each folder that is
-/// applied as it is, comes to the same objects. What could not be rendered before cannot be compared, and is refused.
+/// What would be applied in another way than before. Each kustomization that names what moves, and each folder that
+/// is applied as it is, must render the same objects. A folder that could not be rendered before cannot be
+/// compared, and is refused.
 pub fn differences(before: &dyn Tree, after: &dyn Tree, moving: &Moving) -> Vec<FileError> {
     let mut found = Vec::new();
     for folder in &moving.rendered {
@@ -52,7 +53,7 @@ fn first_difference(was: &AppliedObjects, is: &AppliedObjects) -> Option<String>
     })
 }
 
-/// Whether both hold the same values, in whatever order.
+/// Whether both hold the same values, in any order.
 fn same(one: &[Value], other: &[Value]) -> bool {
     let mut left: Vec<&Value> = other.iter().collect();
     let taken = |value: &Value| {
@@ -68,7 +69,7 @@ pub(super) fn kustomization_of(tree: &dyn Tree, folder: &RepoPath) -> Option<Rep
     paths.into_iter().find(|path| tree.entry(path).is_some())
 }
 
-/// What a folder comes to: what its kustomization gives, else all manifests below it, as Flux takes them.
+/// What is applied of a folder: what its kustomization renders, else all manifests below it, as with Flux.
 fn applied(tree: &dyn Tree, folder: &RepoPath) -> Result<AppliedObjects, String> {
     let mut all = AppliedObjects::new();
     if add_kustomized(tree, folder, &mut all)? {

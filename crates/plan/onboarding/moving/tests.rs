@@ -78,7 +78,7 @@ fn disproved(files: &[(&str, String)]) -> Vec<String> {
     all
 }
 
-/// What the proof tells of a repository that comes to be another one.
+/// The differences that the proof finds between a repository before and after.
 fn differing(moving: &Moving, before: &[(&str, String)], after: &[(String, String)]) -> Vec<String> {
     let before: Vec<(&str, &str)> = before.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let after: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -625,7 +625,7 @@ fn what_belongs_to_none_or_to_two_is_refused_with_its_place() {
 #[test]
 fn files_that_cannot_be_cut_are_refused() {
     let anchored = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\nspec: &spec {paused: true}\n---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: b}\nspec: *spec\n";
-    // An alias of another document is no YAML: such a file names no cluster. Alone, it stays.
+    // An alias of another document is not valid YAML, so such a file names no cluster. Alone, it stays.
     assert_eq!(refused(&[("fleet/all.yaml", anchored.to_owned())]), [""; 0]);
     let among = |path: &'static str, text: &str| {
         [(path, text.to_owned()), ("fleet/b.yaml", cluster("b")), ("fleet/c.yaml", cluster("c"))]

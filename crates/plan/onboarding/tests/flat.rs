@@ -1,4 +1,4 @@
-//! Clusters whose manifests lie in a folder of their own.
+//! Clusters whose manifests are in a folder of their own.
 
 use super::*;
 

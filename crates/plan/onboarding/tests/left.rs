@@ -1,4 +1,4 @@
-//! What cannot be taken in is told: where it stands, and what to do.
+//! What the settings cannot include is reported: where it is, and what to do.
 
 use capstan_model::wording::is_of_no_line;
 
@@ -169,7 +169,7 @@ fn names_that_mean_something_in_patterns_or_yaml() {
     assert_eq!(told(&proposed), [""; 0]);
 }
 
-/// What folders are called as nobody would call one who means well.
+/// Names of folders that a hostile author may choose.
 const HOSTILE: [&str; 22] = [
     "*",
     "**",
@@ -265,7 +265,7 @@ fn a_provider_set_alone_is_something_to_set_up_and_is_named() {
     assert!(proposed.is_worth_it(), "{proposed:?}");
     let sets: Vec<&str> = proposed.sets.iter().map(|set| set.as_str()).collect();
     assert_eq!(sets, ["mc-eu/providers"]);
-    // Objects that lie in no `base/` are no set: nobody knows what belongs to it.
+    // Objects outside of a `base/` are not a set, because it is unclear what belongs to it.
     let proposed = check(&[("infra/capi-operator/core.yaml", provider.to_owned())], "", &[]);
     assert!(!proposed.is_worth_it(), "{proposed:?}");
 }

@@ -1,4 +1,4 @@
-//! The shapes of GitOps repositories with Cluster API: a small tree in, `.capstan.yaml` and what is told out.
+//! The shapes of GitOps repositories with Cluster API: a small tree in, `.capstan.yaml` and the reports out.
 
 mod flat;
 mod left;

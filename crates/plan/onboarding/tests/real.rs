@@ -1,18 +1,18 @@
-//! The shapes of real public GitOps repositories: their folders, who applies what in them, and objects of the same kinds
-//! and names with nothing else in them. Nobody is left without a word where objects of Cluster API's stand.
+//! The shapes of real public GitOps repositories: their folders, who applies what in them, and objects of the same
+//! kinds and names with nothing else in them. Capstan finds a cluster or reports something in each of them.
 
 use super::*;
 
-/// A repository, and what it is told.
+/// A repository, and what Capstan reports about it.
 #[derive(Default)]
 struct Repository {
     name: &'static str,
     files: Vec<(&'static str, String)>,
     /// The clusters, and who applies each.
     clusters: &'static [(&'static str, &'static str)],
-    /// How each thing that is told begins.
+    /// How each report begins.
     told: &'static [&'static str],
-    /// The same, of templates that nobody fills in there.
+    /// The same, for templates that are not filled in there.
     templates: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ fn set(name: &str, generators: &str, path: &str) -> String {
     argo("ApplicationSet", name, &spec)
 }
 
-/// A chart's template, which is no YAML until helm fills it in.
+/// A chart's template, which is not YAML until helm fills it in.
 const CHARTED: &str = "{{- range .Values.workers }}\n---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: {{ $.Values.name }}\n{{- end }}\n";
 const CHART: &str = "apiVersion: v2\nname: capi\nversion: 0.1.0\n";
 

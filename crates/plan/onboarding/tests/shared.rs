@@ -1,4 +1,4 @@
-//! Bases that several build, and templates that somebody fills in.
+//! Bases that several overlays build, and templates that are filled in.
 
 use super::*;
 use crate::settings::Track;
@@ -201,7 +201,7 @@ fn more_overlays_than_rules_are_kept_from_upgrades_by_one_rule() {
     let overlay = kustomization("resources: [../../capi/base]\nnamePrefix: x-\n");
     let mut files: Vec<(&str, String)> = paths.iter().map(|path| (path.as_str(), overlay.clone())).collect();
     files.push(("capi/base/cluster.yaml", cluster("workload")));
-    // One that stands on its own, so that no pattern fits all of the others alone.
+    // A cluster without a shared base, so that no pattern fits exactly the others.
     files.push(("fleet/own/cluster.yaml", cluster("own")));
     let proposed = proposed(&files);
     assert_eq!(proposed.clusters.len(), 202);
