@@ -15,7 +15,7 @@ pub(super) const HORIZON: usize = 100;
 
 /// What a cluster is offered on that day (UTC), or what the release asked for by name means for it.
 ///
-/// Asked for by name, every release may be taken; what speaks against it stands in the notes and in
+/// A release that is asked for by name may be any release. What speaks against it is in the notes and in
 /// [`Step::minor_skip`].
 ///
 /// # Errors
@@ -146,8 +146,8 @@ pub(super) fn held(hold: &Hold) -> NotOffered {
     NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until }
 }
 
-/// The newest release that the track allows; where that would skip a minor, the newest within the next
-/// one; where none lies there, the newest all the same, with the skip.
+/// The newest release that the track allows. Where that skips a minor of Kubernetes: the newest within the next minor.
+/// Without one there: the newest of all, with the skip.
 pub(super) fn next<'a>(
     standing: &Standing,
     track: Track,
@@ -349,7 +349,8 @@ pub(super) fn find<'a>(
     })
 }
 
-/// No release lies in the next minor, or none that is offered: then the newest of those is named.
+/// Why a step skips a minor: no release has the next minor, or none of those that have it is offered. In the second
+/// case the text names the newest of them.
 pub(super) fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Provider) -> String {
     let minor = skip.from.next();
     let lies_there =
