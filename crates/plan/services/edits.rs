@@ -20,7 +20,8 @@ pub(super) fn kept([old, before, after, new]: [&Objects; 4]) -> Vec<KeptEdit> {
         let Some(was) = before.get(id) else { continue };
         let object = |path: FieldPath| KeptEdit { object: id.clone(), path };
         let Some(brought) = old.get(id) else {
-            // An object that the release brought under another name has its fields reported, or nothing.
+            // An object that neither release has, and that stays as it was, is a person's. One that only the new
+            // release has is not reported.
             if !new.contains_key(id) && same_meaning(was, is) {
                 kept.push(object(FieldPath::root()));
             }

@@ -33,7 +33,7 @@ impl GroupPattern {
     /// Reads one.
     ///
     /// # Errors
-    /// It could match nothing, or it does not end with a plain character, so that the end of a group is not written.
+    /// It could match nothing, or does not end with a plain character: then nothing says where a group's name ends.
     pub fn parse(text: &str) -> Result<Self, InvalidGlob> {
         let refuse = |reason| Err(InvalidGlob { pattern: text.to_owned(), reason });
         let glob = match Glob::parse(text.strip_suffix('/').unwrap_or(text)) {
