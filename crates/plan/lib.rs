@@ -1,5 +1,5 @@
-//! The planner: given a cluster folder and a source of change, what should change, and why? It also decides which
-//! clusters are offered what, when, and what becomes of the pull request.
+//! The planner: given a cluster folder and a source of change, what should change, and why? It also decides what is
+//! offered to which clusters, when, and what becomes of the pull request.
 //!
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
@@ -35,7 +35,7 @@
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
 //! | [`forecast`] | what would be offered after a merge: which clusters are planned, and which upgrades are the worst | `proposal`, `settings`, `upgrade` |
 //! | [`migration`] | newer API versions of a target's objects, as a source of change | `merge` |
-//! | [`classes`] | ClusterClasses: who uses which, and what one is that is elsewhere | `cluster`, `layout`, `policy`, `templates` |
+//! | [`classes`] | ClusterClasses: who uses which, and what a class elsewhere is | `cluster`, `layout`, `policy`, `templates` |
 //!
 //! # The rules of an upgrade
 //!

@@ -143,7 +143,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
             return JudgedSet { findings: refused.iter().map(finding).collect(), ..JudgedSet::default() };
         }
     };
-    // A state before that cannot be read cannot be compared, and its errors are not new.
+    // Where the state before cannot be read, nothing is compared: its errors are not new.
     let before = facts.before.and_then(|before| {
         let mut set = read(before).ok()?;
         supplied(before, &mut set);

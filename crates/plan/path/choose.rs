@@ -15,8 +15,7 @@ pub(super) const HORIZON: usize = 100;
 
 /// What a cluster is offered on that day (UTC), or what the release asked for by name means for it.
 ///
-/// A release that is asked for by name may be any release. What speaks against it is in the notes and in
-/// [`Step::minor_skip`].
+/// A person may ask for any release by name. What speaks against it is in the notes and in [`Step::minor_skip`].
 ///
 /// # Errors
 /// Where the release asked for does not exist.
@@ -146,8 +145,8 @@ pub(super) fn held(hold: &Hold) -> NotOffered {
     NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until }
 }
 
-/// The newest release that the track allows. Where that skips a minor of Kubernetes: the newest within the next minor.
-/// Without one there: the newest of all, with the skip.
+/// The newest release that the track allows. If that skips a minor of Kubernetes, it is the newest within the next
+/// minor. If the next minor has none, it is the newest of all, with the skip.
 pub(super) fn next<'a>(
     standing: &Standing,
     track: Track,

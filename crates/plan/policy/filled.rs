@@ -237,7 +237,7 @@ fn printed(text: &str) -> String {
     if needs_quotes { format!("'{}'", text.replace('\'', "''")) } else { text.to_owned() }
 }
 
-/// The value that a text is after a key; `None` where that is not YAML.
+/// Reads a text as the value of a key; `None` where that is not YAML.
 fn read(text: &str) -> Option<Value> {
     let file = YamlFile::read(&format!("filled: {text}\n")).ok()?;
     let [document] = file.documents() else { return None };

@@ -25,7 +25,7 @@ impl PolicyRule for MissingReference {
             let is_renamed = |other: &&RenderedObject| {
                 other.id.kind == named.kind && other.former_names.iter().any(|name| name == named.name)
             };
-            // A former name is reported below, by `Renamed`.
+            // The object exists, or it had that name before: `Renamed` reports the latter below.
             if cluster.named(named.kind, named.name).any(there)
                 || cluster.objects.iter().any(|one| is_renamed(&one))
             {

@@ -12,7 +12,7 @@ use capstan_yaml::Node;
 pub(super) struct OtherVersion {
     /// `v1beta1`
     pub(super) name: &'static str,
-    /// The field for it in the object's own version, where that is known.
+    /// The field of that meaning in the object's own version, where it is known.
     pub(super) here: Option<FieldPath>,
 }
 

@@ -1,6 +1,6 @@
 //! Whether a value is what a part of a definition asks for.
 //!
-//! A value with a variable is unknown, and so is a field that the server fills in: nothing is reported of these.
+//! A value with a variable is unknown, and so is a field that the server fills in: nothing is reported about these.
 
 use capstan_kustomize::render::{PlacedContent, PlacedValue};
 use capstan_kustomize::schema::{Range, Schema, SchemaParts, SchemaType, ValueLimits};

@@ -1,10 +1,10 @@
 //! Whose work the head of a proposal's branch is: Capstan's, or a person's too.
 //!
 //! What a commit says of itself proves nothing: trailers can be copied, anybody who changes files can compute their
-//! digest, and the web editor signs as GitHub. A commit is Capstan's own if Capstan remembers it. It also is, if
-//! somebody vouches for it (its seal, which takes Capstan's key, or GitHub's record of who pushed it) and what it
-//! changes, measured against its parent, has the digest that its own trailer names. A clean merge of the base into such
-//! a commit adds nothing of a person's.
+//! digest, and the web editor signs as GitHub. A commit is Capstan's own if Capstan remembers it. Otherwise two things
+//! are needed. Somebody vouches for it: its seal, which takes Capstan's key, or GitHub's record of who pushed it. And
+//! what it changes, measured against its parent, has the digest that its own trailer names. A clean merge of the base
+//! into such a commit adds nothing of a person's.
 
 use super::{PlanDigest, SourceState};
 use capstan_model::tree::CommitId;

@@ -11,8 +11,8 @@
 //! The target cannot be computed from a digest. [`LongTargets`] finds it among the names of folders.
 //!
 //! A cluster's folder with the name `%group` is written `%25group`, and the name of a group is one part of its branch,
-//! `customers%2Fgauss`. So no group's branch is a folder of a cluster's or another group's branch, which Git would
-//! refuse. That is so, too, while the settings change from one form to the other.
+//! `customers%2Fgauss`. So a group's branch is never a parent folder of another branch, which Git would refuse. That
+//! holds, too, while the settings change from one form to the other.
 //!
 //! A newer release takes the place of the older one on its branch. A change from another kind of source has a branch of
 //! its own.

@@ -21,7 +21,7 @@ use crate::settings::GroupPattern;
 
 /// The most clusters that share a pull request: one body has to describe all of them.
 pub const MOST_IN_A_GROUP: usize = 100;
-/// The most bytes that it takes to note them there, with what was decided about each.
+/// The most bytes for noting them there, with what was decided about each.
 const MOST_ROOM: usize = 20 << 10;
 /// The most bytes of files that they write, which go to GitHub in one call.
 const MOST_BYTES: usize = 8 << 20;

@@ -1,8 +1,8 @@
 //! What GitHub shows beside a pull request: its labels, assignees and requested reviewers.
 //!
-//! The settings ask for some of it. Capstan does once what they ask for: a label that a person took off and a reviewer
-//! who was removed stay away, a label that a person added stays. Later it changes only what the *settings* changed
-//! since. The folded block of the body records what was done for them.
+//! The settings ask for some of it, and Capstan does it once: a label that a person took off and a reviewer who was
+//! removed stay away, a label that a person added stays. Later Capstan changes only what the *settings* changed since.
+//! The folded block of the body records what was done for them.
 
 use serde::{Deserialize, Serialize};
 

@@ -46,7 +46,7 @@ const MOST_VALUES: usize = 200_000;
 
 /// The longest text of an expression, or of what is said of one, in characters.
 const LONGEST: usize = 512;
-/// The longest check that is evaluated before there is a cluster: planning has less stack.
+/// The longest check that is evaluated before there is a cluster: planning threads have less stack.
 const LONGEST_BEFORE: usize = 512;
 
 /// What checks are evaluated over.

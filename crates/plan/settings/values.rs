@@ -155,7 +155,7 @@ pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
     Ok(Some(ReleaseId::from_path(&text)))
 }
 
-/// The files that a release reads outside of its folder; a record has a limit of them.
+/// The files that a release reads outside of its folder, up to the number that a record may have.
 pub(super) fn release_reads<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<OutsidePath, BlobId>, D::Error> {

@@ -28,7 +28,7 @@ pub struct ComponentChange {
     pub changelogs: Vec<String>,
 }
 
-/// A list of components in a release.
+/// A list of a release: its components, or its apps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReleaseList {
     /// `spec.components`

@@ -117,7 +117,7 @@ impl Rotating<'_> {
         rotated.push(Rotated { id: id.clone(), new });
     }
 
-    /// Reports a template that is to change, where it is unclear what has to follow its new name.
+    /// Blocks the upgrade: a template is to change, and it is unclear what has to follow its new name.
     fn refuse(&mut self, object: usize) {
         let base = self.context.base;
         let id = &base.objects[object].id;
