@@ -97,7 +97,7 @@ fn select(
     queue.sort_by_cached_key(|one| {
         let is_of_any = |glob: &Glob| one.carries.iter().any(|it| glob.matches(it.target.path()));
         let first = limits.order.iter().position(is_of_any);
-        // A group stands where the first of its clusters would.
+        // A group has the place of the first of its clusters.
         (first.unwrap_or(limits.order.len()), one.carries.iter().min().unwrap_or(one.proposal).clone())
     });
     let by_open = limits.open.saturating_sub(load.open);

@@ -1,7 +1,7 @@
-//! What would be offered after a merge, seen before it: which clusters are looked at, what becomes of each, and which
-//! upgrades people should look at first.
+//! What would be offered after a merge, seen before it: which clusters are planned, what becomes of each, and which
+//! upgrades people should see first.
 //!
-//! Deliberately absent: planning them, which whoever asks does, and how it is told.
+//! Deliberately absent: planning them, which the caller does, and how it is reported.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -49,8 +49,8 @@ impl Prospect {
     }
 }
 
-/// The clusters that are looked at where not all can be: first those that follow one of these providers, as far as
-/// that is known, then in the order in which proposals are opened.
+/// The clusters to plan where not all can be: first those that follow one of these providers, as far as that is known,
+/// then in the order in which proposals are opened.
 pub fn to_look_at(
     clusters: impl IntoIterator<Item = ClusterId>,
     provider: impl Fn(&ClusterId) -> Option<Provider>,
@@ -79,7 +79,7 @@ pub fn worst<U: Borrow<Upgrade>>(upgrades: impl IntoIterator<Item = U>, most: us
             .rollouts
             .iter()
             .filter(|rollout| rollout.course.effect == Effect::Replaces)
-            // Nobody knows how many: one at least.
+            // The number is unknown: at least one.
             .map(|rollout| rollout.machines.unwrap_or(1))
             .fold(0_u32, u32::saturating_add);
         let gravity = (!upgrade.blocked.is_empty(), errors, upgrade.conflicts.len(), machines);

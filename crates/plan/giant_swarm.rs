@@ -31,7 +31,7 @@ use capstan_model::version::ReleaseVersion;
 use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{Node, YamlFile};
 
-/// Where the release stands in a chart's values.
+/// The path of the release in a chart's values.
 const PLACE: [&str; 3] = ["global", "release", "version"];
 
 /// What follows `cluster-` or `release-` in the name of a chart, and what its releases' provider is
@@ -74,7 +74,7 @@ pub(crate) struct NamedRelease {
     pub(crate) inside: Option<(usize, FieldPath)>,
     /// What it says.
     pub(crate) text: String,
-    /// The key of `data` under which the whole document stands; `None` where it is the object itself.
+    /// The key of `data` that holds the whole document; `None` where it is the object itself.
     pub(crate) key: Option<String>,
 }
 
@@ -291,7 +291,7 @@ pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<ReleaseScalar> {
     for (file, yaml) in files {
         for (document, content) in yaml.documents().iter().enumerate() {
             for (_, node) in objects(&content.root) {
-                // Most objects are none of those kinds; their identity costs.
+                // Most objects are of other kinds, and reading their identity costs time.
                 if node.text_at("kind").is_some_and(may_name_release)
                     && let Some(id) = identity(node)
                 {
@@ -371,7 +371,7 @@ pub(crate) fn chart_name<'n>(root: &'n Node, sources: &Sources<'n>) -> Option<&'
                 return chart.as_str().and_then(last_segment);
             }
             let reference = spec.get("chartRef")?;
-            // Of a source that stands elsewhere only the name is known: often it is called like its chart.
+            // Of a source that is elsewhere only the name is known: often it is called like its chart.
             sources.named(reference).and_then(chart_of_source).or_else(|| reference.text_at("name"))
         }
         _ => None,
@@ -403,7 +403,7 @@ fn provider_of(chart: &str) -> Option<Provider> {
     Some(Provider::new(provider))
 }
 
-/// Whether a value below `node` stands under `name` and is `text`.
+/// Whether a mapping in `node` has the `name` `text`.
 fn mentions(node: &Node, text: &str) -> bool {
     match (node.as_mapping(), node.as_sequence()) {
         (Some(entries), _) => entries.iter().any(|entry| {

@@ -14,8 +14,8 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ContentId, ReleaseId};
 
-/// Percent of a release's fields that a base has to have. What it lacks would count as the cluster's own
-/// edits from then on and be kept for ever; above a fifth, that is no edited release but another one.
+/// Percent of a release's fields that a base has to have. What it lacks would count as the cluster's own edits from
+/// then on and be kept for ever. If more than a fifth is missing, it is another release rather than an edited one.
 pub const SENSIBLE_PERCENT: usize = 80;
 
 /// How well releases fit one cluster.
@@ -43,7 +43,7 @@ pub struct Candidate {
 pub enum Verdict {
     /// The first candidate is the one.
     Fits,
-    /// So many of the first candidates fit equally well.
+    /// How many of the first candidates fit equally well.
     Equals(usize),
     /// Even the first fits too badly.
     Poor,

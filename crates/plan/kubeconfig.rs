@@ -1,9 +1,9 @@
-//! What of a kubeconfig may count: the server's https address, and data that stands in it.
+//! What of a kubeconfig may count: the server's https address, and data in the file itself.
 //!
-//! Whoever writes a kubeconfig decides what is done with it: programs are run, files are read, a proxy is asked, and a
-//! controller sends its own token to a server that somebody else chose (`tokenFile`). So what may stand there is
-//! listed, and everything else is refused by its key. Asked by who opens a workload cluster with a kubeconfig, and by
-//! the boundary of a folder that brings one.
+//! The author of a kubeconfig decides what a client does with it: programs are run, files are read, a proxy is asked,
+//! and a controller sends its own token (`tokenFile`) to a server of the author's choice. So the allowed keys are
+//! listed, and every other key is refused. The code that opens a workload cluster with a kubeconfig reads it here, and
+//! so does the boundary of a folder that brings one.
 //!
 //! Source: <https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/>
 
@@ -58,7 +58,7 @@ impl InlineKubeconfig {
     /// Reads the current context.
     ///
     /// # Errors
-    /// It is no kubeconfig, or holds more than inline data.
+    /// It is not a kubeconfig, or holds more than inline data.
     pub fn read(text: &str) -> Result<Self, NotInline> {
         if text.len() > LARGEST {
             return Err(refused(format!("it is larger than {LARGEST} bytes")));
@@ -125,7 +125,7 @@ fn refuse_others(of: &str, fields: &Map<String, Value>, allowed: &[&str]) -> Res
     }
 }
 
-/// A key as it is told: one that no kubeconfig has may be anything, a secret most of all.
+/// A key as errors show it: one that is not a plain word may be anything, even a secret.
 fn known(key: &str) -> &str {
     let is_word = key.len() <= 40 && key.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
     if is_word { key } else { "an unknown key" }

@@ -1,5 +1,5 @@
-//! The planner: given a cluster folder and a source of change, what should change, and why? And what is offered to whom,
-//! when, and what becomes of the pull request.
+//! The planner: given a cluster folder and a source of change, what should change, and why? It also decides what is
+//! offered to which clusters, when, and what becomes of the pull request.
 //!
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
@@ -12,7 +12,7 @@
 //! | [`verbs`] | the verbs of slash-commands: what follows each, and who may | nothing |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | `verbs` |
 //! | [`command`] | how comments are read, and whose commands are obeyed | `settings`, `verbs` |
-//! | [`layout`] | which folders are releases, clusters and provider sets; where definitions lie | `giant_swarm`, `settings` |
+//! | [`layout`] | which folders are releases, clusters and provider sets; where definitions are | `giant_swarm`, `settings` |
 //! | [`boundary`] | what a cluster's folder may bring to its management cluster | `kubeconfig`, `layout`, `settings` |
 //! | [`templates`] | who names templates, rotation, names | `settings` |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it | `layout` |
@@ -33,16 +33,16 @@
 //! | [`retirement`] | a cluster that is to go: its tombstone, and what goes with it | `upgrade` |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
-//! | [`forecast`] | what would be offered after a merge: which clusters are looked at, and which upgrades are the worst | `proposal`, `settings`, `upgrade` |
+//! | [`forecast`] | what would be offered after a merge: which clusters are planned, and which upgrades are the worst | `proposal`, `settings`, `upgrade` |
 //! | [`migration`] | newer API versions of a target's objects, as a source of change | `merge` |
-//! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
+//! | [`classes`] | ClusterClasses: who uses which, and what a class elsewhere is | `cluster`, `layout`, `policy`, `templates` |
 //!
 //! # The rules of an upgrade
 //!
-//! O is the old release, C the cluster's base, N the new release. Each rule stands at the head of the module that
-//! decides it, or of its room; `cargo doc -p capstan-plan --document-private-items` shows all of them.
+//! O is the old release, C the cluster's base, N the new release. Each rule is at the head of the module that decides
+//! it, or of its room; `cargo doc -p capstan-plan --document-private-items` shows all of them.
 //!
-//! | rule | decides | stands in |
+//! | rule | decides | documented in |
 //! |---|---|---|
 //! | U1 | which documents a release may hold | [`merge::source`](merge::source#u1) |
 //! | U2 | which object a document speaks of | [`merge::matching`](merge::matching#u2) |

@@ -46,7 +46,7 @@ pub struct SetFacts<'a> {
     pub workloads: &'a [ManagedWorkload],
     /// What those clusters are made of.
     pub objects: &'a [RenderedFolder],
-    /// What came of asking for components that are not at hand.
+    /// The components that are not at hand and somebody asked for, or why they could not be had.
     pub supplies: &'a Supplies,
 }
 
@@ -143,7 +143,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
             return JudgedSet { findings: refused.iter().map(finding).collect(), ..JudgedSet::default() };
         }
     };
-    // What cannot be read as it is cannot be compared; what is wrong with it is no news.
+    // Where the state before cannot be read, nothing is compared: its errors are not new.
     let before = facts.before.and_then(|before| {
         let mut set = read(before).ok()?;
         supplied(before, &mut set);

@@ -20,6 +20,6 @@ pub struct RetiredCluster {
     pub file: FileChange,
     /// What is rendered of it.
     pub objects: Vec<ObjectId>,
-    /// Its machines, as far as replicas stand in Git.
+    /// Its machines, as far as Git has replicas.
     pub machines: Vec<Rollout>,
 }

@@ -8,7 +8,7 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{Node, YamlFile};
 
-/// An object, and where it stands.
+/// An object, and its place.
 struct PlacedObject {
     what: String,
     place: Place,

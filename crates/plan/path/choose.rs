@@ -15,8 +15,7 @@ pub(super) const HORIZON: usize = 100;
 
 /// What a cluster is offered on that day (UTC), or what the release asked for by name means for it.
 ///
-/// Asked for by name, every release may be taken; what speaks against it stands in the notes and in
-/// [`Step::minor_skip`].
+/// A person may ask for any release by name. What speaks against it is in the notes and in [`Step::minor_skip`].
 ///
 /// # Errors
 /// Where the release asked for does not exist.
@@ -146,8 +145,8 @@ pub(super) fn held(hold: &Hold) -> NotOffered {
     NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until }
 }
 
-/// The newest release that the track allows; where that would skip a minor, the newest within the next
-/// one; where none lies there, the newest all the same, with the skip.
+/// The newest release that the track allows. If that skips a minor of Kubernetes, it is the newest within the next
+/// minor. If the next minor has none, it is the newest of all, with the skip.
 pub(super) fn next<'a>(
     standing: &Standing,
     track: Track,
@@ -349,7 +348,8 @@ pub(super) fn find<'a>(
     })
 }
 
-/// No release lies in the next minor, or none that is offered: then the newest of those is named.
+/// Why a step skips a minor: no release has the next minor, or none of those that have it is offered. In the second
+/// case the text names the newest of them.
 pub(super) fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Provider) -> String {
     let minor = skip.from.next();
     let lies_there =

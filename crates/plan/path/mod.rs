@@ -4,7 +4,7 @@
 //! Standing (where a cluster is) + EffectiveSettings + Catalogue + a day -> Offer
 //! ```
 //!
-//! [`upgrade_path()`] is the same, told to its end.
+//! [`upgrade_path()`] makes all of these steps, one after the other.
 //!
 //! Owns which release comes next, what follows after it, and the sentence that says why nothing does.
 //!
@@ -20,7 +20,7 @@
 //! | a hold in the overlay, track `none`, no known provider | nothing |
 //! | the inventory asks for a release | as below, of its provider's releases up to that one; one that is older, or another provider's, is taken by name alone |
 //! | track narrower than `any`, and the cluster's release is unknown | nothing |
-//! | newer releases within the track | the newest, if it skips no minor of Kubernetes; else the newest within the next minor; where none lies there, the newest all the same, as a draft with `kubernetes-minor-skip` |
+//! | newer releases within the track | the newest, if it skips no minor of Kubernetes; else the newest within the next minor; without one there, the newest of all, as a draft with `kubernetes-minor-skip` |
 //! | the cluster's own release with other content | that release, as a refresh |
 //! | else | nothing, with the reason |
 //!
@@ -140,7 +140,7 @@ pub enum NotOffered {
     },
     /// The track is `none`.
     TrackNone,
-    /// Nobody knows whose releases the cluster follows.
+    /// It is unknown whose releases the cluster follows.
     Provider(ProviderUnknown),
     /// The track needs to know where the cluster is.
     ReleaseUnknown {
@@ -174,7 +174,7 @@ pub enum NotOffered {
         /// Why not, to be read after its name.
         why: String,
     },
-    /// The inventory defines the cluster, and something there comes first, or stands against it: one sentence.
+    /// The inventory defines the cluster, and something there comes first or prevents the step: one sentence.
     Inventory(String),
     /// The release asked for is the cluster's, unchanged.
     AlreadyThere {
@@ -215,7 +215,7 @@ impl fmt::Display for NotOffered {
     }
 }
 
-/// A reason, told of a target of some kind.
+/// A reason, in words for a target of some kind.
 struct ReasonInWords<'r>(&'r NotOffered, TargetKind);
 
 impl fmt::Display for ReasonInWords<'_> {

@@ -34,7 +34,7 @@ pub struct Standing {
     pub brings: BTreeMap<ReleaseId, KubernetesVersion>,
 }
 
-/// Nobody knows whose releases a cluster follows. Its text is one sentence for people.
+/// Why it is unknown whose releases a cluster follows. Its text is one sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderUnknown {
     /// There are no releases at all.

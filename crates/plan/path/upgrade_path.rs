@@ -55,8 +55,8 @@ pub struct PathStep {
     pub warnings: Vec<String>,
 }
 
-/// The upgrade path from where a cluster stands: every step that [`offer`](super::offer) would make, one after
-/// the other. A hold stops none of them here, it is told beside them.
+/// The upgrade path from a cluster's release: every step that [`offer`](super::offer) would make, one after the other.
+/// A hold does not stop the path; it is reported beside the steps.
 ///
 /// With `asked` the way leads to that release and no further, over releases that are offered; the track
 /// does not count then, because a person asked.
@@ -221,7 +221,7 @@ fn why_this(
     reasons.extend(outside.map(|release| {
         format!("The {}'s track is `{track}`; {} is outside it.", at.kind.noun(), release.id)
     }));
-    // One that lies behind what is offered anyway explains nothing.
+    // A release out of reach explains nothing unless it is newer than those above.
     let newest_offered = [far, outside].into_iter().flatten().max_by(|a, b| a.version.cmp(&b.version));
     let explains = |release: &&Release| {
         let in_reach = release.state != ReleaseState::Archived && minor_skip(at, release).is_none();

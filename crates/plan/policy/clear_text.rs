@@ -81,14 +81,14 @@ fn body(rest: &str) -> bool {
     line.len() == 64 && line.chars().all(|c| c.is_ascii_alphanumeric() || "+/=:,-".contains(c))
 }
 
-/// Whether a value only stands for one: nothing, a variable, an encrypted text, a word for "put it here".
+/// Whether a value is only a placeholder: empty, a variable, an encrypted text, or a word such as `changeme`.
 pub(super) fn is_placeholder(text: &str, base64: bool) -> bool {
     let decoded =
         if base64 { decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok()) } else { None };
     stands_for(text) || decoded.is_some_and(|text| stands_for(&text))
 }
 
-/// Whether a key names what is no secret: an id (`tenantId`, `AZURE_SUBSCRIPTION_ID`), a name, a place.
+/// Whether a key names something that is not a secret: an id (`tenantId`, `AZURE_SUBSCRIPTION_ID`), a name, a place.
 pub(super) fn names_no_secret(key: &str) -> bool {
     const LAST: [&str; 8] = ["id", "region", "url", "endpoint", "host", "username", "user", "email"];
     const SECRET: [&str; 8] =
@@ -139,7 +139,7 @@ fn stands_for(text: &str) -> bool {
         || text.chars().all(|c| c == 'x' || c == 'X' || c == '*' || c == '.')
 }
 
-/// The bytes of a base64 text; `None` where it is none.
+/// The bytes of a base64 text; `None` where the text is not base64.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),

@@ -19,7 +19,8 @@ const NAMES: [&str; 5] = ["capi", "cluster-api", "clusterapi", "clusterctl", "pr
 /// clusterctl configuration names. `None` where it says none, or several (which one manages which
 /// cluster is not known).
 ///
-/// Looked at are provider sets, and manifests outside of clusters and releases whose path names Cluster API or providers.
+/// It reads provider sets, and those manifests outside of clusters and releases whose path names Cluster API or
+/// providers.
 pub fn core_version(tree: &dyn Tree, layout: &Layout) -> Option<CoreVersion> {
     let mut found = BTreeSet::new();
     for entry in tree.entries().iter().filter(|entry| may_name_core(layout, &entry.path)) {

@@ -159,7 +159,7 @@ impl<'a> SetContents<'a> {
         Self(objects.iter().map(|object| (&object.id, OnceCell::new())).collect())
     }
 
-    /// The objects in a resource; `None` for what cannot be read, or is no object.
+    /// The objects in a resource; `None` for a text that cannot be read, or a document that is not an object.
     fn documents(&self, resource: &RenderedObject) -> &[Option<SetDocument>] {
         let read = self.0.get(&resource.id).map(|read| read.get_or_init(|| documents(resource)));
         read.map(Vec::as_slice).unwrap_or_default()

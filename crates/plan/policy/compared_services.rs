@@ -1,5 +1,5 @@
 //! What becomes of the services of a cluster between two trees: which are on or off now, and what their folders render.
-//! Those whose objects stand in base are compared with base.
+//! Services whose objects are in base are compared with base.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub struct ServiceDifference {
     pub is_on: Option<bool>,
     /// What its folder renders otherwise.
     pub differences: Vec<FieldDifference>,
-    /// What whoever merges that should know besides, in sentences.
+    /// What else people should know before they merge it, in sentences.
     pub told: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ pub fn compare_services(
     found
 }
 
-/// What is told of a service that a cluster cannot do without and that is to be for something else from now on.
+/// The sentence about a vital service that gets another role.
 fn another_role(service: &Service, was: &[Service]) -> Option<String> {
     let before = was.iter().find(|before| before.name == service.name && before.enabled)?;
     let is_other = service.enabled && before.role.is_vital() && before.role != service.role;
@@ -144,7 +144,7 @@ fn tell(
     }
 }
 
-/// Whether the network of a cluster's pods becomes another one, and where that stands.
+/// The switch of the cluster's pod network to another one, if there is one, and the place that declares it.
 pub(super) fn switched(
     before: Option<ClusterState<'_>>,
     after: Option<ClusterState<'_>>,
@@ -218,7 +218,7 @@ fn differences(
         let (own, overlay) = state.folder.service_folders(folder);
         Some((state.tree.folder_id(&own), state.tree.folder_id(&overlay)))
     };
-    // One that names what lies elsewhere may come to something else all the same.
+    // A kustomization may read files outside the folder, so its result may change although the folder does not.
     let reads_elsewhere = |state: Option<ClusterState<'_>>| {
         state.is_some_and(|state| {
             let services = state.folder.services.iter().filter(|service| service.folder == *folder);

@@ -88,7 +88,7 @@ impl Deletions {
         Finding::new(rules::REMOVES_MACHINES, message).place(self.place(index))
     }
 
-    /// Where `delete:` stands, or one of its tombstones.
+    /// The place of `delete:`, or of one of its tombstones.
     fn place(&self, index: Option<usize>) -> Place {
         let path = FieldPath::root().key("delete");
         let path = index.map_or_else(|| path.clone(), |index| path.index(index));

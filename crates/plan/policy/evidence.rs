@@ -62,7 +62,7 @@ impl<'a> Evidence<'a> {
     /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
     /// the same object, or of the template that it was before it got a new name.
     pub(super) fn is_same(&self, old: &Finding, new: &Finding) -> bool {
-        // Of a text with several variables each is told for itself.
+        // A text with several variables may have a finding for each, so for these the messages have to match too.
         let is_alone = self.after.variables(new.rule).all(|one| one.path != new.path);
         if old.path != new.path || !is_alone && old.message != new.message {
             return false;
@@ -76,8 +76,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Where a field is to be looked for, or what stands nearest above it: an upgrade speaks of the files
-    /// before it, a pull request of those that it brings.
+    /// The place of a field, or of its nearest ancestor that exists. An upgrade names the files before it, a pull
+    /// request those that it brings.
     pub(super) fn nearest_place<'o>(
         &self,
         old: &'o RenderedObject,
@@ -88,8 +88,8 @@ impl<'a> Evidence<'a> {
         &object.placed.nearest(path).place
     }
 
-    /// A verdict on the cluster after an upgrade speaks of lines before it: of a new field, of what stands nearest
-    /// above it, and of a new object, of no line.
+    /// Findings of an upgrade name lines of the files before it: for a new field the line of its nearest ancestor, for
+    /// a new object no line.
     pub(super) fn in_words_of_the_occasion(&self, verdict: Finding) -> Finding {
         if self.facts.occasion == Occasion::Revision {
             return verdict;

@@ -13,7 +13,7 @@ use capstan_kustomize::render::{Folders, RenderedFolder, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 
-/// What rules judge: one cluster before and after. Plain values; whoever has them asks.
+/// What rules judge: one cluster before and after, as plain values that the caller gathers.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
     /// Where the cluster's files lie.
@@ -45,7 +45,7 @@ pub struct Facts<'a> {
 /// Who could give a cluster's variables their values.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueGivers<'a> {
-    /// The cluster's `variables:`; whoever applies the cluster with other tools may use them.
+    /// The cluster's `variables:`; other tools that apply the cluster may use them.
     pub own: &'a BTreeMap<String, String>,
     /// Flux, as far as the repository shows it.
     pub flux: &'a PostBuild,

@@ -1,9 +1,9 @@
 //! What Flux makes of a cluster's texts: YAML again.
 //!
-//! Kustomize prints an object, without the quotes that stand in Git wherever YAML does not need them; Flux puts values into
-//! that text and reads it anew (<https://github.com/fluxcd/pkg/blob/main/kustomize/kustomize_varsub.go>). So `"${DESK}"`
-//! is a number where the value is `0042`, whatever its quotes in Git, and the value `"0042"` with quotes of its own is
-//! a string.
+//! Kustomize prints an object, and leaves out quotes of Git wherever YAML does not need them. Flux puts values into
+//! that text and parses it again (<https://github.com/fluxcd/pkg/blob/main/kustomize/kustomize_varsub.go>). So
+//! `"${DESK}"` is a number where the value is `0042`, whatever its quotes in Git, and the value `"0042"` with quotes of
+//! its own is a string.
 
 use std::collections::BTreeMap;
 
@@ -177,8 +177,8 @@ fn filled(tokens: &[TextToken<'_>], scope: &Scope<'_>, budget: &TextBudget) -> O
     budget.takes_bytes(filled.len()).then_some(filled)
 }
 
-/// An object with the values of its variables, as whoever applies it puts them there; a text of which one is not known
-/// stays. `None` where it has no variable.
+/// An object with the values of its variables, as other tools than Capstan substitute them. A text with an unknown
+/// variable stays as it is. `None` where it has no variables, or asks Flux to pass it over.
 pub(super) fn substituted(object: &RenderedObject, values: &ValueGivers<'_>) -> Option<Value> {
     if !holds_tokens(&object.value) || passes_over(&object.placed) {
         return None;
@@ -204,7 +204,7 @@ fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool, budget: &Text
         Value::String(text) if text.contains("${") => {
             let is_block = text.contains('\n');
             let whole = |tokens: &[TextToken<'_>]| filled(tokens, scope, budget);
-            // What is no YAML to Flux is told by another rule.
+            // Another rule reports a text that is not YAML once Flux has filled it in.
             let becomes = match by_flux {
                 true if is_block => whole(&tokens_to_flux(text)).map(Value::String),
                 true => whole(&tokens_to_flux(&printed(text))).and_then(|text| read(&text)),
@@ -237,7 +237,7 @@ fn printed(text: &str) -> String {
     if needs_quotes { format!("'{}'", text.replace('\'', "''")) } else { text.to_owned() }
 }
 
-/// What stands behind a key; `None` where that is no YAML.
+/// Reads a text as the value of a key; `None` where that is not YAML.
 fn read(text: &str) -> Option<Value> {
     let file = YamlFile::read(&format!("filled: {text}\n")).ok()?;
     let [document] = file.documents() else { return None };

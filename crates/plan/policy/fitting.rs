@@ -19,7 +19,7 @@ use capstan_model::object::{FieldPath, Step};
 use capstan_model::spelling::nearest;
 use capstan_yaml::Value;
 
-/// How many misfits of one object are told.
+/// How many misfits of one object are reported.
 const MOST: usize = 50;
 
 /// Something in an object that does not fit.
@@ -40,7 +40,7 @@ pub(super) enum MisfitKind<'a> {
     UnknownField(Stray),
     /// A value of another type.
     Type { wanted: SchemaType, found: &'a PlacedValue },
-    /// A value that is none of those allowed.
+    /// A value that is not among the allowed ones.
     Choice { allowed: &'a [Value], found: &'a Value },
     /// A limit that is broken.
     Limit(BrokenLimit<'a>),
@@ -56,7 +56,7 @@ pub(super) enum BrokenLimit<'a> {
     Length(usize, Range<u64>),
     Number(Range<f64>),
     Pattern(&'a str),
-    /// An item of a list whose items are told apart is the same as an earlier one.
+    /// An item that repeats an earlier one, in a list whose items have to differ (as a whole, or in their keys).
     Twin(usize, &'a ListType),
     Parts(BrokenPart<'a>),
 }
@@ -259,7 +259,7 @@ impl<'a> FittingWalk<'a> {
     }
 
     fn field(&mut self, schema: &'a Schema, name: &str, value: &'a PlacedValue, path: &Trail<'_>) {
-        // What an object reports of itself is nobody's to write.
+        // Controllers write `status`; people do not.
         if matches!(path, Trail::Root) && name == "status" {
             return;
         }
@@ -302,8 +302,8 @@ impl<'a> FittingWalk<'a> {
         }
     }
 
-    /// The field that was most likely meant: a neighbour of nearly that name, else the nearest one of
-    /// exactly that name anywhere in the object (the field stands one level off, or was moved).
+    /// The field that was most likely meant: a neighbour of nearly that name, else the nearest one of exactly that name
+    /// anywhere in the object (the field is one level off, or was moved).
     fn meant(&self, schema: &'a Schema, name: &str, path: &FieldPath) -> Option<FieldPath> {
         let parent = path.parent()?;
         if let Some(neighbour) = nearest(name, schema.listed_fields().map(|(name, _)| name)) {

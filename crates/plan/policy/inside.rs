@@ -5,9 +5,9 @@ use capstan_kustomize::render::{Folders, ParsedFiles, RenderedFolder, RenderedOb
 use capstan_model::kinds::is_cluster;
 use capstan_model::tree::{RepoPath, Tree};
 
-/// The objects of the folders that Flux applies to the cluster itself: those which a Kustomization among its
-/// rendered objects names, or one elsewhere (`flux`, where somebody looked). A folder that cannot be rendered
-/// is passed over: it is no part of the cluster's own.
+/// The objects of the folders that Flux applies to the cluster itself. A Kustomization among its rendered objects names
+/// such a folder, or one elsewhere (`flux`, where the caller read those). A folder that cannot be rendered is skipped:
+/// it is not part of the cluster's own files.
 pub fn inside(
     tree: &dyn Tree,
     folders: &Folders,

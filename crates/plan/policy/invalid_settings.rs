@@ -1,4 +1,4 @@
-//! `invalid-settings`, found by `validate` and whoever reads settings.
+//! `invalid-settings`, found by `validate` and by everything that reads settings.
 
 use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;

@@ -29,7 +29,7 @@ impl RequiredVersion<'_> {
     }
 }
 
-/// The versions that objects ask for; what is no version (a variable, say) is passed over.
+/// The versions that objects ask for. A value that is not a version (a variable, say) is skipped.
 pub(super) fn wanted(objects: &[RenderedObject]) -> Vec<RequiredVersion<'_>> {
     let mut found = Vec::new();
     for object in objects {

@@ -278,8 +278,8 @@ impl JudgedConfig<'_> {
     }
 }
 
-/// Whether a flag that takes one value alone takes this one. An empty one is as good as no flag, and that of a variable is
-/// not known.
+/// Whether a flag that accepts only one value accepts this one. An empty value counts as no flag; the value of a
+/// variable is unknown, so it passes.
 fn takes(only: &str, value: &str) -> bool {
     let is_same = |other: bool| parse_bool(value) == Some(other);
     value.is_empty() || value.contains("${") || value == only || parse_bool(only).is_some_and(is_same)

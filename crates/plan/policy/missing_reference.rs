@@ -25,7 +25,7 @@ impl PolicyRule for MissingReference {
             let is_renamed = |other: &&RenderedObject| {
                 other.id.kind == named.kind && other.former_names.iter().any(|name| name == named.name)
             };
-            // That is told below.
+            // The object exists, or it had that name before: `Renamed` reports the latter below.
             if cluster.named(named.kind, named.name).any(there)
                 || cluster.objects.iter().any(|one| is_renamed(&one))
             {
@@ -69,7 +69,7 @@ impl<'a> Renamed<'a> {
         Self(renamed)
     }
 
-    /// Whatever holds a name beside a kind, or stands under a key that says one.
+    /// Reports former names: of a `name` beside a `kind`, or below a key that implies a kind (`secretRef`).
     fn look(
         &self,
         object: &RenderedObject,

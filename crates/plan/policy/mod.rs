@@ -3,13 +3,13 @@
 //! Owns what is judged, how bad it is, and why. A rule sees [`Facts`], plain values of one cluster
 //! before and after, and adds [`Finding`](capstan_model::finding::Finding)s; the settings then have their say on severity.
 //!
-//! What a rule finds and why, with an example that breaks it and one that does not, stands in one place: its page in
-//! `docs/rules`, which people read there, and which is compiled in ([`About`]) for `capstan rules`, SARIF and the tests,
-//! which run the examples as the input that they are. A rule without a page does not compile. (Texts in the catalogue,
-//! from which the pages are generated, would be missing where the repository is read.)
+//! Each rule has one page in `docs/rules`: what it finds and why, with an example that breaks it and one that does not.
+//! People read the page there. It is also compiled in ([`About`]) for `capstan rules`, SARIF and the tests, which run
+//! the examples as input. A rule without a page does not compile. (With texts in the catalogue and generated pages,
+//! people who read the repository would not find the texts.)
 //!
-//! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
-//! check, draft): that is for whoever asked.
+//! Deliberately absent: loading anything, and what a finding leads to (exit code, check, draft), which the caller
+//! decides.
 //!
 //! # U11
 //!

@@ -1,5 +1,5 @@
-//! Fields of Cluster API's own kinds that stand in an object of the other API version: v1beta1's in v1beta2,
-//! and the other way round.
+//! Fields of Cluster API's own kinds in an object of the other API version: v1beta1's in v1beta2, and the other way
+//! round.
 
 use capstan_kustomize::conversion::convert;
 use capstan_kustomize::render::{PlacedValue, RenderedObject};
@@ -12,7 +12,7 @@ use capstan_yaml::Node;
 pub(super) struct OtherVersion {
     /// `v1beta1`
     pub(super) name: &'static str,
-    /// Where the object's own version has what stands there, where that is known.
+    /// The field of that meaning in the object's own version, where it is known.
     pub(super) here: Option<FieldPath>,
 }
 
@@ -52,7 +52,7 @@ fn moved(object: &RenderedObject, other: &str, path: &FieldPath, value: &PlacedV
     let first = |step: &Step| if let Step::Key(_) = step { step.clone() } else { Step::Index(0) };
     let from: FieldPath = path.steps().iter().map(first).collect();
     let to = conversion.after(&from);
-    // No step moves a field out of the list items that it stands in.
+    // No step of a conversion moves a field out of the list items that contain it.
     let mut items = path.steps().iter().filter(|step| !matches!(step, Step::Key(_)));
     let own = |step: &Step| match step {
         Step::Key(_) => Some(step.clone()),

@@ -77,7 +77,7 @@ fn base_value(
     leaves
 }
 
-/// The places of the scalars below the value that stands at `place`.
+/// Collects the places of the scalars in the value at `place`.
 fn find_leaves(value: &PlacedValue, place: &SourceOffset, leaves: &mut Vec<SourceOffset>) {
     if value.place == *place {
         collect(value, &mut |leaf| leaves.push(leaf.clone()));
@@ -100,8 +100,8 @@ fn collect<'a>(value: &'a PlacedValue, keep: &mut impl FnMut(&'a SourceOffset)) 
     }
 }
 
-/// Whether every scalar of the new value still stands somewhere in the rendered object: lists may
-/// have been merged, so that indexes prove nothing.
+/// Whether every scalar of the new value is still somewhere in the rendered object. Lists may have been merged, so
+/// indexes prove nothing.
 fn survives(
     place: &SourceOffset,
     value: &serde_json::Value,

@@ -1,6 +1,6 @@
 //! Whether a value is what a part of a definition asks for.
 //!
-//! Nobody can tell where a variable stands, or where the server fills in what the part asks about: then nothing is said.
+//! A value with a variable is unknown, and so is a field that the server fills in: nothing is reported about these.
 
 use capstan_kustomize::render::{PlacedContent, PlacedValue};
 use capstan_kustomize::schema::{Range, Schema, SchemaParts, SchemaType, ValueLimits};
@@ -14,7 +14,7 @@ pub(super) enum BrokenPart<'a> {
     Part(&'a Schema),
     /// It is what none of these asks for.
     None(&'a [Schema]),
-    /// It is what so many of these ask for, and may be what one does.
+    /// It is what this many of these ask for; only one is allowed.
     Several(usize, &'a [Schema]),
     /// It is what it must not be.
     Excluded(&'a Schema),

@@ -47,7 +47,7 @@ pub(super) fn named_by(object: &RenderedObject) -> Vec<FieldReference<'_>> {
             let api_version = value.field("apiVersion");
             let group = value
                 .text_at(&["apiGroup"])
-                // One with a version is told, and means this group.
+                // `reference-mismatch` reports an `apiGroup` with a version; here it means its group.
                 .map(api_group_alone)
                 .or_else(|| api_version.and_then(PlacedValue::as_str).map(api_group))
                 .unwrap_or(&object.id.group);

@@ -161,7 +161,7 @@ fn first_forbidden(old: &Value, new: &Value, at: &str) -> Option<String> {
         return None;
     }
     let null = Value::Null;
-    // A mapping that comes or goes stands for the fields in it.
+    // A mapping that comes or goes counts as its fields.
     let empty = serde_json::Map::new();
     let (old, new) = match (old, new) {
         (Value::Object(old), Value::Object(new)) => (old, new),

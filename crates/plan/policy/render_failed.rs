@@ -1,4 +1,4 @@
-//! `render-failed`, found by `validate` and whoever renders.
+//! `render-failed`, found by `validate` and by everything that renders.
 
 use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;

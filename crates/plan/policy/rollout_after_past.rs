@@ -38,7 +38,7 @@ impl PolicyRule for RolloutAfterPast {
                 let Time { of, path, written } = &time;
                 let Some(text) = written.as_str() else { continue };
                 let Ok(after) = text.parse::<Timestamp>() else { continue };
-                // The day is known, not the hour: what lies on it may be ahead.
+                // Only the day is known, not the hour: a time of today may still be ahead.
                 let is_past = after < midnight;
                 let before = known.iter().find(|known| known.of == *of).map(|known| known.written);
                 if !is_past

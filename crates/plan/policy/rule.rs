@@ -3,16 +3,16 @@
 use super::evidence::{ClusterEvidence, Evidence};
 use capstan_model::finding::{Finding, RuleEntry};
 
-/// One rule: what it stands for, and how it judges.
+/// One rule: its entry in the catalogue, and how it judges.
 ///
-/// A rule whose verdict falls elsewhere (in the middle of the merge, say, or where files are read) only
-/// has its entry here; whoever reaches the verdict makes the [`Finding`] with the rule's entry.
+/// Some rules are decided elsewhere (during the merge, say, or where files are read). They have only their entry here,
+/// and the code that decides makes the [`Finding`] with it.
 pub trait PolicyRule: Sync {
     /// What the catalogue says of it.
     fn about(&self) -> &'static About;
 
-    /// Adds what is wrong with a cluster as it stands. Of an upgrade only what it brings is told: what
-    /// the cluster had already is taken out again.
+    /// Adds what is wrong with a cluster as it is. Of an upgrade, only new findings remain: those that the cluster had
+    /// before are removed again.
     fn inspect(&self, cluster: &ClusterEvidence<'_>, verdicts: &mut Vec<Finding>) {
         let _ = (cluster, verdicts);
     }
@@ -45,7 +45,7 @@ impl About {
         self.page
     }
 
-    /// Where the page stands in the repository of Capstan: `docs/rules/unknown-field.md`.
+    /// The path of the page in Capstan's repository: `docs/rules/unknown-field.md`.
     pub fn page_path(&self) -> String {
         format!("docs/rules/{}.md", self.entry.id())
     }

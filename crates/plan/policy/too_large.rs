@@ -1,4 +1,4 @@
-//! `too-large`, found by `validate` and whoever renders.
+//! `too-large`, found by `validate` and by everything that renders.
 
 use super::rule::{About, PolicyRule};
 use capstan_model::finding::rules;

@@ -1,4 +1,4 @@
-//! `unknown-release`, found in a cluster's record, and by whoever plans from it.
+//! `unknown-release`, found in a cluster's record, and by everything that plans from it.
 
 use super::rule::{About, PolicyRule};
 use crate::cluster::Cluster;

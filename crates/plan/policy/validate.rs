@@ -61,7 +61,7 @@ pub struct Snapshot<'a> {
     pub flux: Option<&'a FluxIndex>,
     /// What the folders that a management cluster claims bring, where somebody looked.
     pub neighbours: Option<&'a Neighbours>,
-    /// What came of asking for components that are not at hand, where somebody asked.
+    /// The components that this tree lacks and somebody asked for, or why they could not be had.
     pub supplies: Option<&'a Supplies>,
 }
 
@@ -202,7 +202,7 @@ struct CheckedCluster<'a> {
     verdicts: Vec<Finding>,
     /// What the waves of campaigns tell clusters apart by.
     candidates: Vec<Candidate>,
-    /// Of the merge and of whoever reads: the settings have not had their say on them.
+    /// Findings of files' readers and of checks outside the rules. The settings' severities are not applied yet.
     findings: Vec<Finding>,
     /// What the rules say of clusters, with its severity.
     judged: Vec<Finding>,
@@ -249,7 +249,7 @@ impl CheckedCluster<'_> {
         let text = text_of(now.tree, &file);
         self.findings.extend(settings.judge_campaigns((&file, &text), &self.candidates, today));
         let releases: Vec<&ReleaseId> = now.layout.releases.iter().map(|release| &release.id).collect();
-        // Without any here they lie in another repository.
+        // Without any here, the releases are in another repository.
         if !releases.is_empty() {
             self.findings.extend(settings.judge_campaign_releases((&file, &text), &releases));
         }
@@ -307,8 +307,8 @@ impl CheckedCluster<'_> {
         }
     }
 
-    /// Keys that stand twice in manifests that were read all the same: where no kustomization names them the last
-    /// one counts.
+    /// Keys that occur twice in manifests that could be read: where no kustomization names the file, the last one
+    /// counts.
     fn doubled_keys(
         &mut self,
         tree: &dyn Tree,
@@ -449,7 +449,7 @@ impl CheckedCluster<'_> {
         }
     }
 
-    /// Whether its network of pods becomes another one, of which nobody said that it may.
+    /// Reports a switch to another pod network that nobody allowed.
     fn network(
         &mut self,
         now: Snapshot<'_>,
@@ -560,7 +560,7 @@ impl CheckedCluster<'_> {
     }
 }
 
-/// A broken file that no kustomization names is nobody's, and told as `file-not-listed`.
+/// A broken file that no kustomization names is not read, so it is not reported as invalid.
 fn is_unreadable_and_unread(tree: &dyn Tree, folder: &TargetFolder, entry: &TreeEntry) -> bool {
     let is_broken = || tree.read(entry).is_ok_and(|bytes| YamlFile::read_bytes(&bytes).is_err());
     is_manifest(&entry.path) && is_unread(tree, folder, entry) && is_broken()

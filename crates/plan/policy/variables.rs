@@ -1,5 +1,5 @@
 //! Variables of a cluster's own files: what has no value, what Flux does not understand, what it is given twice or
-//! under a key that is no name, and what becomes of it. A plan tells of a release's what stops it.
+//! under a key that is not a name, and what becomes of it. Of a release's variables, a plan reports only what stops it.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
-/// What is wrong with variables and their values, rule by rule. One without a value is told once, where it stands first.
-/// Capstan's reconciler applies texts as they stand.
+/// What is wrong with variables and their values, rule by rule. A variable without a value is reported once, where it
+/// occurs first. Capstan's reconciler applies texts without substitution.
 pub(super) fn found_in(
     objects: &[RenderedObject],
     values: &ValueGivers<'_>,
@@ -42,7 +42,7 @@ pub(super) fn found_in(
     verdicts
 }
 
-/// A key that is no name.
+/// A key that cannot be a variable's name.
 fn misnamed((key, given): &(String, PlacedVariable)) -> Finding {
     let message = format!(
         "`{key}` in {} cannot be the name of a variable, and Flux, which substitutes from it for this cluster, fails on it. A name has letters, digits and `_`, and does not begin with a digit",
@@ -73,7 +73,7 @@ struct VariableSearch<'a> {
     values: &'a ValueGivers<'a>,
     applied_by: AppliedBy,
     by_flux: bool,
-    /// Every name that stands somewhere.
+    /// The names of all variables that the objects use.
     used: BTreeSet<String>,
     verdicts: Vec<Finding>,
 }
@@ -156,7 +156,7 @@ impl VariableSearch<'_> {
             });
         }
         let is_own = self.applied_by == AppliedBy::Others && self.values.own.contains_key(name);
-        // Whatever is no object of Cluster API may be somebody else's template.
+        // An object outside the groups of Cluster API may be a template for another program.
         let is_read = reader == TextReader::Controller
             && !is_of_the_machine(name)
             && object.id.group.ends_with("cluster.x-k8s.io");

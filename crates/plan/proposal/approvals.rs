@@ -1,12 +1,11 @@
 //! Approvals: whose word counts for what a proposal changes, and what takes it back.
 //!
-//! An approval is of a *result*: what a merge of the head would change, by path and by content before and after. So a
-//! rebase, or a merge of the base, that leaves it as it was takes nothing back; a byte more in any file does. Once taken
-//! back it stays so: whoever wants it again says so again.
+//! An approval is of a *result*: what a merge of the head would change, by path and by content before and after. A
+//! rebase, or a merge of the base, that leaves the result as it was takes no approval back; a byte more in any file
+//! does. An approval that was taken back stays so until the person approves again.
 //!
-//! What people said on GitHub itself counts too: an approving review, when it was given for the head that Capstan sees,
-//! is noted with what that head changed, and from then on is an approval like any other, for as long as it stands on
-//! GitHub.
+//! A review on GitHub counts too. An approving review of the head that Capstan sees is noted with what that head
+//! changed. From then on it is an approval like any other, for as long as the reviewer's approval remains on GitHub.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +103,7 @@ pub struct Review {
     pub commit: CommitId,
 }
 
-/// A reviewer's verdict that stands.
+/// A reviewer's current verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Opinion {
     /// They approve.
@@ -133,11 +132,11 @@ pub struct ApprovalFacts<'a> {
     pub needed: u32,
     /// The head.
     pub head: &'a CommitId,
-    /// What it changes; `None` where that cannot be told: it conflicts with its base, say.
+    /// What it changes; `None` where that is unknown: it conflicts with its base, say.
     pub result: Option<&'a ResultDigest>,
     /// What was noted so far.
     pub noted: &'a [Approval],
-    /// What stands on GitHub, one of each reviewer; `None` where it was not asked: then those noted stand.
+    /// The reviews on GitHub, one of each reviewer; `None` where GitHub was not asked: then the noted ones remain.
     pub reviews: Option<&'a [Review]>,
     /// Whose word counts, by login in small letters; who is not there may not.
     pub voices: &'a BTreeMap<String, Voice>,
@@ -163,9 +162,9 @@ pub struct Approved {
     pub passed_over: Vec<(Approval, PassedOver)>,
     /// Who may `approve` and asks for changes on GitHub: logins.
     pub objections: Vec<String>,
-    /// So many were needed.
+    /// How many were needed.
     pub needed: u32,
-    /// So many are missing.
+    /// How many are missing.
     pub missing: u32,
 }
 
@@ -220,14 +219,14 @@ pub fn judge_approvals(facts: &ApprovalFacts<'_>) -> Approved {
     };
     judged.objections =
         facts.reviews.iter().copied().flatten().filter(objects).map(|review| review.by.clone()).collect();
-    // What cannot be told is not taken for what was approved.
+    // Nobody approved a result that is unknown.
     let counted = facts.result.map_or(0, |_| u32::try_from(judged.counted.len()).unwrap_or(u32::MAX));
     judged.missing = facts.needed.saturating_sub(counted);
     judged.noted = noted;
     judged
 }
 
-/// What is noted, with what stands on GitHub.
+/// What is noted, brought up to date with the reviews on GitHub.
 fn with_reviews(facts: &ApprovalFacts<'_>) -> Vec<Approval> {
     let Some(reviews) = facts.reviews else { return facts.noted.to_vec() };
     let approves = |review: &&Review| review.opinion == Opinion::Approved;

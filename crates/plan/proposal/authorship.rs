@@ -1,9 +1,10 @@
 //! Whose work the head of a proposal's branch is: Capstan's, or a person's too.
 //!
-//! What a commit says of itself proves nothing: trailers can be copied, whoever changes files can make their digest, and
-//! the web editor signs as GitHub. A commit is Capstan's own if Capstan remembers it; or if somebody vouches for it (its
-//! seal, which takes Capstan's key, or GitHub's record of who pushed it) and what it changes, measured against its parent,
-//! has the digest that its own trailer names. A clean merge of the base into such a commit adds nothing of a person's.
+//! What a commit says of itself proves nothing: trailers can be copied, anybody who changes files can compute their
+//! digest, and the web editor signs as GitHub. A commit is Capstan's own if Capstan remembers it. Otherwise two things
+//! are needed. Somebody vouches for it: its seal, which takes Capstan's key, or GitHub's record of who pushed it. And
+//! what it changes, measured against its parent, has the digest that its own trailer names. A clean merge of the base
+//! into such a commit adds nothing of a person's.
 
 use super::{PlanDigest, SourceState};
 use capstan_model::tree::CommitId;
@@ -21,7 +22,7 @@ pub struct BranchTip {
     pub vouched: Vouched,
     /// Its parents, and what it changes against each.
     pub parents: Vec<Parent>,
-    /// Its first parent, looked at in the same way; only needed for a merge.
+    /// Its first parent, read in the same way; only needed for a merge.
     pub first_parent: Option<Box<BranchTip>>,
 }
 
@@ -69,7 +70,7 @@ pub enum Authorship {
 }
 
 impl BranchTip {
-    /// Whether below Capstan's commit lies the base alone. A clean merge of the base says so itself:
+    /// Whether Capstan's commit is directly on the base. For a clean merge of the base that is the parent it merged:
     /// against the base it changes what the plan does, and nothing else.
     pub fn stands_on(&self) -> OfBase {
         match self.parents.as_slice() {
@@ -162,7 +163,7 @@ mod tests {
         assert!(is_capstan(&written('1'), Some(&commit('9'))));
     }
 
-    /// Whoever changes files can copy trailers, and make the digest of what he changes.
+    /// Anybody who changes files can copy trailers, and compute the digest of the change.
     #[test]
     fn a_commit_for_which_nobody_vouches_is_a_persons_whatever_it_says_of_itself() {
         let forged = BranchTip { vouched: Vouched::No, ..written('1') };

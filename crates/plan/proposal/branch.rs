@@ -1,4 +1,4 @@
-//! Which proposal: what tells those of one repository apart, and the branch that each stands on.
+//! Which proposal: what distinguishes those of one repository, and the branch of each.
 //!
 //! | change from | branch |
 //! |---|---|
@@ -8,14 +8,14 @@
 //! | either, for a group of clusters | `capstan/upgrade/%group/<name>`, `capstan/<kind>/%group/<name>` |
 //! | any of these, where that is too long for GitHub | `capstan/<kind>/%long/<SHA-256 of the target>` |
 //!
-//! A digest tells nothing of the target by itself: whoever has the names of folders finds it ([`LongTargets`]).
+//! The target cannot be computed from a digest. [`LongTargets`] finds it among the names of folders.
 //!
-//! A cluster's folder that is called `%group` is written `%25group`, and the name of a group is one part of its branch,
-//! `customers%2Fgauss`: so no group's branch lies above a cluster's or another group's, which Git would not have, also
-//! while the settings change from one form to the other.
+//! A cluster's folder with the name `%group` is written `%25group`, and the name of a group is one part of its branch,
+//! `customers%2Fgauss`. So a group's branch is never a parent folder of another branch, which Git would refuse. That
+//! holds, too, while the settings change from one form to the other.
 //!
-//! So the newer release takes the place of the older one on its branch, and a change from another kind of source
-//! stands beside it.
+//! A newer release takes the place of the older one on its branch. A change from another kind of source has a branch of
+//! its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -35,12 +35,12 @@ pub const BRANCH_PREFIX: &str = "capstan/";
 /// How branches call releases.
 const RELEASES: &str = "upgrade";
 
-/// What stands before the name of a group: what [`encode`] makes of no part of a path.
+/// The prefix of a group's name: [`encode`] makes it of no part of a path.
 const GROUP: &str = "%group/";
-/// What stands between the parts of its name.
+/// The separator between the parts of a group's name.
 const SLASH: &str = "%2F";
 
-/// What stands before the digest in a name that is shortened; [`encode`] does not make this either.
+/// The prefix of the digest in a shortened name; [`encode`] does not make this either.
 const LONG: &str = "%long/";
 /// So many bytes are the name of a branch at most: GitHub takes no reference of more than 255, `refs/heads/` among them.
 const LONGEST: usize = 255 - "refs/heads/".len();
@@ -101,7 +101,7 @@ impl ProposalId {
         Err(format!("{BRANCH_PREFIX}{kind}/{LONG}{}", sha256(self.target.to_string())))
     }
 
-    /// The proposal that stands on a branch; `None` for a branch that Capstan never makes, and for one whose name is
+    /// The proposal of a branch; `None` for a branch that Capstan never makes, and for one whose name is
     /// [shortened](LongTargets).
     pub fn of_branch(branch: &str) -> Option<Self> {
         let (kind, target) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
@@ -145,7 +145,7 @@ fn shortened(branch: &str) -> Option<(&str, &str)> {
 
 /// The targets in a repository whose paths may be too long for the names of branches, by their digests.
 ///
-/// A digest names one target and no other, whoever wrote it and wherever the path was found.
+/// A digest names exactly one target, no matter who wrote it and where the path was found.
 #[derive(Clone, Debug, Default)]
 pub struct LongTargets {
     by_digest: BTreeMap<String, Target>,
@@ -171,8 +171,8 @@ impl LongTargets {
         found
     }
 
-    /// Those whose proposals may stand on these branches. Of the heads of branches nothing else is kept: whoever may push
-    /// fills them with long paths.
+    /// Keeps those whose proposals may be on these branches. The others are dropped: anybody who may push can add many
+    /// long paths.
     #[must_use]
     pub fn only_of<'b>(mut self, branches: impl IntoIterator<Item = &'b str>) -> Self {
         let wanted: BTreeSet<&str> =
@@ -181,8 +181,8 @@ impl LongTargets {
         self
     }
 
-    /// The proposal that stands on a branch whose name is shortened; `None` for any other branch, and where its target is
-    /// none of these.
+    /// The proposal on a branch whose name is shortened; `None` for any other branch, and for a target that is not
+    /// known here.
     pub fn proposal_on(&self, branch: &str) -> Option<ProposalId> {
         let (kind, digest) = shortened(branch)?;
         let id = ProposalId::on_branch_of(kind, self.by_digest.get(digest)?.clone())?;

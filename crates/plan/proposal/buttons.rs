@@ -3,7 +3,7 @@
 use super::Approved;
 use crate::verbs::Verb;
 
-/// How a proposal stands, as far as its buttons go.
+/// The stage of a proposal, as far as its buttons depend on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// It is offered.

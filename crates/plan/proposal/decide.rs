@@ -3,9 +3,9 @@
 //! The decision looks at the present state alone. Made twice it says the same; made after a crash
 //! between any two writes it says what is still missing.
 //!
-//! What costs a call to know is asked only where it changes the decision: [`decide`] answers with a
-//! [`ProposalQuestion`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
-//! never takes back what was asked before it, so there are at most as many rounds as kinds of questions.
+//! A fact that costs a call is asked for only where it changes the decision. [`decide`] answers with a
+//! [`ProposalQuestion`]; the caller adds the answer to the same facts, and calls [`decide`] again. An answer never
+//! takes back an earlier question, so there are at most as many rounds as kinds of questions.
 
 use super::offer_name::name_of;
 use super::{Authorship, Draft, OfBase, OnHold, Paused, PlanDigest, Skipped, SourceState};
@@ -59,7 +59,7 @@ pub struct Answers {
 /// What has to be known before a proposal can be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProposalQuestion {
-    /// Where the proposal's branch is, and whose work stands there.
+    /// Where the proposal's branch is, and whose work is on it.
     Branch,
     /// How far people, or the queue, have taken the open pull request.
     Reviewed,
@@ -67,7 +67,7 @@ pub enum ProposalQuestion {
     Mergeable,
 }
 
-/// What came of deciding.
+/// The result of deciding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Do this.
@@ -121,8 +121,8 @@ pub enum Writes {
     /// Objects.
     #[default]
     Objects,
-    /// Only what Capstan records of values that all stand in the base: where a record is gone that was merged before,
-    /// nobody took a change back.
+    /// Only what Capstan records of values that the base has already. A merged record that is gone does not mean that
+    /// somebody took a change back.
     RecordAlone,
 }
 
@@ -146,8 +146,8 @@ pub struct Branch {
     pub head: CommitId,
     /// Whose work that is.
     pub authorship: Authorship,
-    /// Whether what lies below that commit is known to be the base branch: else there may be commits in
-    /// between that no plan made, and the branch is written anew rather than offered as it is.
+    /// Whether the commits below that one are known to be the base branch's. Otherwise there may be commits in between
+    /// that no plan made, and the branch is written again rather than offered as it is.
     pub stands_on: OfBase,
 }
 
@@ -156,7 +156,7 @@ pub struct Branch {
 pub struct Pull {
     /// Its number.
     pub number: u64,
-    /// Open, merged, or closed and by whom.
+    /// Open, merged, or closed and by which side.
     pub state: PullState,
     /// Its head.
     pub head: CommitId,
@@ -213,9 +213,9 @@ pub enum Closer {
 pub enum Command {
     /// None.
     None,
-    /// Write the proposal anew, whatever stands there.
+    /// Write the proposal again, whatever is on its branch.
     Replan,
-    /// Offer it again, whoever closed it; what people wrote on its branch stays.
+    /// Offer it again, no matter who closed it; what people wrote on its branch stays.
     Offer,
     /// Close it: this source is not offered again.
     Skip,
@@ -358,7 +358,7 @@ pub fn decide(facts: &PullFacts) -> Decision {
     if let Some(Skipped { by, .. }) = skipped {
         return Decision::Do(Action::Leave(Standing::Skipped { by: by.clone() }));
     }
-    // Of what neither opens, writes nor closes a pull request something else is told.
+    // A pause changes nothing for the others: they neither open, write nor close a pull request.
     if let (Some(pause), Wanted::Offer(_), _) | (Some(pause), Wanted::Nothing { .. }, Some(_)) =
         (&facts.pause, &facts.wanted, open)
     {
@@ -466,8 +466,8 @@ pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Opt
         PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
             Some(Standing::Declined { pull: pull.number })
         }
-        // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
-        // newer source, or when somebody asks (`replan`), and not against the will of who reverted it.
+        // What was merged and is wanted again was reverted. It comes again with another content, a newer source, or
+        // when somebody asks (`replan`), and not against the will of the person who reverted it.
         PullState::Merged if pull.leaves.as_ref() == Some(&offer.source.source().to_string()) => {
             Some(Standing::RolledBack { pull: pull.number })
         }
@@ -488,7 +488,7 @@ fn open_anew(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestio
     let Some(branch) = facts.answers.branch()? else {
         return Ok(Action::Open { branch: BranchStep::Create });
     };
-    // A merged branch that nobody deleted: all that stands there is in the base.
+    // A merged branch that nobody deleted: the base has everything that is on it.
     let merged = newest.is_some_and(|pull| pull.state == PullState::Merged && pull.head == branch.head);
     if edited(Some(branch)) == EditedBranch::Yes && !merged && facts.command != Command::Replan {
         return Ok(Action::Leave(Standing::Edited { pull: None }));

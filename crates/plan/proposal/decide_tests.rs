@@ -35,7 +35,7 @@ fn pull(number: u64, state: PullState, release: &str) -> Pull {
     Pull { number, state, head: commit('c'), source: Some(source(release)), leaves: None }
 }
 
-/// All is known: the open pull request merges, and nobody has looked at it.
+/// All is known: the open pull request merges, and nobody has reviewed it.
 fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> PullFacts {
     let answers = Answers {
         branch: Some(branch),

@@ -1,4 +1,5 @@
-//! What people decided by command about one proposal. It stands in the folded block of its body, and is read from there.
+//! What people decided by command about one proposal. The folded block of the pull request's body holds it, and it is
+//! read from there.
 
 use capstan_model::finding::{Change, RuleEntry, rules};
 use capstan_model::ids::ReleaseName;
@@ -178,12 +179,12 @@ impl Decisions {
             rollback: self.rollback.clone(),
             overrides: source.map(|source| self.that_count(&source)).unwrap_or_default(),
             settled: self.settled.iter().filter(is_there).cloned().collect(),
-            // Whether these count hangs on what the head changes: see `judge_approvals`.
+            // `judge_approvals` decides whether these count: it depends on what the head changes.
             approvals: self.approvals.clone(),
         }
     }
 
-    /// Whether somebody's approval stands, as far as it is known here.
+    /// Whether there is an approval that was not taken back, as far as is known here.
     pub fn is_approved(&self) -> bool {
         self.approvals.iter().any(|approval| approval.dismissed.is_none())
     }

@@ -1,9 +1,9 @@
 //! Which pull request carries which proposals: each its own, or those of a group of clusters together.
 //!
-//! What is planned, what people decide and what is left alone is each cluster's. A group's pull request brings one source
-//! state to as many of its clusters as are offered that; whoever blocks, waits, is held or skipped stays out of it, with
-//! the reason, and stops nobody else. Then what becomes of that pull request is [decided](super::decide()) like any
-//! other's.
+//! Each cluster has its own plan, decisions and exclusions. A group's pull request brings one source state to as many
+//! of its clusters as are offered that state. A cluster that blocks, waits, is held or skipped stays out of it, with
+//! the reason, and stops no other cluster. What becomes of that pull request is [decided](super::decide()) as for any
+//! other.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ use super::{
 };
 use crate::settings::GroupPattern;
 
-/// So many clusters share a pull request at most: all of them have to be told in one body.
+/// The most clusters that share a pull request: one body has to describe all of them.
 pub const MOST_IN_A_GROUP: usize = 100;
-/// And so many bytes it takes at most to note them there, with what was decided about each.
+/// The most bytes for noting them there, with what was decided about each.
 const MOST_ROOM: usize = 20 << 10;
-/// And so many bytes of files they have written at most, which go to GitHub in one call.
+/// The most bytes of files that they write, which go to GitHub in one call.
 const MOST_BYTES: usize = 8 << 20;
 
 /// The proposal whose pull request carries another one, as the settings say: its group's, or itself. Of what somebody
@@ -39,7 +39,7 @@ pub fn carrier_of(
         .filter(|_| !is_alone && proposal.kind == SourceKind::RELEASE)
         .and_then(|by| proposal.target.cluster().and_then(|cluster| by.group_of(cluster)));
     let shared = group.map(|group| ProposalId { target: Target::Group(group), kind: proposal.kind.clone() });
-    // A group is no folder, so nobody would find it again by the digest that a shortened branch has.
+    // A group is not a folder, so nothing could find it again by the digest of a shortened branch.
     shared.filter(|group| !group.is_shortened()).unwrap_or_else(|| proposal.clone())
 }
 
@@ -88,7 +88,7 @@ pub struct GroupContent {
     pub carried: Vec<ProposalId>,
     /// Who stays out, ordered.
     pub left_out: Vec<LeftOut>,
-    /// Whether one of these stands in the open pull request, and must not be merged with it.
+    /// Whether one of these is in the open pull request, and must not be merged with it.
     pub leaving: Leaving,
 }
 
@@ -121,7 +121,7 @@ pub fn gather(members: &[GroupMember<'_>], offered: Option<&SourceState>) -> Gro
     let mut places: Vec<(&GroupMember<'_>, CarryVerdict<'_>)> =
         members.iter().map(|member| (member, place(member))).collect();
     let chosen = choose(&places, offered).cloned();
-    // Who stands there already has its room: nobody who comes takes it away.
+    // Members of the open pull request come first, so no new one takes their room.
     places.sort_by_key(|(member, _)| (member.stands, member.proposal));
     let (mut carried, mut left_out) = (Vec::new(), Vec::new());
     let mut load = GroupLoad::default();

@@ -169,7 +169,7 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
     };
     assert_eq!((found.wanted, found.hold), (Wanted::Offer(whole), None));
 
-    // Whoever asks for them has them.
+    // Members that somebody asks for come in.
     for one in &mut all {
         one.command = Command::Offer;
     }
@@ -227,7 +227,7 @@ fn more_than_fit_into_one_pull_request_wait() {
     assert_eq!(found.left_out.len(), 2);
     assert_eq!(found.left_out[0].proposal, id("c/100"));
 
-    // Who is in it stays in it, whoever comes.
+    // A member of the open pull request stays in it, even if others come before it.
     let mut all = all;
     all[101].stands = OpenPullState::There;
     let found = gathered(&all, None);

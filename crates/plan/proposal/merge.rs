@@ -1,4 +1,4 @@
-//! Whether a proposal is merged, how, and what stands against it.
+//! Whether a proposal is merged, how, and what prevents it.
 //!
 //! *Guarantee.* Nothing here goes round what the branch wants: where GitHub has to wait for others, it is asked to merge
 //! by its own auto-merge or merge queue; where its rules say no, that is the answer. And nothing is merged that was not
@@ -64,7 +64,7 @@ pub enum Queue {
 pub enum By {
     /// Capstan.
     Capstan,
-    /// Somebody else, by login.
+    /// Another account, by login.
     Other(String),
 }
 
@@ -77,7 +77,7 @@ pub struct Required {
     pub state: RequiredState,
 }
 
-/// How a required check stands.
+/// The state of a required check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequiredState {
     /// It lets it pass.
@@ -102,7 +102,7 @@ pub enum CheckVerdict {
 /// What decides a merge.
 #[derive(Debug, Clone, Copy)]
 pub struct MergeFacts<'a> {
-    /// The head that is meant: the one that whoever asks had before their eyes.
+    /// The head that the request is about: the one that the person who asked saw.
     pub meant: &'a CommitId,
     /// Capstan's check of it.
     pub check: &'a CheckVerdict,
@@ -122,7 +122,7 @@ pub struct MergeFacts<'a> {
     pub view: &'a MergeView,
 }
 
-/// What stands against a merge.
+/// What prevents a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     /// The head is another one now.
@@ -133,7 +133,7 @@ pub enum Obstacle {
     Held(OnHold),
     /// A merge would merge these as well, which are below it in a stack.
     Below(Vec<u64>),
-    /// Nobody knows what a merge would merge as well, or it would not come onto the default branch.
+    /// It is unknown what a merge would merge as well, or it would not come onto the default branch.
     WayUnknown,
     /// It is a draft.
     Draft,
@@ -209,7 +209,7 @@ pub enum Undo {
     Queue,
 }
 
-/// What stands against it for Capstan itself.
+/// What prevents it on Capstan's side.
 fn own_obstacles(facts: &MergeFacts<'_>) -> Vec<Obstacle> {
     let mut found = Vec::new();
     found.extend(facts.pause.cloned().map(Obstacle::Paused));
@@ -312,8 +312,7 @@ fn when_ready(facts: &MergeFacts<'_>, method: Option<MergeMethod>, pending: Vec<
     MergeStep::Refuse(vec![obstacle])
 }
 
-/// What Capstan takes back of what it asked of GitHub, with what stands against the merge now. What a person asked for
-/// is theirs.
+/// What Capstan takes back of its own requests to GitHub, with what prevents the merge now. A person's request stays.
 pub fn decide_undo(facts: &MergeFacts<'_>) -> Option<(Undo, Vec<Obstacle>)> {
     let undo = match (&facts.view.queue, &facts.view.auto_merge) {
         (Queue::Entered(By::Capstan), _) => Undo::Queue,

@@ -1,9 +1,9 @@
 //! Proposals: the pull request that carries one target's upgrade from one kind of source, or those of a group of clusters,
 //! and what to do with it.
 //!
-//! Everything that [`decide()`] needs can be read from GitHub and Git: which source and plan a branch
-//! carries stands in the trailers of its commit, who closed a pull request in the folded block of its
-//! body. A lost database changes nothing here.
+//! Everything that [`decide()`] needs can be read from GitHub and Git. The trailers of a branch's commit name its
+//! source and plan; the folded block of the pull request's body says who closed it. A lost database changes nothing
+//! here.
 //!
 //! Deliberately absent: calls, clocks, and the texts that people read (those are `capstan_report`'s).
 //!

@@ -1,10 +1,10 @@
-//! By what an offer is known to whoever declines or skips it.
+//! The name of an offer, by which people decline or skip it.
 
 use super::source::SourceState;
 use crate::upgrade::Upgrade;
 use capstan_model::source::SourceKind;
 
-/// By what an upgrade's offer is known to who skips it: see [`Offer::name`](super::Offer::name).
+/// The name of an upgrade's offer: see [`Offer::name`](super::Offer::name).
 pub fn offer_name(upgrade: &Upgrade) -> Option<String> {
     let source = SourceState::new(upgrade.to.clone()?, upgrade.to_content.clone());
     Some(name_of(&source, &upgrade.brought_by()))

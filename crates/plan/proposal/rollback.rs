@@ -30,7 +30,7 @@ pub struct RollBack {
 /// Why none is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotRolledBack {
-    /// No commit of Capstan's stands in it.
+    /// No commit of Capstan is in it.
     #[error("no commit of Capstan records what it brought, so the earlier state is unknown")]
     Unknown,
     /// The cluster recorded no release before.
@@ -51,7 +51,7 @@ pub enum NotRolledBack {
         /// Where the cluster is.
         now: Option<ReleaseId>,
     },
-    /// What was before is no older release of the same provider.
+    /// What was before is not an older release of the same provider.
     #[error(
         "before it the cluster was at `{before}`, which is not older than `{brought}`: offer it with `upgrade`"
     )]

@@ -1,8 +1,8 @@
-//! What GitHub shows beside a pull request: its labels, to whom it is assigned, and whose review is asked for.
+//! What GitHub shows beside a pull request: its labels, assignees and requested reviewers.
 //!
-//! The settings ask for some of it. What they asked for is done once: a label that a person took off and a reviewer
-//! who was let go stay away, a label that a person added stays. Only what the *settings* changed since is changed.
-//! What was done for them stands in the folded block of the body.
+//! The settings ask for some of it, and Capstan does it once: a label that a person took off and a reviewer who was
+//! removed stay away, a label that a person added stays. Later Capstan changes only what the *settings* changed since.
+//! The folded block of the body records what was done for them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Sidebar {
     /// Names of labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// Logins of those to whom it is assigned.
+    /// Logins of the assignees.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assignees: Vec<String>,
     /// Whose review is asked for.
@@ -102,13 +102,13 @@ impl SidebarStep {
         self.add.is_empty() && self.remove.is_empty()
     }
 
-    /// How it stands where this much of the step could not be done, and the rest was.
+    /// The state where this much of the step could not be done, and the rest was.
     pub fn left(self, asked: &Sidebar) -> SidebarStanding {
         SidebarStanding { done: asked.without(&self.add).with(&self.remove), refused: self.add }
     }
 }
 
-/// How it stands with what the settings ask for beside a pull request.
+/// The state of what the settings ask for beside a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SidebarStanding {
     /// What was done for them, and not taken back.

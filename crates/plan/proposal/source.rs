@@ -19,8 +19,8 @@ pub const TRAILER_PLAN: &str = "Capstan-Plan";
 /// Trailer of Capstan's commits: a code under Capstan's key, without which the other trailers are anybody's word.
 pub const TRAILER_SEAL: &str = "Capstan-Seal";
 
-/// The value of a trailer in a commit's message: of the last paragraph only, the last one where it
-/// stands twice, so that a quoted message above does not count.
+/// The value of a trailer in a commit's message. Only the last paragraph counts, so that a quoted message above does
+/// not. Of a trailer that occurs twice, the last one counts.
 pub fn trailer_value<'a>(message: &'a str, key: &str) -> Option<&'a str> {
     let paragraph = message.trim_end().rsplit("\n\n").next()?;
     let value = |line: &'a str| line.split_once(':').filter(|(name, _)| name.trim() == key);
@@ -36,7 +36,7 @@ pub struct SourceState {
 }
 
 impl SourceState {
-    /// The state of a source with that content; `None` where nobody knows it.
+    /// The state of a source with that content; `None` where the content is unknown.
     pub const fn new(source: SourceId, content: Option<SourceContent>) -> Self {
         Self { source, content }
     }
@@ -115,8 +115,8 @@ impl fmt::Display for ReleasesOrigin {
     }
 }
 
-/// Digest of the files that a proposal writes: their paths and whole new contents. It says nothing of
-/// what stood there before, so a base that moves elsewhere leaves it as it is.
+/// Digest of the files that a proposal writes: their paths and whole new contents. It does not depend on the contents
+/// before, so it stays the same when the base moves elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlanDigest(Arc<str>);
 
@@ -148,7 +148,7 @@ impl PlanDigest {
         Self(capstan_model::digest::hex(&hash.finalize())[..32].into())
     }
 
-    /// A digest as a trailer has it; `None` for what is none.
+    /// Reads a digest from a trailer; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         (hex && text.len() == 32).then(|| Self(text.into()))

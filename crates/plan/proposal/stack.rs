@@ -1,23 +1,23 @@
-//! What comes onto the default branch together with a pull request: what stands below it, where it aims at the branch of
-//! another one.
+//! What comes onto the default branch together with a pull request: the pull requests below it, where it aims at the
+//! branch of another one.
 //!
-//! *Guarantee.* Where GitHub and the open pull requests do not say the same, nobody knows, and that is what is said.
+//! *Guarantee.* Where GitHub and the open pull requests disagree, the result is "unknown", never a guess.
 
 /// So many pull requests GitHub takes in a stack.
 const MOST: usize = 100;
 
-/// An open pull request, as far as others may stand on it.
+/// An open pull request, as far as others may be based on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link<'a> {
     /// Its number.
     pub number: u64,
-    /// Its branch, where that stands in the repository itself.
+    /// Its branch, where that is in the repository itself.
     pub head: Option<&'a str>,
     /// The branch that it aims at.
     pub base: &'a str,
 }
 
-/// What GitHub says of the stack in which a pull request stands.
+/// What GitHub says of the stack that a pull request is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
     /// The branch that the whole stack is for.
@@ -39,7 +39,7 @@ pub enum Way {
     Unknown(Unclear),
 }
 
-/// Why nobody knows it.
+/// Why the way is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unclear {
     /// The branches aim at each other.
@@ -50,7 +50,7 @@ pub enum Unclear {
     Several,
     /// GitHub's stack is not what the branches say.
     Disagree,
-    /// GitHub says that it stands in a stack, and not in which.
+    /// GitHub says that it is in a stack, but not in which.
     Untold,
 }
 
@@ -94,7 +94,7 @@ pub fn way_of(pull: Link<'_>, open: &[Link<'_>], default_branch: &str, stack: Op
     }
 }
 
-/// What stands below a pull request by its branches, the lowest first, and where that ends.
+/// The pull requests below one by its branches, the lowest first, and where that ends.
 enum Chain<'a> {
     ToDefault(Vec<u64>),
     To(&'a str, Vec<u64>),

@@ -28,7 +28,7 @@ impl TitleDigest {
 pub enum Offers {
     /// The same source, whatever its content.
     TheSame,
-    /// Another one: the old title would be wrong, whoever wrote it.
+    /// Another one: the old title would be wrong, no matter who wrote it.
     Another,
 }
 
@@ -48,7 +48,7 @@ pub struct Title<'a> {
 /// What becomes of a title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TitleStep {
-    /// It is written anew.
+    /// The title that is written; `None` where it stays.
     pub write: Option<String>,
     /// What Capstan wrote last, then.
     pub written: TitleDigest,

@@ -20,7 +20,7 @@ pub struct Scope {
     pub target: Target,
     /// Its base folder; the cluster's own folder where the settings say `base: "."`.
     pub base: RepoPath,
-    /// Its overlay folder, which is never written, also where it lies inside the base.
+    /// Its overlay folder, also where that is inside the base. It is written only under `retarget`.
     pub overlay: RepoPath,
     /// Whether files of the overlay may be edited; none ever comes or goes.
     pub retarget: Retarget,
@@ -57,8 +57,8 @@ impl<'f> Guarded<'f> {
         self.0.iter().flat_map(|files| files.iter())
     }
 
-    /// Those of several targets together, each of which was let past the gate for itself: what one target's plan writes
-    /// can lie in no other's folder.
+    /// The files of several targets together. Each target passed the gate for itself, so no plan's file is in another
+    /// target's folder.
     pub fn together(each: impl IntoIterator<Item = Self>) -> Self {
         Self(each.into_iter().flat_map(|one| one.0).collect())
     }

@@ -102,7 +102,7 @@ impl Catalogue {
         }
     }
 
-    /// Asks a provider's releases for what `requests` want of them; `file` is where that stands.
+    /// Notes which of `requests` each of a provider's releases does not meet; `file` is the file of the requests.
     pub fn ask(&mut self, provider: &Provider, file: &RepoPath, requests: &Requests) {
         for release in self.releases.iter_mut().filter(|release| release.provider == *provider) {
             release.unmet = requests.unmet(release, file);
@@ -145,7 +145,7 @@ impl Catalogue {
         fitting.map(|release| &release.provider).collect()
     }
 
-    /// A provider's releases, oldest first; of one that lies twice (also archived) the one in use.
+    /// A provider's releases, oldest first. Of a release that exists twice (also archived), only the one in use.
     pub fn of_provider<'c>(&'c self, provider: &Provider) -> impl Iterator<Item = &'c Release> + use<'c> {
         let provider = provider.clone();
         let mut last: Option<&ReleaseVersion> = None;
@@ -158,7 +158,7 @@ impl Catalogue {
         })
     }
 
-    /// The release of that id; of one that lies twice the one in use. `aws/21.0.0` finds `aws/v21.0.0`.
+    /// The release of that id; of one that exists twice, the one in use. `aws/21.0.0` finds `aws/v21.0.0`.
     pub fn find(&self, id: &ReleaseId) -> Option<&Release> {
         let is_it = |release: &&Release| release.id == *id;
         self.releases

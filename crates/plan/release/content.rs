@@ -1,4 +1,4 @@
-//! The content of a release that stands in no folder of the snapshot at hand.
+//! The content of a release that is in no folder of the snapshot at hand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,9 +47,9 @@ pub struct Standalone {
 }
 
 impl Standalone {
-    /// The content of the release `id`. A release that reads nothing elsewhere stands at the root. Another
-    /// one's folder stands as deep as its paths climb, where its id says as far as that goes, so that they lead
-    /// to the files that are meant.
+    /// The content of the release `id`. A release that reads nothing elsewhere is at the root. Otherwise its folder is
+    /// as deep as its paths climb, so that they lead to the files that are meant. Its id names the folders, as far as
+    /// it has parts.
     pub fn new(id: &ReleaseId, content: ReleaseContent, blobs: &BTreeMap<OutsidePath, BlobId>) -> Self {
         let folder = standing_place(id, content.reads.keys());
         let inside = content.folder.entries().iter().filter_map(|entry| {
@@ -66,7 +66,7 @@ impl Standalone {
         Self { content, folder, entries, outside }
     }
 
-    /// Where the release's folder stands in it.
+    /// The path of the release's folder in it.
     pub const fn folder(&self) -> &RepoPath {
         &self.folder
     }

@@ -1,8 +1,7 @@
 //! Giant Swarm's `release.yaml`: `release.giantswarm.io/v1alpha1`, kind `Release`.
 //!
-//! Shapes follow the CRD
-//! (<https://github.com/giantswarm/releases/tree/master/sdk/config/crd/bases>). Unknown fields are
-//! none of Capstan's business and are passed over.
+//! Shapes follow the CRD (<https://github.com/giantswarm/releases/tree/master/sdk/config/crd/bases>). Unknown fields
+//! are ignored.
 
 use super::{App, ReleaseComponent, ReleaseState};
 use capstan_model::finding::{FileError, Place, rules};

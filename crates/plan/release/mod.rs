@@ -135,7 +135,7 @@ pub enum ReleaseState {
     Wip,
     /// `state: deprecated`
     Deprecated,
-    /// It lies below a folder `archived`.
+    /// It is below a folder `archived`.
     Archived,
 }
 

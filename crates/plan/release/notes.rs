@@ -10,15 +10,14 @@
 //! ### cert-exporter [v2.9.1...v2.9.2](https://github.com/giantswarm/cert-exporter/compare/v2.9.1...v2.9.2)
 //! ```
 //!
-//! Only what stands there counts: a link is never put together from a name and a version, because
-//! repositories are called otherwise than their apps (`node-exporter` is `node-exporter-app`).
+//! Only these links count. A link is never put together from a name and a version, because repositories have other
+//! names than their apps (`node-exporter` is `node-exporter-app`).
 
 /// Longest link that is taken over.
 const LONGEST: usize = 400;
 
-/// The links of a release's notes, by the name of the component or app in lower case, in the order in
-/// which they stand there. Other lists and text are passed over: the changelogs themselves mention
-/// components too.
+/// The links of a release's notes in their order, by the name of the component or app in lower case. Other lists and
+/// text are skipped: the changelogs themselves mention components too.
 pub(crate) fn changelogs(notes: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut in_list = false;
@@ -57,8 +56,8 @@ fn is_version(word: &str) -> bool {
     word.strip_prefix('v').unwrap_or(word).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a link may stand in a pull request: on the web, without a character that could end it early,
-/// and to no issue or pull request, which GitHub would tell that it was mentioned.
+/// Whether a link may be in a pull request: on the web, without a character that could end it early, and not to an
+/// issue or pull request, where GitHub would show the mention.
 fn is_safe(link: &str) -> bool {
     let mentions = link.contains("/pull/") || link.contains("/issues/") || link.contains("/discussions/");
     let plain = |c: char| c.is_ascii_graphic() && !"<>()[]{}\"'`|\\^".contains(c);

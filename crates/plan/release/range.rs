@@ -1,9 +1,8 @@
 //! Ranges of versions as `requests.yaml` writes them.
 //!
-//! The grammar is that of the tool that reads the file upstream
-//! (<https://github.com/blang/semver#ranges>): comparisons side by side all hold, `||` separates
-//! alternatives, `1.2.x` stands for every patch. Versions compare as semver orders them, a pre-release
-//! before its release, with no exception for pre-releases.
+//! The grammar is that of the tool that reads the file upstream (<https://github.com/blang/semver#ranges>): comparisons
+//! side by side all have to hold, `||` separates alternatives, `1.2.x` means every patch. Versions compare as semver
+//! orders them, a pre-release before its release, with no exception for pre-releases.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -36,7 +35,7 @@ enum VersionOperator {
     Greater,
 }
 
-/// A text that is no range.
+/// A text that is not a range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a range of versions: write it like `>= 1.2.0 < 1.3.0`, `1.2.3` or `1.2.x`")]
 pub struct NoRange {
@@ -47,7 +46,7 @@ impl VersionRange {
     /// Reads a range.
     ///
     /// # Errors
-    /// Where the text is none.
+    /// The text is not a range.
     pub fn parse(text: &str) -> Result<Self, NoRange> {
         let no_range = || NoRange { text: text.to_owned() };
         let mut alternatives = Vec::new();
@@ -71,8 +70,8 @@ impl VersionRange {
         Ok(Self { text: text.trim().to_owned(), alternatives })
     }
 
-    /// Whether a version lies in the range; `None` where that cannot be told, because the version is no
-    /// semver and does not compare with the range's.
+    /// Whether a version is in the range; `None` where that is unknown, because the version is not semver and does not
+    /// compare with the range's.
     pub fn holds(&self, version: &str) -> Option<bool> {
         let bare = version.strip_prefix('v').unwrap_or(version);
         let semver = Version::parse(bare).ok();
@@ -113,7 +112,7 @@ impl VersionOperator {
     }
 }
 
-/// The comparisons of one alternative, each as the choices it stands for.
+/// The comparisons of one alternative, each as the choices that meet it.
 fn comparisons(text: &str) -> Option<Vec<Vec<Vec<VersionComparison>>>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -137,8 +136,8 @@ fn comparisons(text: &str) -> Option<Vec<Vec<Vec<VersionComparison>>>> {
     Some(found)
 }
 
-/// What one comparison stands for: with `x` for a patch or minor it is a comparison with the ends of
-/// what the `x` leaves open.
+/// The choices that meet one comparison: with `x` for a patch or minor, comparisons with the ends of what the `x`
+/// leaves open.
 fn choices(operator: VersionOperator, version: &str) -> Option<Vec<Vec<VersionComparison>>> {
     let of = |operator, version| VersionComparison { operator, version };
     let Some((first, next)) = open_ended(version) else {

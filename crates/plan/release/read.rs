@@ -86,7 +86,7 @@ impl Release {
             if let Some((place, message)) = first_stranger(TargetKind::Cluster, named) {
                 return Err(FileError::new(rules::PROVIDERS_BESIDE_OTHERS, place, message).into());
             }
-            // What provider objects call their version is none of Kubernetes.
+            // The `version` of a provider object is not a version of Kubernetes.
             kubernetes = None;
         } else {
             kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));

@@ -1,8 +1,8 @@
 //! A release that has kustomizations is what they render: its own folder's files as far as they name them,
 //! what they name elsewhere in the repository, and what they make of it ([U1]).
 //!
-//! A kustomization that only lists files and folders of the release's own base is no more than that list:
-//! its files are read as they are, fragments too, and what it does not name is no part of the release.
+//! Where a kustomization only lists files and folders of the release's own base, its files are read as they are,
+//! fragments too. Files that it does not name are not part of the release.
 //!
 //! [U1]: crate::merge::source#u1
 
@@ -36,7 +36,7 @@ fn listed(root: &Node) -> impl Iterator<Item = &Node> {
 pub struct Rendering {
     /// The objects that they render, in their order.
     pub objects: Vec<RenderedObject>,
-    /// Files that went into those objects (or into none): they are no objects of their own.
+    /// Files that went into those objects (or into none): they are not objects of their own.
     pub(crate) absorbed: BTreeSet<RepoPath>,
     /// Files that a plain list of resources does not name: no part of the release.
     pub(crate) unnamed: BTreeSet<RepoPath>,
@@ -44,8 +44,8 @@ pub struct Rendering {
     pub(crate) with_overlay: bool,
     /// What was read from outside of the release's folder, ordered by path: a change there changes the release.
     pub outside: Vec<TreeEntry>,
-    /// What was read of the folder's own files that are no manifests, contents of generated objects; `None`
-    /// where that is no text.
+    /// The folder's own files that were read and are not manifests: contents of generated objects; `None` where that is
+    /// not text.
     pub(crate) contents: Vec<(TreeEntry, Option<Arc<str>>)>,
 }
 
@@ -157,7 +157,7 @@ impl Rendering {
     }
 }
 
-/// Whether beside base and overlay stands a kustomization that does more than to list what is in the folder.
+/// Whether there is a kustomization beside base and overlay that does more than list what is in the folder.
 fn has_kustomization_of_its_own(tree: &dyn Tree, folder: &RepoPath) -> bool {
     let mut paths = KUSTOMIZATION_NAMES.iter().filter_map(|name| folder.join(name).ok());
     let Some(entry) = paths.find_map(|path| tree.entry(&path)) else { return false };
@@ -174,7 +174,7 @@ fn has_kustomization_of_its_own(tree: &dyn Tree, folder: &RepoPath) -> bool {
     roots().any(makes) || items.any(leads_outside)
 }
 
-/// The kustomizations that lie in no other one's folder.
+/// The kustomizations that are in no other one's folder.
 fn topmost(files: &[TreeEntry]) -> Vec<&TreeEntry> {
     let all: Vec<&TreeEntry> = files.iter().filter(|entry| is_kustomization(&entry.path)).collect();
     let lies_in_another = |entry: &TreeEntry| {

@@ -24,10 +24,10 @@
 //! the one passed over. `--to` may take it, and then the rule `release-breaks-requests` warns.
 //! Archived releases and those that are not `active` are not judged: nobody offers them anyway.
 //!
-//! Deliberately otherwise than upstream: an exception counts for the release that it names (the test
-//! compares it with the wrong range); an entry that cannot be read is said, where `devctl` passes over
-//! it in silence, and asks for nothing. Only providers that have a `release.yaml` have requests: a file
-//! of that name beside other releases is none of Capstan's business.
+//! Two things differ from upstream on purpose. An exception counts for the release that it names (the test compares it
+//! with the wrong range). An entry that cannot be read is reported and asks for nothing, where `devctl` skips it in
+//! silence. Only providers that have a `release.yaml` have requests: a file of that name beside other releases is
+//! ignored.
 
 use super::range::VersionRange;
 use super::{Release, ReleaseState};

@@ -32,9 +32,9 @@ pub fn downgrades<'a>(from: &'a Release, to: &'a Release) -> Vec<Downgrade<'a>> 
         .collect()
 }
 
-/// The days of two releases, where the one entered is older than the one left. Versions and time part
-/// where an older minor goes on to be maintained: `33.4.0` may be months younger than `34.0.0`. Back to
-/// an older version is back in time anyway, and other rules speak of that.
+/// The days of two releases, where the newer version was published before the older one. That happens where an older
+/// minor is still maintained: `33.4.0` may be months younger than `34.0.0`. A step to an older version is back in time
+/// anyway, and other rules report it.
 pub fn goes_back_in_time(from: &Release, to: &Release) -> Option<(Date, Date)> {
     let (old, new) = (from.published()?, to.published()?);
     (new < old && to.version > from.version).then(|| (day(old), day(new)))

@@ -2,7 +2,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `objects` | the service's live objects, as the API has them, without `metadata.managedFields` and without what Secrets hold |
+//! | `objects` | the service's live objects, as the API has them, without `metadata.managedFields`, annotations and what Secrets hold |
 //! | `cluster` | the live `Cluster` |
 //! | `kubernetesVersion` | the version that the cluster's API server reports: `v1.36.3` |
 //!
@@ -12,7 +12,7 @@
 //!
 //! *Caveat*: within these bounds a debug build takes up to 11 MiB of stack, which threads of the reconciler have.
 //!
-//! *Guarantee*: no value of an object stands in what is said of an expression that cannot be evaluated.
+//! *Guarantee*: a message about an expression that cannot be evaluated contains no value of an object.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,14 +26,14 @@ use capstan_model::version::KubernetesVersion;
 
 use crate::settings::{Service, ServiceCheck};
 
-/// What nests without brackets, level by level. Fields, `&&` and `||` take so little room that a text as long as checks may be
-/// is none too long.
+/// Operators that nest without brackets, level by level. Fields, `&&` and `||` take so little room that the longest
+/// check allowed may be full of them.
 const OPERATORS: [char; 10] = ['-', '*', '/', '%', '=', '<', '>', '!', '?', '['];
-/// So deep brackets may stand in one another: the parser is recursive.
+/// How deep brackets may be nested: the parser is recursive.
 const DEEPEST: usize = 16;
-/// So many characters of operators may stand there: the parser and the evaluation are recursive in these, too.
+/// How many characters of operators there may be: the parser and the evaluation are recursive in these, too.
 const MOST_OPERATORS: usize = 200;
-/// So often `+` may stand there.
+/// How often `+` may occur.
 const MOST_ADDITIONS: usize = 8;
 /// Steps that an evaluation may take.
 const MOST_STEPS: u64 = 2_000_000;
@@ -46,7 +46,7 @@ const MOST_VALUES: usize = 200_000;
 
 /// The longest text of an expression, or of what is said of one, in characters.
 const LONGEST: usize = 512;
-/// The longest check that is evaluated before there is a cluster: whoever plans has less stack.
+/// The longest check that is evaluated before there is a cluster: planning threads have less stack.
 const LONGEST_BEFORE: usize = 512;
 
 /// What checks are evaluated over.
@@ -131,8 +131,8 @@ pub struct NotAllowed<'s> {
     pub text: &'s ServiceCheck,
 }
 
-/// The services, of those that are on, that do not allow a version of Kubernetes: one of their checks names
-/// `kubernetesVersion` and nothing of the cluster, and is false. All that a cluster is asked for is told once there is one.
+/// The enabled services that do not allow a version of Kubernetes: one of their checks names `kubernetesVersion` and
+/// nothing of the cluster, and is false. The other checks are evaluated once there is a cluster.
 pub fn not_allowing<'s>(services: &'s [Service], version: &KubernetesVersion) -> Vec<NotAllowed<'s>> {
     // As an API server reports it.
     let version = format!("v{}", version.as_str().trim_start_matches('v'));
@@ -278,7 +278,7 @@ fn entries<'e>(all: impl Iterator<Item = &'e EntryExpr>, each: u64) -> u64 {
     })
 }
 
-/// What of an object is told to checks.
+/// The part of an object that checks see.
 fn told(object: &Value) -> Value {
     let mut told = object.clone();
     let is_secret = told.get("kind").and_then(Value::as_str) == Some("Secret");

@@ -252,7 +252,7 @@ impl<'m> Merging<'m> {
     }
 }
 
-/// The entries of a list by their names; one whose name stands before it is not meant twice.
+/// The entries of a list by their names; of entries with the same name, the first.
 fn named(list: Option<&Node>) -> Vec<(&str, &Node)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for item in list.and_then(Node::as_sequence).unwrap_or_default() {

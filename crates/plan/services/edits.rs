@@ -9,7 +9,7 @@ use capstan_yaml::{Node, same_meaning};
 /// Objects by their identity.
 pub(super) type Objects = BTreeMap<ObjectId, Node>;
 
-/// So many are told at most of one service.
+/// The most edits that are reported of one service.
 const MOST: usize = 50;
 
 /// Fields of the cluster that are neither as the old release nor as the new one has them, and stay as they are. `old` and
@@ -20,7 +20,8 @@ pub(super) fn kept([old, before, after, new]: [&Objects; 4]) -> Vec<KeptEdit> {
         let Some(was) = before.get(id) else { continue };
         let object = |path: FieldPath| KeptEdit { object: id.clone(), path };
         let Some(brought) = old.get(id) else {
-            // One that the release brought under another name is told by its fields or not at all.
+            // An object that neither release has, and that stays as it was, is a person's. One that only the new
+            // release has is not reported.
             if !new.contains_key(id) && same_meaning(was, is) {
                 kept.push(object(FieldPath::root()));
             }

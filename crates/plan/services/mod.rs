@@ -1,10 +1,9 @@
 //! Services of clusters from release to release: the folders beside base, merged as base is, and what the release's
 //! `capstan.yaml` says of them, merged into the cluster's.
 //!
-//! A service's objects live in another API server than those of base, so an object may stand in both: each service is
-//! merged for itself, folder by folder, with the merge that base goes through ([`crate::upgrade::plan()`]), and what comes
-//! of it joins the upgrade. Nothing of it needs a tombstone: what is gone from Git is taken away by the inventory of the
-//! service alone.
+//! A service's objects are in another API server than those of base, so the same object may be in both. Each service is
+//! merged for itself, folder by folder, with the merge of base ([`crate::upgrade::plan()`]), and the result joins the
+//! upgrade. It needs no tombstone: the inventory of the service removes what is gone from Git.
 //!
 //! | file | |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Which network of pods a service of role cni is, and whether another one takes its place.
 //!
-//! *Caveat*: a network is told by what runs of it: the names of its DaemonSets and Deployments, or of its chart. Where
-//! neither is known, its service's name has to do.
+//! *Caveat*: a network is recognised by what runs of it: the names of its DaemonSets and Deployments, or of its chart.
+//! Where neither is known, the name of its service counts.
 
 use std::collections::BTreeSet;
 

@@ -109,7 +109,7 @@ impl<'s> Networks<'s> {
         }
     }
 
-    /// Refuses a switch of which nobody said that it may be; one that may be is told.
+    /// Refuses a switch of networks that nobody allowed; an allowed one is a note.
     fn judge(self, step: &ServicesStep<'_>, planned: &mut Planned) {
         let [Some(was), Some(is)] = &self.found else { return };
         let force = self.services[1].and_then(|service| service.force.as_ref());
@@ -172,7 +172,7 @@ pub fn judge_coming_kubernetes(
     planned.upgrade.findings.extend(refuse_kubernetes(&after, coming, (&path, &text)));
 }
 
-/// The services that a `capstan.yaml` names; none where it says what no settings can say, which is told elsewhere.
+/// The services that a `capstan.yaml` names; none where it cannot be read as settings, which is reported elsewhere.
 fn declared(text: Option<&str>) -> Vec<Service> {
     let read = text.and_then(|text| ClusterSettings::read(&Default::default(), text).ok());
     read.map(|settings| settings.services).unwrap_or_default()
@@ -199,7 +199,7 @@ fn service_in<'s>(services: &'s [Service], folder: &ServiceFolder) -> Option<&'s
     services.iter().find(|service| matches!(&service.from, ServiceSource::Folder(own) if own == folder))
 }
 
-/// What is told of a folder; nothing where nothing of it changes.
+/// The change of a service that the plan of its folder brings; `None` where the plan changes nothing.
 fn told(folder: &ServiceFolder, service: Option<&Service>, plan: &FolderPlan) -> Option<ServiceChange> {
     let FolderPlan { planned, before, after, kept } = plan;
     let course = match (before.is_empty(), after.is_empty()) {
@@ -258,7 +258,7 @@ fn same(one: &Objects, other: &Objects) -> bool {
     one.values().zip(other.values()).all(|(one, other)| capstan_yaml::same_meaning(one, other))
 }
 
-/// What becomes of entries of `capstan.yaml` is told with their services.
+/// Adds the changes of entries in `capstan.yaml` to the changes of their services.
 fn by_entries(
     changes: &mut Vec<ServiceChange>,
     entries: BTreeMap<String, EntryChange>,
@@ -288,7 +288,7 @@ fn by_entries(
     }
 }
 
-/// What came of a folder, as a part of the whole upgrade.
+/// Adds the plan of a folder to the whole upgrade.
 fn join(planned: &mut Planned, name: &str, plan: FolderPlan) {
     let of_service = |sentence: String| format!("Service {name}: {sentence}");
     let Planned { upgrade, intended, rotated: _, provenance: _ } = plan.planned;

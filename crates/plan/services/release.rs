@@ -59,7 +59,7 @@ impl ReleaseServices {
         self.folders.is_empty() && LISTS.iter().chain([&CLOUD]).all(|key| self.said(key).is_none())
     }
 
-    /// Names of files that its kustomizations make objects of, and that are no manifests: of one service.
+    /// Names of files of one service that are not manifests, and that its kustomizations generate objects from.
     pub fn contents(&self, folder: &ServiceFolder) -> impl Iterator<Item = &str> {
         self.folders.get(folder).into_iter().flat_map(ReleaseSource::contents)
     }

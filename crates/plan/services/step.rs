@@ -19,14 +19,14 @@ pub struct ServiceFacts {
     pub folder: ServiceFolder,
     /// Its manifests, ordered by path.
     pub base: Vec<SourceFile>,
-    /// Its files that are no manifests, as far as a release has files of those names.
+    /// Its files that are not manifests, as far as a release has files of those names.
     pub contents: Vec<OtherFile>,
     /// What the overlay has for it.
     pub overlay: Vec<SourceFile>,
 }
 
 impl ServiceFacts {
-    /// Those of a cluster, and of the files that are no manifests those whose names a release knows.
+    /// The services of a cluster. Of the files that are not manifests, only those whose names a release has.
     ///
     /// # Errors
     /// A file that cannot be read, with its place.

@@ -296,7 +296,7 @@ owners:
     );
 }
 
-/// A chart that objects of base bring is told as the service that it is.
+/// A chart that objects of base bring is reported as its service.
 #[test]
 fn the_version_of_a_chart_is_that_of_its_service() {
     let entry =

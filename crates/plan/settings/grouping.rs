@@ -33,7 +33,7 @@ impl GroupPattern {
     /// Reads one.
     ///
     /// # Errors
-    /// It could match nothing, or where it ends hangs on nothing that is written.
+    /// It could match nothing, or does not end with a plain character: then nothing says where a group's name ends.
     pub fn parse(text: &str) -> Result<Self, InvalidGlob> {
         let refuse = |reason| Err(InvalidGlob { pattern: text.to_owned(), reason });
         let glob = match Glob::parse(text.strip_suffix('/').unwrap_or(text)) {
@@ -57,7 +57,7 @@ impl GroupPattern {
         let id = cluster.as_str();
         let ends = id.char_indices().map(|(at, _)| at).skip(1);
         let name = ends.map(|end| id.split_at(end)).find_map(|(begin, rest)| {
-            // A slash at the end of the pattern stands for one in the id.
+            // A slash at the end of the pattern needs one in the id.
             let is_whole = !self.text.ends_with('/') || rest.starts_with('/');
             (is_whole && self.glob.matches(begin)).then_some(begin)
         })?;

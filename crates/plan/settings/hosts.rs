@@ -1,10 +1,10 @@
-//! Hosts from which whoever runs Capstan lets components be fetched.
+//! Hosts from which the operator lets components be fetched.
 
 use capstan_providers::Scheme;
 
 use super::fields::HostName;
 
-/// Registries and forges of which anybody may have components fetched, where whoever runs Capstan says nothing else.
+/// Registries and forges from which anybody may have components fetched, unless the operator lists others.
 pub const PUBLIC_HOSTS: [&str; 5] = ["docker.io", "ghcr.io", "github.com", "gitlab.com", "quay.io"];
 
 /// An entry of such a list: `ghcr.io`, `private://registry.example.com:5000`, `http://registry.svc:5000`.
@@ -12,7 +12,7 @@ pub const PUBLIC_HOSTS: [&str; 5] = ["docker.io", "ghcr.io", "github.com", "gitl
 pub struct OperatorHost {
     /// In small letters, with its port where that is not the scheme's own.
     pub host: String,
-    /// `http://` stands before a host without TLS.
+    /// `http://` before the host means one without TLS.
     pub scheme: Scheme,
     /// Whether its name may lead to an address of a private network or of this machine: `private://` says so, and so does
     /// `http://`.

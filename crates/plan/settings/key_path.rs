@@ -1,4 +1,4 @@
-//! Where a key or an item stands in a settings file, and what it is.
+//! The place of a key or an item in a settings file, and its value.
 
 use capstan_model::finding::Position;
 use capstan_model::wording::quoted;
@@ -14,7 +14,7 @@ enum KeyPathPart {
     Index(usize),
 }
 
-/// What stands at a place.
+/// What a file has at a path.
 pub(super) struct KeyAtPath {
     /// Where its key begins; `None` for items of lists.
     pub(super) key: Option<Position>,
@@ -65,7 +65,7 @@ fn dotted(parts: &[KeyPathPart]) -> String {
     text
 }
 
-/// What stands at a place of a file that reads as YAML.
+/// What a file has at a path; `None` where it has nothing there, or is not YAML.
 pub(super) fn find(text: &str, place: &KeyPath) -> Option<KeyAtPath> {
     let file = YamlFile::read(text).ok()?;
     let mut node = &file.documents().first()?.root;

@@ -1,7 +1,7 @@
 //! What else is wrong in a settings file beside its first error: each with its own place.
 //!
-//! The reader stops at the first one. So that field is taken out, all other text staying where it is, and the file is read
-//! again. It ends where that does not help: the same place is wrong again, or the text is no YAML any more.
+//! The reader stops at the first error. So that field is taken out, without moving any other text, and the file is read
+//! again. It ends where that does not help: the same place is wrong again, or the text is not YAML any more.
 
 use std::ops::Range;
 
@@ -148,7 +148,7 @@ fn blank(text: &mut String, span: Range<usize>, left: &str) {
             *byte = b' ';
         }
     }
-    // A line that ends stays one: what is wrong further down is told with its own line.
+    // Line ends stay, so that later errors have the right line.
     let place = bytes.get_mut(start..start + left.len()).filter(|place| !place.contains(&b'\n'));
     if let Some(place) = place.filter(|_| length >= left.len()) {
         place.copy_from_slice(left.as_bytes());

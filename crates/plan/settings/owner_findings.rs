@@ -10,7 +10,7 @@ use super::services::Owner;
 use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::tree::RepoPath;
 
-/// So many changes of owners are told one by one.
+/// How many changes of owners are reported one by one.
 const MOST_TOLD: usize = 20;
 
 /// What the `capstan.yaml` of a cluster says of its owners, and where.

@@ -138,8 +138,8 @@ impl ReleaseSettings {
     }
 }
 
-/// Reads a file of Capstan's own that lies outside of any repository, as strictly as settings. The error's
-/// file is empty: the caller knows it.
+/// Reads a file of Capstan's own from outside of any repository, as strictly as settings. The error's file is empty:
+/// the caller knows it.
 pub(crate) fn read_strictly<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
     let file = RepoPath::root();
     read::<Present<T>>(&file, text)?
@@ -270,7 +270,7 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
         other => {
             let message = other.to_string();
             let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-            // Of what is no YAML there is no place to name.
+            // In a text that is not YAML there is no place to name.
             if *place == KeyPath::root() {
                 message.to_owned()
             } else {

@@ -33,10 +33,10 @@ pub struct Recipient {
 }
 
 impl Recipient {
-    /// Reads a key as it stands in `capstan.yaml`. What stands after the key of an SSH key, the comment, does not count.
+    /// Reads a key as it is in `capstan.yaml`. The comment after an SSH key does not count.
     ///
     /// # Errors
-    /// It is none that can be encrypted to: why, and what to use.
+    /// Nothing can be encrypted to it: why, and what to use.
     pub fn parse(key: &PublicKey) -> Result<Self, Unusable> {
         let text = key.as_str();
         let mut words = text.split_ascii_whitespace();
@@ -148,11 +148,11 @@ impl Ssh {
     }
 }
 
-/// What a text is that is no key for age, in words.
+/// What a text is that is not a key for age, in words.
 fn what_else(first: &str, text: &str) -> String {
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b' ');
     if text.starts_with("AGE-SECRET-KEY-") || text.contains("PRIVATE KEY") {
-        // Not to be said again: whoever reads the file has it.
+        // The message does not repeat the key: its reader has the file.
         "it is a private key, which everybody who reads this repository now has: make a new one, and write its public key"
             .to_owned()
     } else if text.starts_with("-----BEGIN PGP") || text.starts_with("mQ") && text.len() > 100 {
@@ -182,7 +182,7 @@ fn bits(number: &[u8]) -> usize {
     (significant.len() * 8).saturating_sub(leading)
 }
 
-/// What stands before the `1` of a Bech32 text, and the bytes after it; `None` where its checksum is wrong (BIP 173).
+/// The part before the `1` of a Bech32 text, and the bytes after it; `None` where its checksum is wrong (BIP 173).
 fn bech32(text: &str) -> Option<(String, Vec<u8>)> {
     const DIGITS: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     const CHECKSUM: usize = 6;

@@ -14,7 +14,7 @@ use capstan_yaml::{
 /// Why a record cannot be written. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// The file is no YAML.
+    /// The file is not YAML.
     #[error("{0}")]
     Yaml(#[from] YamlError),
     /// The file is YAML, but not a cluster's settings.
@@ -35,7 +35,7 @@ pub struct RecordedRelease<'r> {
 }
 
 impl RecordedRelease<'_> {
-    /// Key and value, in their order; `None` takes the key out, so that no stale content stands beside a release.
+    /// Key and value, in their order; `None` removes the key, so that no stale content remains beside a release.
     fn entries(self) -> [(&'static str, Option<Node>); 3] {
         let reads = self.content.map(|content| &content.reads).filter(|reads| !reads.is_empty());
         let reads = reads.map(|reads| {
@@ -165,10 +165,10 @@ pub fn record_deletion(file: &RepoPath, text: Option<&str>, name: &str) -> Resul
 /// The text of a cluster's `capstan.yaml` with that record. Comments and everything else stay; a file that is
 /// not there (or says nothing) is made, with the lines by which kustomize and Flux pass over it.
 ///
-/// `file` is where it stands, for errors; `name` is the name of the cluster's folder.
+/// `file` is its path, for errors; `name` is the name of the cluster's folder.
 ///
 /// # Errors
-/// Where the file is no cluster's settings, or cannot be edited without touching something else.
+/// Where the file is not a cluster's settings, or cannot be edited without touching something else.
 pub fn record_release(
     file: &RepoPath,
     text: Option<&str>,

@@ -93,7 +93,7 @@ pub fn services_place((path, text): (&RepoPath, &str)) -> Place {
     Place::maybe_at(path.clone(), position.map(|found| found.key.unwrap_or(found.value)))
 }
 
-/// Where one of the services of a `capstan.yaml` stands, by its place in the list, or one of its checks.
+/// The place of one of the services of a `capstan.yaml`, by its index in the list, or of one of its checks.
 pub fn service_place((path, text): (&RepoPath, &str), index: usize, check: Option<usize>) -> Place {
     let place = match check {
         Some(check) => service(index).key("checks").index(check),
@@ -152,7 +152,7 @@ fn over(what: &str, found: usize, most: usize) -> Option<String> {
     (found > most).then(|| format!("{found} {what} exceed the limit of {most}: remove some"))
 }
 
-/// What is more than is read: it is told first, and nothing else is looked for then.
+/// Lists beyond their limits. They are reported first, and nothing else is checked then.
 fn too_many(file: SettingsFile<'_>, services: &[Service], owners: &[Owner]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(message) = over("services", services.len(), MOST_SERVICES) {

@@ -1,8 +1,8 @@
-//! `services:`, `owners:` and `cloud:` of a cluster's and of a release's `capstan.yaml`: what runs inside a cluster beside
-//! what people bring there, who owns it, and which of its clouds it stands in.
+//! `services:`, `owners:` and `cloud:` of a cluster's and of a release's `capstan.yaml`: what runs inside a cluster
+//! beside what people bring there, who owns it, and which of its clouds it is in.
 //!
-//! Deliberately absent: what several services come to together ([`super::service_findings`]), and what a key of an owner
-//! may be, which whoever encrypts to it checks.
+//! Deliberately absent: how several services fit together ([`super::service_findings`]), and which keys an owner may
+//! have, which the code that encrypts to them checks.
 
 use std::fmt;
 
@@ -98,7 +98,7 @@ impl ServiceFolder {
         &self.0
     }
 
-    /// Where it lies below a folder.
+    /// Its path below a folder.
     pub fn inside(&self, folder: &RepoPath) -> RepoPath {
         folder.join(&self.to_string()).unwrap_or_else(|_| folder.clone())
     }

@@ -1,4 +1,4 @@
-//! What settings files may say, and what they are told when they say it wrongly.
+//! What settings files may say, and the errors where they are wrong.
 
 use jiff::civil::date;
 

@@ -1,6 +1,6 @@
 //! Titles of proposals as the settings write them: text with fields in braces.
 //!
-//! | written | stands for |
+//! | written | means |
 //! |---|---|
 //! | `{cluster}` | a [`TitleField`], by its name |
 //! | `{{`, `}}` | a brace |
@@ -46,7 +46,7 @@ impl TitleField {
         Self::KubernetesVersion,
     ];
 
-    /// As it stands between braces.
+    /// Its name between braces.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cluster => "cluster",
@@ -182,7 +182,7 @@ mod tests {
             TitleField::ReleaseVersion => "v22.0.0".to_owned(),
             TitleField::PreviousRelease => "aws/v21.0.0".to_owned(),
             TitleField::Provider => "aws".to_owned(),
-            // What a value holds is no template.
+            // A value is not read as a template.
             TitleField::KubernetesVersion => "{cluster}".to_owned(),
         };
         TitleTemplate::parse(template).map(|template| template.fill(value))

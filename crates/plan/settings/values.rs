@@ -144,7 +144,7 @@ pub(super) fn calendar_date<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     }
 }
 
-/// A release's id, whatever folder it lies in now.
+/// A release's id, whatever folder it is in now.
 pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReleaseId>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let path = RepoPath::parse(&text).map_err(de::Error::custom)?;
@@ -155,7 +155,7 @@ pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
     Ok(Some(ReleaseId::from_path(&text)))
 }
 
-/// What a release reads outside of its folder: a file is no list without an end.
+/// The files that a release reads outside of its folder, up to the number that a record may have.
 pub(super) fn release_reads<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<OutsidePath, BlobId>, D::Error> {

@@ -1,8 +1,8 @@
 //! What variables stand for in one cluster, and how that is known ([U3]).
 //!
-//! In this order: the cluster's own `variables:`, Flux's post-build substitution, and what comes of
-//! laying the old release over the cluster's objects. A variable that two places of the objects bind
-//! to two values is bound by neither. What the release owns is no binding: see [`Scope`](super::Scope).
+//! In this order: the cluster's own `variables:`, Flux's post-build substitution, and the values that follow from
+//! laying the old release over the cluster's objects. A variable that two places of the objects bind to two values is
+//! bound by neither. The release's own variables are not bindings: see [`Scope`](super::Scope).
 //!
 //! [U3]: crate::substitution#u3
 
@@ -33,8 +33,8 @@ pub(crate) enum Flux {
     PassesOver,
 }
 
-/// A value and the place in the cluster that gives it, as its file stands in the repository: in the API version that
-/// the object has there.
+/// A value and the place in the cluster that gives it, as in the file of the repository: in the API version that the
+/// object has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) value: String,

@@ -1,11 +1,11 @@
-//! Templated scalars ([U3]): binding variables, substituting values. What an expression is and what it comes to stands in
-//! [`capstan_envsubst`].
+//! Templated scalars ([U3]): binding variables, substituting values. [`capstan_envsubst`] says what an expression is,
+//! and computes it.
 //!
 //! | file | idea |
 //! |---|---|
 //! | [`bindings`] | what variables stand for in a cluster, and how that is known |
 //! | [`substitute`] | values into parsed scalars |
-//! | [`reader`] | who reads a text, and hence what `${V}` may mean in it |
+//! | [`reader`] | who reads a text, and so what `${V}` may mean in it |
 //! | [`troubles`] | what has no value |
 //!
 //! # U3
@@ -18,7 +18,7 @@
 //! | `variables:` in the release's own `capstan.yaml` | release-owned: in each release its own value, never bound from the cluster |
 //! | `variables:` in the cluster's `capstan.yaml` | |
 //! | Flux's post-build substitution, as the repository shows it | not in objects that ask Flux to pass them over; values of Secrets are never read |
-//! | the cluster's objects, laid over by the old release (the new one where the old is unknown) | only where one unknown stands in a place; a value that equals the default binds nothing |
+//! | the cluster's objects, laid over by the old release (the new one where the old is unknown) | only where a place has one unknown; a value that equals the default binds nothing |
 //! | the expression's default | |
 //!
 //! | case | comes to |
@@ -54,7 +54,7 @@ use capstan_envsubst::{Dialect, may_hold_expressions};
 use crate::flux::PostBuild;
 use capstan_yaml::{Node, NodeKind};
 
-/// How texts are read and computed: nobody knows whether clusterctl, Flux or Capstan alone substitutes in them.
+/// How texts are read and computed: it is unknown whether clusterctl, Flux or Capstan alone substitutes in them.
 const DIALECT: Dialect = Dialect::SCALARS;
 
 /// What the expressions of all texts that share it may take together.

@@ -1,10 +1,9 @@
-//! Who reads a text in the end, and hence what `${V}` may mean in it ([U3]).
+//! Who reads a text in the end, and so what `${V}` may mean in it ([U3]).
 //!
-//! A field that Kubernetes or a controller reads holds a value: `${V}` there is a variable of whoever
-//! makes the manifest. A text that a machine reads while it boots, or that a shell runs there, has
-//! variables of its own in the same spelling. One table says which is which, by place; besides, the
-//! variables that afterburn fills in at boot are known by their names wherever they stand, for kubeadm's
-//! arguments hold them too (`provider-id: aws:///${COREOS_EC2_AVAILABILITY_ZONE}/…`).
+//! A field that Kubernetes or a controller reads holds a value: `${V}` there is a variable of the manifest. A text that
+//! a machine reads while it boots, or that a shell runs there, has variables of its own in the same spelling. One table
+//! says which is which, by place. The variables that afterburn fills in at boot are known by their names in any place,
+//! for kubeadm's arguments hold them too (`provider-id: aws:///${COREOS_EC2_AVAILABILITY_ZONE}/…`).
 //!
 //! [U3]: crate::substitution#u3
 
@@ -16,14 +15,14 @@ use capstan_yaml::{Entry, Node, NodeKind};
 pub(crate) enum TextReader {
     /// Kubernetes or a controller.
     Controller,
-    /// Other software, whose settings they are: nobody knows what `${V}` means there.
+    /// Other software, whose settings they are: what `${V}` means there is unknown.
     Other,
-    /// The machine, at boot: a shell, Ignition, cloud-init; whoever fills in variables of its own in the same spelling.
+    /// The machine, at boot: a shell, Ignition or cloud-init, which have variables of their own in the same spelling.
     Machine,
 }
 
-/// One row: below this key, in a mapping that stands at that one (any where it is empty), in an object of
-/// these kinds (any where there are none, and where the kind is not known), such texts are read so.
+/// One row: such texts are read so below this key, in a mapping at that one (any where it is empty), in an object of
+/// these kinds (any where there are none, and where the kind is not known).
 struct ReaderRow(&'static [&'static str], &'static str, &'static str, RowTopic, TextReader);
 
 /// Of what a row speaks.
@@ -62,7 +61,7 @@ const TABLE: &[ReaderRow] = &[
 /// `preRKE2Commands`, …).
 const COMMANDS: &str = "Commands";
 
-/// How a text begins that is a script or cloud-init's own, wherever it stands.
+/// How a text begins that is a script or cloud-init's own, in any place.
 const SCRIPTS: [&str; 2] = ["#!", "#cloud-config"];
 
 /// How afterburn's variables begin: Flatcar's, and upstream's. They are never clusterctl's.
@@ -145,7 +144,7 @@ impl<'a> Cursor<'a> {
         pointer.split('/').skip(1).filter(|step| !is_item(step)).fold(start, |place, key| place.key(key))
     }
 
-    /// Who reads a text that stands here.
+    /// Who reads a text in this place.
     pub(crate) fn reader_of(&self, text: &str) -> TextReader {
         if self.if_text || SCRIPTS.iter().any(|start| text.starts_with(start)) {
             return TextReader::Machine;

@@ -1,9 +1,8 @@
 //! Values into scalars: what a release's text is in one cluster.
 //!
-//! Values go into parsed scalars, never into text, so that no value can break a document or become
-//! keys and items of one by accident. What stands without quotes is read afterwards as the tools'
-//! result would be: `${N}` may be a number, a boolean or nothing, and a value that is itself a quoted
-//! string or a collection in brackets is that.
+//! Values go into parsed scalars, never into text, so that no value can break a document or become keys and items of
+//! one by accident. A text without quotes is read afterwards as the tools' result would be: `${N}` may be a number, a
+//! boolean or nothing, and a value that is itself a quoted string or a collection in brackets is that.
 
 use std::collections::BTreeMap;
 
@@ -228,7 +227,7 @@ pub(crate) fn is_collection(scalar: &Scalar) -> bool {
         && may_hold_expressions(&scalar.text)
 }
 
-/// Text that stands without quotes, as the reader of the tools' result would take it.
+/// Reads a text without quotes as the reader of the tools' result would.
 fn read_as_plain(text: String) -> NodeKind {
     if !matches!(read_plain(&text), Reading::String(_)) {
         return NodeKind::Scalar(Scalar::plain(text));

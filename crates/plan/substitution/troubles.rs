@@ -1,6 +1,6 @@
-//! What of a release's texts has no value in a cluster, and where that would stand.
+//! Which expressions of a release have no value in a cluster, and where they would be written.
 //!
-//! A token never replaces a value. What the machine itself fills in, or a shell, is none of this: see
+//! A token never replaces a value. Variables of the machine itself, or of a shell, are not reported: see
 //! [`TextReader`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,8 +88,8 @@ impl Scope<'_> {
                     None => continue,
                 },
             };
-            // Where Flux substitutes, no text reaches its reader as it is written: what has no value is gone, and what
-            // is no expression stops it.
+            // Where Flux substitutes, no text reaches its reader as it is written: Flux empties an expression without a
+            // value, and stops at one that it cannot read.
             let stays = (reader == TextReader::Machine || is_of_the_machine)
                 && !self.is_read_by_flux()
                 && matches!(trouble, SubstitutionError::Unbound(_) | SubstitutionError::Unsupported(_));
@@ -108,7 +108,7 @@ impl Scope<'_> {
         self.substitution.flux == Flux::Substitutes && self.bindings.flux().substitutes()
     }
 
-    /// Whether what stays of an expression for Flux is none to it: it knows no white space round names, and fails.
+    /// Whether Flux fails at what remains of an expression for it: Flux allows no white space round names.
     fn stops_flux(&self, variable: &Variable<'_>, budget: &TextBudget) -> bool {
         let stays =
             self.substitution.extent == SubstitutionExtent::OwnOnly && !self.own.contains_key(variable.name);
@@ -139,8 +139,8 @@ impl Scope<'_> {
         trouble
     }
 
-    /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
-    /// substitutes, nothing can be said.
+    /// Where the object stays a template, Flux has to know the variable. Where it is unknown who substitutes, nothing
+    /// is reported.
     fn trouble_in_template(&self, variable: &Variable<'_>) -> Option<SubstitutionError> {
         if self.substitution.flux == Flux::PassesOver {
             return None;
@@ -157,9 +157,8 @@ impl Scope<'_> {
         }
     }
 
-    /// The expressions in what is left of a release's value that have none; each once. `known` are those of
-    /// the release's own texts: what stands there escaped is no expression, although it reads like one
-    /// afterwards.
+    /// The expressions without a value in what is left of a release's value, each once. `known` are those of the
+    /// release's own texts. An escaped one there is not an expression, although it reads like one afterwards.
     pub(crate) fn missing(
         &self,
         known: &BTreeMap<String, SubstitutionError>,
@@ -272,7 +271,7 @@ pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
     texts(node, Cursor::of(None), &mut |text, _| expressions_in(text, is_of_the_machine, out));
 }
 
-/// The same of what stands within an expression as it is written: its default, as in `${A:-${B}}`.
+/// [`expressions`] of the default in an expression as it is written, as in `${A:-${B}}`.
 pub(crate) fn expressions_within(expression: &str, out: &mut BTreeSet<String>) {
     if let Some(inside) = expression.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
         expressions_in(inside, is_of_the_machine, out);
@@ -294,7 +293,7 @@ pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
 pub(crate) fn unescaped(node: &Node, out: &mut BTreeSet<String>) {
     texts(node, Cursor::of(None), &mut |text, _| {
         if text.contains("$${") {
-            // Each `$${` opens one; what stands unescaped in the same text is another matter.
+            // Each `$${` opens one; unescaped expressions in the same text do not count.
             for behind in text.split("$${").skip(1) {
                 let end = behind.find('}').map_or(behind.len(), |at| at + 1);
                 expressions_in(&format!("${{{}", &behind[..end]), is_of_the_machine, out);

@@ -53,7 +53,7 @@ fn solve<'t>(
         let known = match token {
             TextToken::Text(text) | TextToken::Escaped(text) => Some((*text).to_owned()),
             TextToken::Malformed(_) => None,
-            // What the machine fills in stands in the cluster as it is written.
+            // The cluster has the machine's variables as they are written.
             TextToken::Variable(variable) if is_of_the_machine(variable.name) => {
                 let value = scope.variable_within(variable, budget);
                 Some(value.unwrap_or_else(|_| variable.raw.to_owned()))
@@ -84,8 +84,8 @@ fn solve<'t>(
     (!value.is_empty() && !value.contains("${") && !is_default).then(|| (variable.name, value.to_owned()))
 }
 
-/// What stands between the quotes of a default like `"1.23"`: substituted into a plain scalar they are YAML's,
-/// so the cluster's value is without them.
+/// The text between the quotes of a default like `"1.23"`. Substituted into a plain scalar, the quotes are YAML's, so
+/// the cluster's value is without them.
 fn unquoted(default: &str) -> Option<&str> {
     let inside = |quote: char| default.strip_prefix(quote)?.strip_suffix(quote);
     inside('"').or_else(|| inside('\''))

@@ -1,12 +1,11 @@
 //! What a cluster is built on, and cannot change: the infrastructure and control plane that a `Cluster`
 //! names, and the kinds of the templates that a `ClusterClass` makes them from.
 //!
-//! Another infrastructure is another cluster: nothing moves what stands in the old one. Of a ClusterClass
-//! Cluster API's webhook refuses another group or kind of the infrastructure's template, the control plane's,
-//! that of its machines, and the infrastructure's of a worker class that stays; bootstrap templates and
-//! names may change
-//! (<https://github.com/kubernetes-sigs/cluster-api/blob/main/internal/topology/check/compatibility.go>).
-//! The same holds when a Cluster goes over to another class.
+//! Another infrastructure is another cluster: nothing moves what the old one has. In a ClusterClass, Cluster API's
+//! webhook refuses another group or kind of these templates: the infrastructure's, the control plane's, that of its
+//! machines, and the infrastructure's of a worker class that stays. Bootstrap templates and names may change
+//! (<https://github.com/kubernetes-sigs/cluster-api/blob/main/internal/topology/check/compatibility.go>). The same
+//! applies when a Cluster changes to another class.
 
 use super::references::{Reference, references};
 use capstan_model::kinds::{KindRole, role};
@@ -38,7 +37,7 @@ pub struct ReplacedFoundation {
     pub to: String,
 }
 
-/// What an object is built on; nothing for what is no Cluster and no ClusterClass.
+/// What an object is built on; nothing unless it is a Cluster or a ClusterClass.
 pub fn foundations<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<Foundation<'n>> {
     let found = references(group, kind, root).into_iter();
     match role(group, kind) {
@@ -82,7 +81,7 @@ fn of_class<'n, T: Readable>(root: &'n T, reference: Reference<'n>) -> Option<Fo
     Some(Foundation { part, reference, by_kind_alone: true })
 }
 
-/// What of the foundations becomes another one. What comes or goes is none of this.
+/// The foundations that are replaced by another one. Those that come or go do not count.
 pub fn replaced(before: &[Foundation<'_>], after: &[Foundation<'_>]) -> Vec<ReplacedFoundation> {
     let pairs = before.iter().filter_map(|old| {
         let new = after.iter().find(|new| new.part == old.part)?;

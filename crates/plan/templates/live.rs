@@ -23,10 +23,9 @@ use capstan_model::object::ObjectId;
 ///   spec: 845d97eec1dea7bbaa5cdc68b1928eaca32adbdb3589e46900288ad70d0b051a
 /// ```
 ///
-/// `spec` is the SHA-256 of the canonical form of the *rendered* spec for which that live name holds (see
-/// [`SpecDigest`]): the one whose dry-run create gave the live spec. One logical name may stand several
-/// times with different specs (machines of an older spec live on while others are replaced); one live name
-/// stands once.
+/// `spec` is the SHA-256 of the canonical form of the *rendered* spec that has that live name (see [`SpecDigest`]): the
+/// one whose dry-run create gave the live spec. One logical name may occur several times with different specs (machines
+/// of an older spec live on while others are replaced); one live name occurs once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", try_from = "LiveNamesFile")]
 pub struct TemplateNames {
@@ -104,7 +103,7 @@ impl TemplateNames {
     /// From what is known of the live templates.
     ///
     /// # Errors
-    /// The index of an entry that contradicts an earlier one, or whose names are none, and why.
+    /// The index of an entry that contradicts an earlier one, or whose names are not valid, and why.
     pub fn new(templates: Vec<LiveTemplate>) -> Result<Self, (usize, &'static str, String)> {
         for (at, entry) in templates.iter().enumerate() {
             for (field, text) in [("name", &entry.name), ("live", &entry.live)] {

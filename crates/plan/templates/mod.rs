@@ -9,9 +9,9 @@
 //!
 //! # U12
 //!
-//! What an edit of a template does is its kind's row in the table of kinds
-//! ([`Treatment`](capstan_model::kinds::Treatment)),
-//! else told by who names it ([`treatment_in_role`]); a `*Template` of which neither tells is `unknown-template`.
+//! The table of kinds says what an edit of a template does ([`Treatment`](capstan_model::kinds::Treatment)). For a kind
+//! that is not in the table, the objects that name the template decide ([`treatment_in_role`]). A `*Template` that
+//! neither decides is `unknown-template`.
 //!
 //! | treatment | an edit |
 //! |---|---|

@@ -105,13 +105,13 @@ pub fn name_templates(
     named
 }
 
-/// Who names whom, before anything is renamed.
+/// Which objects name which, before anything is renamed.
 struct TemplateOwners {
     /// By object: the objects that name it, and where.
     of_object: Vec<Vec<(usize, FieldPath)>>,
     /// By object: what it is there for.
     roles: Vec<Vec<TemplateRole>>,
-    /// Objects one of which a value names, and nobody can tell which.
+    /// Objects that one value may name, where it is unclear which of them it means.
     doubtful: BTreeSet<usize>,
 }
 

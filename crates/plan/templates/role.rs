@@ -1,4 +1,5 @@
-//! What an object is there for, told by who names it: what decides about kinds that no table lists.
+//! What an object is there for, which follows from the objects that name it. It decides about kinds that no table
+//! lists.
 
 use capstan_model::kinds::{Treatment, is_cluster_api, is_template, treatment};
 use capstan_model::object::ObjectId;
@@ -25,7 +26,7 @@ pub enum TemplateRole {
     Part,
     /// Unhealthy machines are remediated from it.
     Remediation,
-    /// An object that stands for itself, no template.
+    /// An object of its own, not a template.
     Standing,
 }
 

@@ -20,7 +20,7 @@ use capstan_yaml::Readable;
 pub struct NamingValue<'n> {
     /// Path of the scalar.
     pub path: FieldPath,
-    /// The kind that stands beside it.
+    /// The kind that is beside it.
     pub kind: Option<&'n str>,
     /// Its text: the name, or a text in which a `name` is one.
     pub text: &'n str,

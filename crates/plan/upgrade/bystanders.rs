@@ -1,5 +1,5 @@
-//! What stands beside the objects of the release: other clusters of the folder, and machines of the
-//! customer's own. Nothing of the release moves them.
+//! What is beside the objects of the release: other clusters of the folder, and machines of the customer's own. Nothing
+//! of the release moves them.
 //!
 //! Machines that name a template which moves would get its image under their old version: the upgrade
 //! blocks ([U9]). All others are named with the version at which they stay (`not-in-release`); where that
@@ -89,7 +89,7 @@ pub(super) fn bystanders(
     Bystanders { context, group, moved, said }.say(merge);
 }
 
-/// What is looked at on the way.
+/// What the checks read, and `said`, where they add what they find.
 struct Bystanders<'b> {
     context: Context<'b>,
     group: &'b StepGroup,
@@ -239,7 +239,7 @@ impl Bystanders<'_> {
         stays(&self.context.base.objects[plane].id, self.context.base.node(plane))
     }
 
-    /// Machines that stand in the overlay alone.
+    /// Machines that only the overlay has.
     fn machines_of_the_overlay(&mut self) {
         if self.group.wanted.is_empty() {
             return;

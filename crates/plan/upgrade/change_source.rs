@@ -22,7 +22,7 @@ pub trait ChangeSource: fmt::Debug + Send + Sync {
     /// Which source it is.
     fn id(&self) -> &SourceId;
 
-    /// Its content; `None` where nobody can tell it from another.
+    /// Its content; `None` where nothing distinguishes it from another.
     fn content(&self) -> Option<SourceContent>;
 
     /// Objects, and parts of them, that are merged into those of the target; [`ReleaseSource::read`] makes them of files.
@@ -63,7 +63,7 @@ pub(super) trait FieldSource: Send + Sync {
     /// What becomes of them, the target coming from `old` where that is known.
     ///
     /// # Errors
-    /// Why nobody can tell which fields are meant: nothing is changed then.
+    /// Why it is unclear which fields are meant: nothing is changed then.
     fn changes(
         &self,
         target: &Base,
@@ -95,7 +95,7 @@ pub(super) struct FieldChanges {
 pub(super) struct FieldSet {
     /// Index into the target's objects.
     pub(super) object: usize,
-    /// The field as it is reported, through the string that it may stand in.
+    /// The field as it is reported; where a string contains the field, the path leads into the string.
     pub(super) path: FieldPath,
     /// Its file and line.
     pub(super) place: Place,
@@ -104,7 +104,7 @@ pub(super) struct FieldSet {
     pub(super) edit: Edit,
 }
 
-/// Why nobody can tell which fields are meant.
+/// Why it is unclear which fields are meant.
 #[derive(Debug)]
 pub(super) struct AmbiguousFields {
     pub(super) sentence: String,

@@ -1,9 +1,9 @@
 //! The version of a cluster's own chart beside the release that its values name ([U16]).
 //!
 //! A release of Giant Swarm names the version of the cluster chart that it was made with, as a component
-//! (`cluster-aws`). Where the App leaves its version empty, the release decides, and the chart moves with it.
-//! Where the App or HelmRelease pins one, the release cannot: the pin is a field like any other, old and new
-//! release being their components ([U5]), and a chart that stays is said and is no component that moves.
+//! (`cluster-aws`). Where the App leaves its version empty, the release decides, and the chart moves with it. Where the
+//! App or HelmRelease pins one, the release cannot. The pin is then a field like any other, with the components as old
+//! and new release ([U5]). A chart that stays is reported, and does not count as a component that moves.
 //!
 //! [U5]: crate::merge::fields#u5
 //! [U16]: crate::upgrade#u16

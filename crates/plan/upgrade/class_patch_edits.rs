@@ -1,9 +1,9 @@
 //! Patches inside a ClusterClass follow a template to the API version in which the class names it then ([U7a]): selector,
 //! paths and values in one step, since Cluster API refuses a class in which they differ.
 //!
-//! A patch is RFC 6902 and makes no parents, so a path that moves needs its new parent in the template. A definition of
-//! which one operation cannot be followed stays as it is, and is a finding ([`super::class_patches`]): of a value that a
-//! variable gives nobody knows but its type, so it follows only where every value of that type stays as it is, or is a
+//! A patch is RFC 6902 and makes no parents, so a path that moves needs its new parent in the template. A definition
+//! with an operation that cannot follow stays as it is, and is a finding ([`super::class_patches`]). Of a value that a
+//! variable gives, only the type is known. So it follows only where every value of that type stays as it is, or is a
 //! boolean that means the opposite there.
 //!
 //! [U7a]: crate::merge::converted#u7a
@@ -72,7 +72,7 @@ fn patched_fields(class: &Node) -> Vec<(TemplateType<'_>, FieldPath)> {
 /// The templates of one kind and version that a class names: as they are, and as they come to the newer version.
 struct ClassTemplates<'b> {
     all: Vec<(&'b Node, &'b Node)>,
-    /// One of them lies elsewhere, or does not move.
+    /// One of them is elsewhere, or does not move.
     is_lacking: bool,
 }
 

@@ -20,7 +20,7 @@ use capstan_yaml::{Node, NodeKind, YamlFile, manifest, same_meaning};
 /// Version and kind of a template, as a class or a selector names it.
 pub(super) type TemplateType<'n> = (&'n str, &'n str);
 
-/// What stands in patches of the classes for versions that the upgrade leaves, one finding a field.
+/// Fields in patches of the classes for versions that the upgrade leaves, one finding each.
 pub(super) fn stale_class_patches(
     base: &Base,
     intended: &[FileChange],

@@ -12,11 +12,11 @@ use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Value, YamlFile, comments};
 
-/// So many are told one by one.
+/// How many are reported one by one.
 const TOLD: usize = 10;
 
-/// The comments of the base that stand nowhere afterwards, a note each. What the old release says itself are no words of
-/// people here; what stands in a template that a rotation left behind stands in its successor.
+/// The comments of the base that are gone afterwards, a note each. Comments of the old release are not people's. A
+/// comment in a template that a rotation left behind is also in its successor.
 pub(super) fn comments_that_go(
     base: &Base,
     old: Option<&ReleaseSource>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One component or app of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentVersion {
-    /// Which list it stands in.
+    /// The list that it is in.
     pub part: ReleaseList,
     /// Its name: `cilium`.
     pub name: String,
@@ -16,7 +16,7 @@ pub struct ComponentVersion {
 /// A component or app of a source that differs between the old state and the new one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentChange {
-    /// Which list it stands in.
+    /// The list that it is in.
     pub part: ReleaseList,
     /// Its name: `cilium`.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct ComponentChange {
     pub changelogs: Vec<String>,
 }
 
-/// Which list of a release something stands in.
+/// A list of a release: its components, or its apps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReleaseList {
     /// `spec.components`

@@ -5,7 +5,6 @@ use super::component::{ComponentChange, ComponentVersion, ReleaseList};
 use crate::release::changelogs;
 
 /// What differs, components first, in the order of the new release; what goes comes last of its list.
-/// Nothing where the old release is unknown: then nobody can tell.
 pub(super) fn differences(old: &dyn ChangeSource, new: &dyn ChangeSource) -> Vec<ComponentChange> {
     let (all_before, all_after) = (old.components(), new.components());
     let of_part = |all: &[ComponentVersion], part: ReleaseList| -> Vec<(String, String)> {

@@ -207,9 +207,9 @@ pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible, value: Option<&V
 /// What the steps do to one field, taken together.
 #[derive(Debug)]
 pub(super) struct Net {
-    /// Where the field stood; `None` where it comes.
+    /// Where the field was; `None` where it comes.
     pub(super) from: Option<FieldPath>,
-    /// Where it stands now; `None` where it went.
+    /// Where it is now; `None` where it went.
     pub(super) to: Option<FieldPath>,
 }
 
@@ -247,12 +247,12 @@ pub(super) fn net(conversion: &Conversion) -> Vec<Net> {
             ConversionStep::Add { at, .. } => all.push(Net { from: None, to: Some(at.clone()) }),
         }
     }
-    // What was added and went again, and what only went along with what it stands in, is nothing to tell.
+    // A field that was added and removed again is not reported.
     all.retain(|net| net.from.is_some() || net.to.is_some());
     all
 }
 
-/// Where a field stood before the steps so far.
+/// Where a field was before the steps so far.
 fn before(all: &[Net], path: &FieldPath) -> Option<FieldPath> {
     let above = all.iter().filter_map(|net| {
         let to = net.to.as_ref()?;

@@ -35,7 +35,7 @@ impl Draft {
         self.edits.entry(object).or_default().extend(edits);
     }
 
-    /// Edits a document that is no object of the base: a patch of its kustomization.
+    /// Edits a document that is not an object of the base: a patch of its kustomization.
     pub(super) fn edit_document(&mut self, file: usize, document: usize, edit: Edit) {
         self.patches.entry(file).or_default().push(DocumentEdit::Edit { document, edit });
     }
@@ -271,7 +271,7 @@ fn resource_edits(root: &Node, gone: Vec<String>, new: Vec<String>) -> Vec<Edit>
     edits
 }
 
-/// An edit of an object, as one of the document that the object stands in.
+/// An edit of an object, as one of the document that contains the object.
 fn below(place: &FieldPath, edit: &Edit) -> Edit {
     if place.is_root() {
         return edit.clone();

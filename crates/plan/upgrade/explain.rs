@@ -1,5 +1,5 @@
-//! Why an upgrade is what it is: where in the release each change comes from, and how lists and texts
-//! were told to be the same or not.
+//! Why an upgrade is what it is: where in the release each change comes from, and how lists and texts were found to be
+//! the same or not.
 //!
 //! Read from what the merge recorded ([`Provenance`]); no rule is applied a second time.
 

@@ -1,6 +1,5 @@
-//! References, and values that name it, follow a template that got a new name ([U12]): those that stand in the cluster's text, and
-//! those that the release brings, which may be the same reference in the place that a new API version
-//! has for it.
+//! References and values that name a template follow it to its new name ([U12]). They are in the cluster's text, or the
+//! release brings them, maybe as the same reference in the place that a new API version has for it.
 //!
 //! [U12]: crate::templates#u12
 

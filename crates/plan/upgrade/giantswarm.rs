@@ -31,7 +31,7 @@ const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
 /// A Giant Swarm release, read: the second source of change.
 #[derive(Debug)]
 pub struct GiantSwarmRelease {
-    /// What else stands in its folder; nothing of it is merged.
+    /// The other files in its folder; nothing of them is merged.
     documents: ReleaseSource,
     manifest: YamlFile,
     file: RepoPath,
@@ -41,7 +41,7 @@ impl GiantSwarmRelease {
     /// Reads the `release.yaml` of a release whose other files are read already.
     ///
     /// # Errors
-    /// A file that is no YAML, with its place.
+    /// A file that is not YAML, with its place.
     pub fn read(documents: ReleaseSource, release_yaml: &SourceFile) -> Result<Self, FileError> {
         Ok(Self { documents, manifest: release_yaml.read()?, file: release_yaml.path.clone() })
     }
@@ -200,7 +200,7 @@ fn set(named: &NamedRelease, version: String) -> Edit {
     }
 }
 
-/// Where the scalar stands, also in a string.
+/// The place of the scalar, also within a string.
 fn place(base: &Base, object: usize, named: &NamedRelease) -> Place {
     let file = base.file_of(object);
     Place::at(file.path.clone(), file.yaml.position(named.offset(&file.yaml, base.node(object))))

@@ -26,7 +26,7 @@ fn from_document(source: &ReleaseSource, piece: &ReleasePiece, node: &Node) -> O
             if line.contains('#') { rest } else { Some(own) }
         })?
     };
-    // What is no YAML before it has values is a plain word until the edits set it.
+    // Where the text is not YAML before it has values, its expressions are plain words until the edits set them.
     let own = YamlFile::read(own).ok().or_else(|| YamlFile::read(&with_words(own)?).ok())?;
     let root = &own.documents().first()?.root;
     let mut edits = Vec::new();
@@ -39,7 +39,8 @@ fn from_document(source: &ReleaseSource, piece: &ReleasePiece, node: &Node) -> O
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    // A newline at the end can be part of a value; what reads otherwise is written anew.
+    // A newline at the end can be part of a value. Where the text reads otherwise than `node`, the caller writes `node`
+    // instead.
     let read = YamlFile::read(&text).ok()?;
     let same = matches!(read.documents(), [only] if only.root.value() == node.value());
     same.then_some(text)

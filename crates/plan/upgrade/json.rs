@@ -146,7 +146,7 @@ fn conflict_json(conflict: &Conflict) -> Value {
     })
 }
 
-/// A finding as it stands in `findings`: also what `validate -o json` prints.
+/// A finding as in `findings`: also what `validate -o json` prints.
 pub fn finding_to_json(finding: &Finding) -> Value {
     let mut out = Map::new();
     out.insert("rule".into(), finding.rule.id().into());

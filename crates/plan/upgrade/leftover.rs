@@ -22,9 +22,9 @@ pub enum FilesSettled {
 }
 
 impl Planned {
-    /// Keeps old templates what they are in the render, given the cluster rendered before and after.
-    /// Where they stand in no file that the upgrade edits, or cannot be edited, they stay as planned, and
-    /// the rules say what becomes of them.
+    /// Keeps old templates what they are in the render, given the cluster rendered before and after. A template that is
+    /// in no file that the upgrade edits, or that cannot be edited, stays as planned, and the rules say what becomes of
+    /// it.
     pub fn settle_leftovers(&mut self, before: &RenderedFolder, after: &RenderedFolder) -> FilesSettled {
         let mut settled = FilesSettled::AsPlanned;
         for id in self.rotated.clone() {

@@ -11,7 +11,7 @@
 //!
 //! # U5a
 //!
-//! What of the new release does not stand in the result is explained by:
+//! A difference between the new release and the result is explained by:
 //!
 //! | | |
 //! |---|---|

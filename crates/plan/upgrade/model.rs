@@ -32,7 +32,7 @@ pub struct Upgrade {
     pub rest: Rest,
     /// Content of the source offered.
     pub to_content: Option<SourceContent>,
-    /// The version of Kubernetes that the source offered brings; `None` where it says none, or is no release.
+    /// The version of Kubernetes that the source offered brings; `None` where it names none, or is not a release.
     pub kubernetes: Option<KubernetesVersion>,
     /// The version of Kubernetes that the target has; `None` where nothing says it.
     #[serde(default)]
@@ -104,7 +104,8 @@ impl Upgrade {
         }
     }
 
-    /// Why it blocks, as far as no finding says so: where findings are shown too, each reason stands once.
+    /// The reasons for which it blocks and that no finding gives: where findings are shown too, each reason appears
+    /// once.
     pub fn reasons_beside_findings(&self) -> impl Iterator<Item = &String> {
         self.blocked.iter().filter(|why| !self.findings.iter().any(|finding| finding.says(why)))
     }
@@ -115,7 +116,7 @@ impl Upgrade {
         self.values.as_ref().map_or_else(of_source, |values| values.brought_by.clone())
     }
 
-    /// Whether it records values and changes nothing else: all that they come to stands in the base.
+    /// Whether it records values and changes nothing else: the base already has all that they lead to.
     pub fn records_alone(&self) -> bool {
         self.brought_by() == SourceKind::INVENTORY
             && self.basis == Basis::Inferred
@@ -158,7 +159,7 @@ pub enum ValuesCourse {
     Goes,
 }
 
-/// Where a value stands.
+/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueOrigin {
     /// The kind of who says it: `Environment`; `default` for a release's schema.
@@ -175,9 +176,9 @@ pub struct ValueOrigin {
 pub enum Basis {
     /// Recorded.
     Known,
-    /// Found: all of its fields still stand in the base.
+    /// Found: the base still has all of its fields.
     Inferred,
-    /// Not known: what the cluster lacks comes, what stands there stays, nothing is removed.
+    /// Not known: what the cluster lacks comes, what it has stays, nothing is removed.
     Unknown,
 }
 
@@ -186,12 +187,12 @@ pub enum Basis {
 pub struct Change {
     /// The object.
     pub object: ObjectId,
-    /// The file it stands in (after the upgrade, for a new object), with the line before the upgrade, which what is
-    /// new has none of.
+    /// The file that it is in (after the upgrade, for a new object), with the line before the upgrade. What is new has
+    /// no line.
     pub place: Place,
     /// The field; the root for a whole object.
     pub path: FieldPath,
-    /// Where the field stood, where a new API version has it elsewhere.
+    /// Where the field was, if a new API version has it elsewhere.
     pub from: Option<FieldPath>,
     /// Value before; `None` = absent.
     #[serde(with = "maybe_null")]
@@ -237,7 +238,7 @@ pub struct Conflict {
     /// The new release's value.
     #[serde(with = "maybe_null")]
     pub release: Option<Value>,
-    /// Whose value stands after the upgrade.
+    /// The side whose value remains after the upgrade.
     pub kept: Side,
     /// Whether the upgrade is held up by it.
     pub blocks: bool,

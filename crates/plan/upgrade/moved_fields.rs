@@ -1,5 +1,5 @@
-//! Where the fields of a patch stand in another API version ([U7a]): a patch is a fragment of the object that
-//! it is meant for, and is converted like one.
+//! Where another API version has the fields of a patch ([U7a]): a patch is a fragment of the object that it is meant
+//! for, and is converted like one.
 //!
 //! [U7a]: crate::merge::converted#u7a
 
@@ -107,7 +107,7 @@ pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) ->
         };
         moved.push(MovedField { field, there });
     }
-    // What stands in a field that moves goes along.
+    // A field inside a field that moves goes along with it.
     let fields: Vec<FieldPath> = moved.iter().map(|moved| moved.field.clone()).collect();
     moved.retain(|moved| !fields.iter().any(|above| *above != moved.field && moved.field.starts_with(above)));
     moved
@@ -164,7 +164,7 @@ fn item_of(after: &Node, list: &FieldPath, name: &str) -> Option<There> {
     found.map(|(item, key)| There::ItemOf { list: list.clone(), key, item: item.clone() })
 }
 
-/// Whether only the newer version knows a field: whoever wrote it wrote it for that.
+/// Whether only the newer version knows a field: then it was written for that version.
 fn is_newer(field: &FieldPath, object: &Node, version: &str) -> bool {
     let text = |key: &str| object.text_at(key).unwrap_or_default();
     knows(text("kind"), version, field) && !knows(text("kind"), text("apiVersion"), field)
@@ -181,7 +181,7 @@ fn knows(kind: &str, api_version: &str, field: &FieldPath) -> bool {
         }
         (Some(FieldContent::List(of)), Step::Index(_) | Step::New)
         | (Some(FieldContent::Map(of)), Step::Key(_)) => Some(Some(&**of)),
-        // What stands in it is anybody's.
+        // It may hold anything.
         (Some(FieldContent::Anything | FieldContent::Metadata), _) => Some(of),
         _ => None,
     });
@@ -203,7 +203,7 @@ fn says_nothing(node: &Node) -> bool {
     }
 }
 
-/// Puts a value where a JSON patch adds it; what lies on the way and is not there is made.
+/// Puts a value where a JSON patch adds it, and makes the parents that are missing.
 pub(super) fn put(node: &mut Node, steps: &[Step], value: Node) {
     let Some((step, rest)) = steps.split_first() else {
         *node = value;

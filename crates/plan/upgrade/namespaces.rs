@@ -1,4 +1,4 @@
-//! What a plan does with namespaces that the release gives its objects anew ([U2]): never half of it.
+//! What a plan does when the release gives its objects new namespaces ([U2]): never half of it.
 //!
 //! The objects stay where they are. Where the release means a place of its own for all of them, that is
 //! a note; where it means other objects, the upgrade blocks, and so it does where only references would
@@ -73,8 +73,7 @@ pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut 
     }
 }
 
-/// References that the upgrade would turn to another namespace than the one in which the object that they
-/// name lies.
+/// References that the upgrade would turn to another namespace than the one of the object that they name.
 pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, String)> {
     let mut after: Vec<(ObjectId, Node)> = Vec::new();
     for text in intended.iter().filter_map(|change| change.after.as_ref()) {

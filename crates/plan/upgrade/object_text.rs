@@ -3,9 +3,8 @@
 use crate::merge::cluster_objects::Base;
 use capstan_yaml::{YamlFile, own_text, write};
 
-/// One object's own text as a document, with the comments that are its own. That of an item of a `List`
-/// is moved to the margin; where that changes what it says (it names an anchor, for one), it is written
-/// anew.
+/// One object's own text as a document, with the comments that are its own. The text of an item of a `List` is moved to
+/// the margin. Where that changes what it says (it names an anchor, for one), the object is written from its value.
 pub(super) fn document_text(base: &Base, object: usize) -> Option<String> {
     if base.objects[object].path.is_root() {
         let yaml = &base.file_of(object).yaml;
@@ -28,7 +27,7 @@ pub(super) fn document_text(base: &Base, object: usize) -> Option<String> {
     Some(moved.unwrap_or_else(|| write(node)))
 }
 
-/// The text of an item of a `List`, as it stands.
+/// The text of an item of a `List`, as the file has it.
 fn item_text(base: &Base, object: usize) -> Option<String> {
     let span = &base.node(object).span;
     let text = base.file_of(object).yaml.text();

@@ -1,8 +1,8 @@
 //! The plan of one cluster: the steps from the merge's decisions to changes and edits, one after another.
 //!
-//! Each step takes what those before it found, by value where it goes on with it, so that no step can be done out
-//! of turn: [`SettledUpgrade`] fields, a [`Reduced`] upgrade without what goes, a [`Rotation`]
-//! with new names of templates, a [`WholeUpgrade`] one with what comes.
+//! Each step takes the results of those before it, by value where it continues with them, so that no step can be done
+//! out of turn. A [`SettledUpgrade`] has its fields decided, a [`Reduced`] upgrade is without what goes, a [`Rotation`]
+//! has the new names of templates, and a [`WholeUpgrade`] has what comes.
 
 use std::collections::BTreeMap;
 

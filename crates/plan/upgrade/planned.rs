@@ -10,7 +10,7 @@ use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
 
-/// A merge that was thought through, before anything rendered was looked at.
+/// The result of a merge, before anything rendered is judged.
 #[derive(Debug, Clone)]
 pub struct Planned {
     /// The upgrade so far: changes, conflicts, the merge's own findings, and why it blocks, if it does.
@@ -26,7 +26,7 @@ pub struct Planned {
 
 impl Planned {
     /// Puts the digests of a provider set's components into its `capstan.yaml`. `file` is where that is or would be,
-    /// with its text as it stands.
+    /// with its present text.
     ///
     /// # Errors
     /// The file cannot be edited; nothing is changed then.
@@ -68,7 +68,7 @@ impl Planned {
             })
         };
         let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
-        // What only the rendered objects show takes a cluster or an object away all the same.
+        // A cluster or an object that goes, as only the rendered objects show, blocks the upgrade too.
         let lost = new
             .iter()
             .filter(|finding| matches!(finding.rule, rules::REMOVES_CLUSTER | rules::NAMESPACE_CHANGED));

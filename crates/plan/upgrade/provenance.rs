@@ -1,7 +1,7 @@
 //! Why the fields of an upgrade are what they are: the record of its merge, kept beside the plan.
 //!
-//! Nothing is found out anew here. What a merge decides it records ([`crate::merge::decision`]); of that stays
-//! what tells of the cluster's objects one by one.
+//! Nothing is decided again here. The merge records its decisions ([`crate::merge::decision`]), and this keeps those
+//! that are about single objects of the cluster.
 
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;

@@ -18,7 +18,7 @@ pub(super) struct TombstoneChanges<'g> {
     pub(super) brought: &'g [ObjectId],
 }
 
-/// The record as it stands after the upgrade, or why it cannot be edited.
+/// The record after the upgrade, or why it cannot be edited.
 pub(super) fn record(
     cluster: &ClusterFacts,
     new: &dyn ChangeSource,
@@ -112,7 +112,7 @@ fn part(item: &Node, key: &str) -> Option<String> {
     item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone())
 }
 
-/// Whether a tombstone that stands there is of that object: what it leaves out fits anything.
+/// Whether an existing tombstone is of that object: a field that it leaves out fits anything.
 fn is_tombstone_of(item: &Node, id: &ObjectId) -> bool {
     let fits = |key: &str, value: Option<&str>| match (part(item, key), value) {
         (Some(one), Some(other)) => one == other,

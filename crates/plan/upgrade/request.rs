@@ -14,8 +14,8 @@ use capstan_model::object::FieldPath;
 pub enum OldSource<'a> {
     /// The recorded source, with its content as it was recorded.
     Known(&'a dyn ChangeSource),
-    /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
-    /// The releases of the provider, the offered one included.
+    /// Not recorded: the one of these whose fields are all in the base still, else unknown. The releases of the
+    /// provider, the offered one included.
     Infer(&'a [&'a ReleaseSource]),
     /// Not recorded and not to be looked for: what the cluster lacks comes ([U5](crate::merge::fields#u5)).
     Unknown,
@@ -36,11 +36,11 @@ pub struct MergeSettings {
     pub overwrite: Overwrite,
 }
 
-/// What the new release may overwrite in a cluster of which nobody knows where it comes from: what somebody said of it.
+/// What the new release may overwrite in a cluster of unknown origin, as somebody said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Overwrite {
-    /// Nothing that stands there.
+    /// Nothing that the cluster has.
     #[default]
     Nothing,
     /// These fields and all below them, in whichever object.

@@ -294,7 +294,7 @@ fn selected(target: &Node, path: &FieldPath, id: &ObjectId, new: &str) -> Option
     Some(Mention { path: path.key("name"), at: name.span.start, how, role: MentionRole::Target })
 }
 
-/// As kustomize reads selectors: anchored at both ends. What is no pattern is taken literally.
+/// As kustomize reads selectors: anchored at both ends. A text that is not a pattern is taken literally.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(&format!("^(?:{pattern})$")).map_or(pattern == text, |regex| regex.is_match(text))
 }

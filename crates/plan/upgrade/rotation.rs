@@ -54,7 +54,7 @@ pub(super) struct Rotation {
     pub(super) overlay_edits: OverlayEdits,
 }
 
-/// What is looked at on the way, and what came of it so far.
+/// What the rotation reads, and its result so far.
 struct Rotating<'r> {
     context: Context<'r>,
     owners: &'r ObjectOwners,
@@ -117,7 +117,7 @@ impl Rotating<'_> {
         rotated.push(Rotated { id: id.clone(), new });
     }
 
-    /// A template is to change of which nobody can tell what would have to follow its new name.
+    /// Blocks the upgrade: a template is to change, and it is unclear what has to follow its new name.
     fn refuse(&mut self, object: usize) {
         let base = self.context.base;
         let id = &base.objects[object].id;
@@ -204,7 +204,7 @@ impl Rotating<'_> {
         Some(())
     }
 
-    /// An earlier rotation's template whose spec comes back is no leftover.
+    /// Keeps an earlier rotation's template whose spec comes back, so that it is not a leftover.
     fn keep_after_all(&mut self, object: usize) {
         if self.done.reduced.draft.removes(object) {
             self.done.reduced.draft.keep_object(object);

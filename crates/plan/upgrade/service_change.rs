@@ -42,6 +42,6 @@ pub enum ServiceCourse {
 pub struct KeptEdit {
     /// The object.
     pub object: ObjectId,
-    /// The field, as it stands after the upgrade; the root for a whole object that the release does not bring.
+    /// The field, in its place after the upgrade; the root for a whole object that the release does not bring.
     pub path: FieldPath,
 }

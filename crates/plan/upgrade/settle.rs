@@ -44,7 +44,7 @@ impl SettledUpgrade {
     }
 }
 
-/// What is looked at on the way, and what came of it so far.
+/// What settling reads, and its result so far.
 struct Settling<'s> {
     context: Context<'s>,
     group: &'s StepGroup,
@@ -66,7 +66,7 @@ enum SettleVerdict {
     KeepOver,
     /// So it is, and the upgrade blocks for this reason.
     Block(String),
-    /// The cluster's value stays in a step group that moves, by whom that is.
+    /// The cluster's value stays in a step group that moves; the text says who keeps it.
     Split(&'static str),
     /// So it is of what both changed.
     SplitOver(&'static str),
@@ -238,8 +238,8 @@ impl Settling<'_> {
         settled.iter().rfind(|one| one.object == *id && one.path == decision.path && one.values == values)
     }
 
-    /// Identifies the three values of a conflict. It is shown to people: a secret value is told by the whole object that
-    /// holds it, and by the release, so that nobody finds it by trying.
+    /// Identifies the three values of a conflict. The digest is shown to people. Where a value is secret, the whole
+    /// object that holds it goes into the digest, and the release, so that trying values does not find it.
     fn values(&self, object: usize, decision: &MergeDecision) -> String {
         let base = self.context.base;
         let id = &base.objects[object].id;

@@ -2,8 +2,8 @@
 //! overlay is the customer's and is never written: each such field is named, with what it is in the newer
 //! version. So are those of the base, where the release has no kustomization that brings its patches.
 //!
-//! Of labels and annotations by which a patch selects, those count that the object has in the repository: what a
-//! kustomization or a patch before gives it is not looked at.
+//! Of labels and annotations by which a patch selects, only those count that the object has in the repository. What a
+//! kustomization or an earlier patch adds is not considered.
 //!
 //! [U7a]: crate::merge::converted#u7a
 //! [U11]: crate::policy#u11
@@ -22,7 +22,7 @@ use capstan_yaml::{Node, NodeKind, ScalarStyle, YamlFile};
 /// An object that comes to another API version.
 struct ConvertedObject<'p> {
     id: &'p ObjectId,
-    /// As it stands in the repository.
+    /// As it is in the repository.
     was: &'p Node,
     version: &'p str,
 }
@@ -212,7 +212,7 @@ struct Inline<'p> {
 }
 
 impl Inline<'_> {
-    /// Where a field of the text stands in the file: the text's own line where that can be told.
+    /// The place of a field of the text in the file: the text's own line where it is a block.
     fn place(&self, inner: &YamlFile, node: &Node, field: &FieldPath) -> Place {
         let start = self.file.position(self.node.span.start);
         let is_block = self
@@ -227,7 +227,7 @@ impl Inline<'_> {
     }
 }
 
-/// Where a field's key stands in its file, or what is nearest above it.
+/// The place of a field's key in its file, or of its nearest ancestor.
 fn place_in(file: &YamlFile, path: &RepoPath, root: &Node, field: &FieldPath) -> Place {
     Place::at(path.clone(), position_in(file, root, field))
 }

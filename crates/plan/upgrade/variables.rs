@@ -171,8 +171,8 @@ fn say(verdict: MissingValueVerdict, place: Place, id: &ObjectId, path: &FieldPa
     }
 }
 
-/// What is said of an expression without a value, which would take the place of what is `here`. It comes
-/// in as the release writes it where whoever applies the cluster knows it; else it blocks.
+/// The verdict on an expression without a value, which would replace what is `here`. It comes in as the release writes
+/// it where the tool that applies the cluster knows it; else it blocks.
 fn trouble(
     context: Context<'_>,
     trouble: &SubstitutionError,

@@ -20,7 +20,7 @@ use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{InvalidPath, RepoPath};
 
-/// An upgrade in which everything is decided that stands in the base's objects.
+/// An upgrade in which everything is decided that is in the base's objects.
 #[derive(Debug)]
 pub(super) struct WholeUpgrade {
     pub(super) rotation: Rotation,
@@ -46,7 +46,7 @@ impl WholeUpgrade {
     }
 }
 
-/// What is looked at on the way, and what came of it so far.
+/// What this step reads, and its result so far.
 struct Bringing<'b, 'a> {
     context: Context<'b>,
     /// The new release.

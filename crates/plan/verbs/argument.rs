@@ -87,8 +87,8 @@ impl Argument for Overruled {
 
 /// The cluster that is named by `for` right after the verb, and what follows it.
 ///
-/// A reason may begin with `for` as well, so a cluster's folder is told by its slash: one in the root is `./peu01`. What
-/// was meant as a reason and has a slash there (`for 24/7`) names no cluster that there is, and does nothing.
+/// A reason may begin with `for` as well, so the slash shows that a cluster's folder is meant: one in the root is
+/// `./peu01`. A reason with a slash there (`for 24/7`) names a cluster that does not exist, and does nothing.
 fn for_cluster(given: &str) -> Result<(Option<ClusterId>, &str), String> {
     let given = given.trim();
     let (first, rest) = given.split_once(char::is_whitespace).unwrap_or((given, ""));

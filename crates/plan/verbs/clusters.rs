@@ -58,7 +58,8 @@ impl ClusterFrom {
         })
     }
 
-    /// With these values of variables, `None` being one that is none; else what is wrong, as the rest of a sentence.
+    /// With these values of variables, `None` being a text that is not one; else what is wrong, as the rest of a
+    /// sentence.
     pub(crate) fn with<'a>(
         cluster: ClusterId,
         release: ReleaseName,

@@ -18,7 +18,7 @@ use capstan_model::spelling::hint;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
-/// Who may use a verb where the settings say nothing else. Whoever administers the repository may use all.
+/// Who may use a verb where the settings say nothing else. Administrators of the repository may use all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Needs {
     /// Write permission in the repository.
@@ -29,15 +29,15 @@ pub enum Needs {
     Admin,
 }
 
-/// Whether a verb makes Capstan write to a branch of the repository, or may have it do so: whoever holds one cluster of a
-/// group has the others' branch written without it, and what is approved or overridden may merge by itself.
+/// Whether a verb makes Capstan write to a branch of the repository, or may have it do so. When one cluster of a group
+/// is held, Capstan writes the others' branch without it; what is approved or overridden may merge by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// It answers, or notes something.
     Notes,
     /// It may have a proposal's branch written, where nobody else has worked on it.
     Rewrites,
-    /// It may write a proposal's branch anew, whatever stands there.
+    /// It may write a proposal's branch again, whatever is on it.
     Overwrites,
     /// It may bring a proposal to its base branch.
     Merges,
@@ -57,7 +57,7 @@ pub enum Concerns {
 /// A button of a check that does what a verb does. Nothing follows a button, so such a verb needs no argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Button {
-    /// What stands on it: at most 20 characters.
+    /// Its text: at most 20 characters.
     pub label: &'static str,
     /// What it does: at most 40 characters.
     pub description: &'static str,

@@ -295,7 +295,7 @@ fn what_a_set_brings_from_another_resource_is_not_gone() {
         // A Secret keeps it, in another form.
         (vec![(secret, "one", &*in_clear)], vec![(secret, "one", &*secret_a)], &[]),
         (vec![(secret, "one", &*in_clear)], vec![(secret, "one", &*secret_b)], &["/stringData/net.yaml"]),
-        // One that is listed twice is told once.
+        // A resource that is listed twice is reported once.
         (
             vec![(map, "one", &*both), (map, "one", "")],
             vec![(map, "one", &*a), (map, "one", "")],

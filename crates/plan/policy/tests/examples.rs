@@ -29,10 +29,10 @@ use super::{TODAY, path};
 /// Paths from the repository's root, and texts. A path `a -> b` is a symbolic link.
 type Texts<'a> = &'a [(&'static str, &'static str)];
 
-/// A situation, told in files. The bad one of a page has exactly one finding of its rule, and the good one none.
+/// A situation, as files. The bad example of a page has exactly one finding of its rule, and the good one none.
 ///
-/// In the bad one, a comment `# <--` stands in the line that the finding names. The clusters of examples are
-/// below `peu01`, their releases below `aws`.
+/// In the bad example, a comment `# <--` marks the line that the finding names. The clusters of examples are below
+/// `peu01`, their releases below `aws`.
 #[derive(Debug)]
 enum Example {
     /// A tree, for `validate`.

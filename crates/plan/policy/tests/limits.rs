@@ -7,7 +7,7 @@ use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::finding::{Severities, rules};
 use capstan_model::tree::RepoPath;
 
-/// What is told of an object: `line:column message`, but for what every message has.
+/// The messages about an object: `line:column message`, without the part that every message has.
 fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
     let after = render_files(&[("base/a.yaml", text)]);
     let (folders, before) = (folders(), RenderedFolder::default());

@@ -1,4 +1,4 @@
-//! The catalogue's own examples are its tests; what they do not show stands below.
+//! The catalogue's own examples are its tests. The modules below test what the examples do not show.
 
 mod add_ons;
 mod examples;

@@ -12,7 +12,7 @@ use capstan_test_support::{Files, shared_data};
 fn judged_by(schemas: &Schemas) -> Option<(usize, Vec<(String, String)>)> {
     let (mut judged, mut found) = (0, Vec::new());
     for (name, text) in shared_data::files("manifests")?.into_iter().filter(|(name, _)| is_yaml(name)) {
-        // Fragments, Helm values and the like are no objects.
+        // Fragments, Helm values and the like are not objects.
         let Ok(rendered) = render(&Files::from_bytes([("c/base/a.yaml".to_owned(), text)]), &folders())
         else {
             continue;
@@ -24,7 +24,7 @@ fn judged_by(schemas: &Schemas) -> Option<(usize, Vec<(String, String)>)> {
                     MisfitKind::UnknownField(_) => "unknown",
                     MisfitKind::Type { .. } => "of another type",
                     MisfitKind::Choice { .. } => "not allowed",
-                    // Patches lie among the manifests, and are no whole objects.
+                    // The manifests include patches, which are not whole objects.
                     MisfitKind::Limit(BrokenLimit::Missing) => return None,
                     MisfitKind::Limit(_) => "outside of its limits",
                 };

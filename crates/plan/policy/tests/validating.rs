@@ -150,10 +150,10 @@ resources: [../gauss/b/overlay/labels.yaml]
         "namespace: org\nconfigMapGenerator:\n- name: n\n  files: [notes=../../b/overlay/notes.txt]\n";
     let at = "reads-other-cluster Error gauss/a/overlay/kustomization.yaml:4:11 - -";
     assert_eq!(told("", generated), [at]);
-    // Named elsewhere, told at what is read.
+    // A file outside the folder names it, so the finding is at the file that is read.
     let through = "components: [../../../parts]\n";
     assert_eq!(told("", through), ["reads-other-cluster Error gauss/b/overlay/labels.yaml:1:1 - -"]);
-    // What cannot be rendered has read it all the same.
+    // A folder that cannot be rendered has still read the file.
     let broken = "resources: [../../b/overlay/labels.yaml, gone.yaml]\n";
     assert_eq!(told("", broken), ["reads-other-cluster Error gauss/a/overlay/kustomization.yaml:1:13 - -"]);
     let one_owner = "clusters: {oneOwner: ['gauss/*']}\n";
@@ -203,7 +203,7 @@ fn machines_that_a_new_tombstone_takes_are_told() {
         ["removes-machines Error gauss/peu01/capstan.yaml:3:3 - -"]
     );
     assert_eq!(validated(quiet, &[cluster, settings(two)], Some(&[cluster, settings(two)])), silent);
-    // Those that leave with the same change are told once, where they stood.
+    // Workers that leave with the same change are reported once, at their former place.
     assert_eq!(
         validated(quiet, &[cluster, settings(two)], Some(&[cluster, workers])),
         ["removes-machines Error gauss/peu01/base/w.yaml:1:1 MachineDeployment org/w "]
@@ -403,7 +403,7 @@ spec:
         "",
         &[
             ("gauss/peu01/base/cluster.yaml", cluster),
-            // This one is for the management cluster, whose Kubernetes nobody knows.
+            // This one is for the management cluster, whose version of Kubernetes is unknown.
             ("gauss/peu01/base/budget.yaml", budget),
             ("gauss/peu01/base/apps.yaml", &own),
             ("mc/apps.yaml", &elsewhere),
@@ -460,7 +460,7 @@ metadata: {name: peu01, namespace: org}
         ]
     );
     assert_eq!(not_served(&[(".capstan/crds/aws.yaml", &served)]), [""; 0]);
-    // Another definition serves it: nobody knows which of them is in use.
+    // Another definition serves it, and it is unknown which of them is in use.
     assert_eq!(not_served(&[("crds/old.yaml", &served), ("crds/new.yaml", &unserved)]), [""; 0]);
 }
 
@@ -556,7 +556,7 @@ fn a_secret_in_a_text_of_many_lines_is_pointed_at_in_its_line() {
     );
 }
 
-/// Nobody sees what stands in them, and a cluster without it would be another one.
+/// Their content is invisible, and without it the cluster would be a different one.
 #[test]
 fn names_that_cannot_be_read_are_findings_of_their_cluster() {
     let names = ["peu01/base/a%5Cb.yaml", "peu01/overlay/more%5C", "peu01/%FF", "docs/%FF"];
@@ -707,14 +707,15 @@ fn a_name_is_judged_with_the_value_of_its_variable_and_so_are_labels_and_service
             format!("{place}:3:60 Cluster org/${{NAME}} /metadata/labels/team"),
         ]
     );
-    // A value that nobody knows may be anything.
+    // A name whose value is unknown may be anything.
     assert_eq!(judged("variables: {TEAM: a}\n"), [""; 0]);
     let text = CLUSTER.replace("namespace: org", "namespace: org, labels: {a b: c}");
     let found = validated("", &[("gauss/peu01/base/c.yaml", &text)], None);
     assert!(found.contains(&format!("{place}:3:50 Cluster org/peu01 /metadata/labels/a b")), "{found:#?}");
 }
 
-/// A customer's overlay is judged wherever it is applied; a base there is what whoever applies it has agreed to.
+/// A customer's overlay is judged in every folder. The base of an unclaimed folder is not: its applier has agreed to
+/// it.
 #[test]
 fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_settings_say_more() {
     let binding =
@@ -731,7 +732,7 @@ fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_se
     for (settings, severity) in
         [("", "Warning"), ("policy: {outside-boundary: error}\n", "Error"), (claim, "Error")]
     {
-        // It is none of the folder's, and rights besides.
+        // One finding because the object does not belong to the folder, one because it grants rights.
         let told = format!("outside-boundary {severity} peu01/overlay/a.yaml:1:1 ClusterRoleBinding all ");
         assert_eq!(outside(settings, &files(binding)), [told.clone(), told], "{settings}");
     }
@@ -739,7 +740,7 @@ fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_se
     let honest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     assert_eq!(outside("", &[("peu01/base/a.yaml", &of_base), ("peu01/overlay/a.yaml", honest)]), [""; 0]);
     assert_eq!(outside("", &[("peu01/base/a.yaml", &of_base)]), [""; 0]);
-    // Where Flux says in which namespace it lies.
+    // Without a namespace in the file, Flux chooses it.
     let nowhere = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: peu01}\n";
     assert_eq!(outside("", &[("peu01/base/a.yaml", nowhere), ("peu01/overlay/a.yaml", honest)]), [""; 0]);
     let elsewhere = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: other}\n";

@@ -1,5 +1,5 @@
-//! Upgrades as data: every folder of `tests/cases/<group>/<name>` is one case, and a new case is a new
-//! folder. `tests/cases/README.md` says what may stand in it.
+//! Upgrades as data: every folder of `tests/cases/<group>/<name>` is one case, and a new case is a new folder.
+//! `tests/cases/README.md` says what may be in it.
 
 #![expect(clippy::expect_used, reason = "tests: a panic is how they fail")]
 

@@ -12,8 +12,8 @@ use capstan_test_support::shared_data;
 
 const GROUPS: [&str; 3] = ["cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"];
 
-/// The texts after `#`, and how often each stands there; what only looks like one in a string counts alike
-/// on both sides.
+/// The texts after `#`, and how often each occurs. A string that only looks like a comment counts the same on both
+/// sides.
 fn comments(text: &str) -> BTreeMap<&str, usize> {
     let mut found = BTreeMap::new();
     for line in text.lines() {

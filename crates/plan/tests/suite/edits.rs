@@ -29,7 +29,7 @@ fn edit(value: &mut Value, random: &mut Random, depth: usize) {
                 map.insert("ourOwnField".to_owned(), Value::from("ours"));
             } else {
                 let key = random.pick(&keys);
-                // Whoever changes what a reference names has other troubles than a merge.
+                // A change of what a reference names breaks more than a merge.
                 if matches!(
                     key.as_str(),
                     "kind" | "apiVersion" | "name" | "version" | "infrastructureRef" | "configRef"

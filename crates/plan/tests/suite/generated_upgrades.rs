@@ -1,6 +1,6 @@
-//! Generated upgrades: three states of a few objects, the cluster and the new release each edited apart from
-//! the old one. Whatever they are: no panic, every field is what U5 says, and the result applied again
-//! changes nothing more.
+//! Generated upgrades: three states of a few objects, the cluster and the new release each edited apart from the old
+//! one. For each of them: nothing panics, every field is what U5 says, and the result applied again changes nothing
+//! more.
 
 use crate::edits::edited;
 use crate::real_upgrades::{upgrade, wrongs};

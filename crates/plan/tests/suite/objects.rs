@@ -50,8 +50,8 @@ pub(crate) fn fields(value: &Value) -> BTreeMap<String, Value> {
     out
 }
 
-/// The places of an object, indexes left out, with the types of what stands there. What stands below
-/// `metadata` is anybody's.
+/// The places of an object, without indexes, with the types of their values. Nothing below `metadata`: people may put
+/// anything there.
 pub(crate) fn shape(value: &Value) -> BTreeSet<(String, &'static str)> {
     fn walk(path: &str, value: &Value, out: &mut BTreeSet<(String, &'static str)>) {
         let kind = match value {

@@ -14,7 +14,7 @@ pub(crate) fn apply(value: &Value, path: &FieldPath, edits: &[Edit]) -> Option<V
             Edit::Remove { path: at } if at == path => return None,
             Edit::Within { path: at, document, edits } if at == path => {
                 let inner = YamlFile::read(value.as_str().unwrap()).unwrap();
-                // Only the meaning of the text is known here, so the document stands for it.
+                // Only the meaning of the text is known here, so the document represents it.
                 let root = inner.documents()[*document].root.value();
                 return Some(apply(&root, &FieldPath::root(), edits).unwrap());
             }

@@ -1,6 +1,6 @@
-//! Real upgrades: the manifests of several versions of real projects. A cluster that is one version of a
-//! file becomes the next one; with a person's edits in it, every edit is kept or told, and no object is
-//! a mixture of two API versions.
+//! Real upgrades: the manifests of several versions of real projects. A cluster that is one version of a file becomes
+//! the next one. With a person's edits in it, every edit is kept or reported, and no object is a mixture of two API
+//! versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -294,7 +294,7 @@ pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> 
                 .map(|text| format!("{id}: {text}")),
         );
         if is_other {
-            // What a conversion leaves where it is stands in both versions.
+            // A field that a conversion does not move is in both versions.
             let is_converted = old["apiVersion"] == result["apiVersion"];
             let stays: BTreeSet<_> = shape(old).union(&shape(cluster)).cloned().collect();
             let now = shape(new);
@@ -414,7 +414,7 @@ fn wrong_fields(
     let mut out = Vec::new();
     let paths: BTreeSet<&String> = o.keys().chain(c.keys()).chain(n.keys()).collect();
     for path in paths {
-        // A field whose type changed is no field of its own on one side.
+        // A field whose type changed is not a field of its own on one side.
         let in_all = [old, cluster, new, result]
             .iter()
             .all(|side| side.pointer(path).is_none_or(|value| !value.is_object()));

@@ -125,7 +125,7 @@ fn control_planes(root: &Node) -> Vec<String> {
     let named = root.get("spec").and_then(|spec| spec.get("controlPlaneRef"));
     let is_one = is_provider(root) && text(root, "kind").is_some_and(|kind| kind.ends_with("ControlPlane"));
     let itself = Some(root).filter(|_| is_one);
-    // A variable is no kind.
+    // A variable is not a kind.
     let plain = |kind: &String| kind.chars().all(char::is_alphanumeric);
     named.into_iter().chain(itself).filter_map(|node| text(node, "kind")).filter(plain).collect()
 }
@@ -139,7 +139,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The one object at a version, and what stands beside it.
+    /// The one object at a version, and workers at the version `beside`.
     fn files(&self, version: &str, beside: &str) -> BTreeMap<&'static str, String> {
         // OpenShift's own versions where the field says those.
         let version = match self.field {

@@ -1,5 +1,5 @@
-//! What a new source of change costs: a toy whose values stand in one file, planned, proposed and reported by what
-//! is there for all sources.
+//! What a new source of change costs: a toy whose values are in one file. It is planned, proposed and reported by the
+//! code that all sources share.
 
 use std::collections::BTreeMap;
 

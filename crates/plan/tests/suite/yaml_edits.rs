@@ -274,7 +274,7 @@ fn embed(value: &Value, path: &FieldPath, edits: &[Edit], here: bool) -> Value {
     {
         return YamlFile::read(text).unwrap().documents()[0].root.value();
     }
-    // Which item before the edits each item now is; none for those that came.
+    // Which item before the edits each item now is; `None` for those that were added.
     let length = value.as_array().map_or(0, Vec::len);
     let added = |at: usize| {
         let here = |edit: &&Edit| matches!(edit, Edit::InsertItem { list, index, .. } if list == path && *index == at);

@@ -1,4 +1,4 @@
-//! One object of the new release, laid over what stands there after the upgrade.
+//! One object of the new release, compared with the result of the upgrade.
 
 use crate::merge::knowledge::MergedField;
 use crate::merge::three_way::{Three, entries_of};
@@ -33,7 +33,7 @@ pub(super) struct Lack {
     pub(super) path: FieldPath,
     /// What the release has; `None` where it dropped the field.
     pub(super) wanted: Option<Node>,
-    /// What stands there after the upgrade.
+    /// What the result of the upgrade has.
     pub(super) found: Option<Node>,
 }
 
@@ -118,8 +118,8 @@ impl FieldComparison<'_> {
         self.lacks.push(Lack { path: path.path(), wanted: wanted.cloned(), found: found.cloned() });
     }
 
-    /// Whether a conflict that is listed, or a finding of its own, names this very field. What lies above is
-    /// looked at on the way down, before this.
+    /// Whether a conflict that is listed, or a finding of its own, names this very field. Fields above it are checked
+    /// before, on the way down.
     pub(super) fn is_told(&self, path: &FieldPath) -> bool {
         self.conflicts.iter().any(|conflict| conflict.path == *path && !lists_items(conflict))
             || self.named.contains(&path)
@@ -149,7 +149,7 @@ fn spelled_alike(one: Option<&Node>, other: Option<&Node>) -> bool {
     })
 }
 
-/// A conflict about items of a list says which ones, as arrays, where the list is no value of its own.
+/// Where a list is not a single value, a conflict about its items says which ones, as arrays.
 fn lists_items(conflict: &Conflict) -> bool {
     [&conflict.base, &conflict.cluster, &conflict.release]
         .into_iter()

@@ -116,8 +116,8 @@ impl FieldComparison<'_> {
         }
     }
 
-    /// Scalars in order. What only the release changed stands whole; where the cluster changed it too, each
-    /// item that the release brought is there, and each that it took out is gone.
+    /// Scalars in order. Where only the release changed them, the whole list has to be the release's. Where the cluster
+    /// changed it too, each item that the release brought has to be there, and each that it removed has to be gone.
     fn sequence(&mut self, path: &MergedField<'_>, four: Four<'_>, all: Items<'_>) {
         let known = path.known.item();
         let of = |items: &[Node], item: &Node| count(&known, items, item);
@@ -145,7 +145,7 @@ impl FieldComparison<'_> {
     }
 }
 
-/// The items that a conflict is about, whoever has them.
+/// The items that a conflict is about, on any side.
 fn items_in_dispute(conflict: &Conflict) -> impl Iterator<Item = &Value> {
     let sides = [&conflict.base, &conflict.cluster, &conflict.release];
     sides.into_iter().flatten().filter_map(Value::as_array).flatten()

@@ -1,11 +1,11 @@
-//! Is the upgrade complete ([U5a])? The files as they are intended are read again, and what stands in them is
-//! compared with the new release once more. Whatever of it neither stands there nor is explained (by a
-//! conflict that is listed, an owner rule, an edit of the cluster, a finding that names it) blocks the
-//! upgrade: `release` is never recorded past a difference that was not carried over.
+//! Is the upgrade complete ([U5a])? The intended files are read again, and compared with the new release once more. A
+//! difference has to be explained: by a conflict that is listed, an owner rule, an edit of the cluster, or a finding
+//! that names it. Any other difference blocks the upgrade: `release` is never recorded past a difference that was not
+//! carried over.
 //!
-//! Independent of the merge on purpose: of it only the cluster's view of the releases is taken (which object
-//! a document speaks of, what variables and names are there), none of its decisions and edits. Objects of
-//! which both releases say the same are passed over: nothing of them can be missing.
+//! It is independent of the merge on purpose. It takes only the cluster's view of the releases from the merge (which
+//! object a document speaks of, what variables and names are there), none of its decisions and edits. Objects that are
+//! the same in both releases are skipped: nothing of them can be missing.
 //!
 //! [U5a]: crate::upgrade#u5a
 
@@ -135,8 +135,8 @@ struct CompletenessCheck<'c, 'a> {
 }
 
 impl Completed<'_, '_> {
-    /// The base after the upgrade, read anew; `Some(None)` where no file of it changes, `None` where one
-    /// cannot be read, which is said elsewhere.
+    /// The base after the upgrade, read again; `Some(None)` where no file of it changes, `None` where one cannot be
+    /// read, which is reported elsewhere.
     fn after(&self) -> Option<Option<Base>> {
         let mut changed = Vec::new();
         for file in self.intended.iter().filter(|file| file.path.is_in(self.base_folder)) {
@@ -276,7 +276,7 @@ impl<'a> CompletenessCheck<'_, 'a> {
         converted.map_or(rules.clone(), |(_, converted)| converted.owners(&rules))
     }
 
-    /// The release drops a whole object, which stands there still.
+    /// The release drops a whole object that is still in the result.
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
         let id = &self.upgrade.work.input.base.objects[object].id;
         let told =

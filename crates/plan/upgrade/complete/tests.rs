@@ -148,7 +148,7 @@ impl Case {
     }
 }
 
-/// The result without one change; `None` where undoing it by hand is no matter of one edit.
+/// The result without one change; `None` where a single edit cannot undo it.
 fn without(planned: &Planned, change: &Change) -> Option<Vec<FileChange>> {
     let mut intended = planned.intended.clone();
     let file = intended.iter_mut().find(|file| file.path == *change.place.file())?;

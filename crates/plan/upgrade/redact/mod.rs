@@ -16,18 +16,18 @@ use capstan_yaml::{Node, Value};
 /// What kubectl keeps of an object, with all that it holds.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// `{name: DB_PASSWORD, value: hunter2}`: the name stands beside the value.
+/// `{name: DB_PASSWORD, value: hunter2}`: the name is beside the value.
 const NAMES: [&str; 2] = ["name", "key"];
 const VALUE: &str = "value";
 
-/// A field's value, hidden where the name that stands beside the field in its mapping is a secret's: seen alone, neither
-/// the value nor its path would tell.
+/// A field's value, hidden where the name beside the field in its mapping is a secret's: neither the value nor its path
+/// alone would show that.
 pub fn hide_beside(path: &FieldPath, name: Option<&str>, value: Value) -> Value {
     let is_value = matches!(path.steps().last(), Some(Step::Key(key)) if key == VALUE);
     if is_value && is_secret_beside(name, &value) { json!({"redacted": true}) } else { value }
 }
 
-/// The name that stands in a mapping beside its other fields.
+/// The name in a mapping, beside its other fields.
 pub fn name_beside(mapping: &Value) -> Option<&str> {
     NAMES.iter().find_map(|key| mapping.get(*key)?.as_str())
 }
@@ -183,7 +183,7 @@ mod tests {
             ),
             json!([{"name": "DB_PASSWORD", "value": hidden}, {"name": "A", "value": "b"}])
         );
-        // References, and what is no text or number, are shown.
+        // References, booleans and variables are shown.
         for value in
             [json!({"secretRef": {"name": "x"}}), json!({"token": true}), json!({"token": "${TOKEN}"})]
         {

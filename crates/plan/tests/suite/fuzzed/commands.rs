@@ -35,8 +35,8 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// Whether a word's letters stand in a text in their order: in any case, and with HTML comments, which
-/// nobody sees, between them.
+/// Whether a text has a word's letters in their order: in any case, and with HTML comments, which are invisible,
+/// between them.
 fn spells(text: &str, word: &str) -> bool {
     let mut letters = text.chars();
     word.chars().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))

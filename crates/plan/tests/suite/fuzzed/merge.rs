@@ -136,7 +136,7 @@ fn whole(text: &str) -> Option<Node> {
 }
 
 fn untouched_stays(planned: &Planned, old: &str, new: &str) {
-    // What `OWN` stands for is each release's own.
+    // Each release has its own value of `OWN`.
     if old == new && !old.contains("OWN") {
         let changes = &planned.upgrade.changes;
         assert!(changes.is_empty(), "the release is the same, and yet: {changes:#?}");

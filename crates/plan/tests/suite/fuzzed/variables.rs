@@ -16,7 +16,7 @@ pub(crate) fn check(data: &[u8]) {
     if !template.contains('$') {
         assert_eq!(full, template, "a text without an expression stays");
     }
-    // Values are put in, never read: what they hold is no expression.
+    // Values are put in, never read, so an expression in a value does not count.
     let blunt: BTreeMap<String, String> = values.keys().map(|name| (name.clone(), "$".to_owned())).collect();
     let _ = substituted(template, &blunt);
     if values.values().all(String::is_empty) {

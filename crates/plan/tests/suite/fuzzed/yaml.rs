@@ -12,7 +12,7 @@ pub(crate) fn check(data: &[u8]) {
         None => (data, &[][..]),
     };
     let Ok(file) = YamlFile::read_bytes(text) else { return };
-    // A text that, written anew, would begin like a pointer of Git LFS is refused, and rightly so.
+    // A text that would begin like a pointer of Git LFS after an edit is refused, and rightly so.
     if file.text().contains("https://git-lfs.github.com/spec/") {
         return;
     }

@@ -40,8 +40,8 @@ impl Kubectl {
         None
     }
 
-    /// What kubectl's code makes of each folder. Where a file lies outside its kustomization's folder,
-    /// the load restrictor is off, as in Flux.
+    /// What kubectl's code makes of each folder. Where a file is outside its kustomization's folder, the load
+    /// restrictor is off, as in Flux.
     pub(super) fn render_all(&self, folders: &[PathBuf]) -> Vec<Printed> {
         let mut driver = Command::new(self.folder.join("kustomize-batch"))
             .stdin(Stdio::piped())

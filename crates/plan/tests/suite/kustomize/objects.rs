@@ -44,7 +44,7 @@ pub(super) struct Object {
     pub(super) api_version: String,
     pub(super) kind: String,
     pub(super) name: String,
-    /// Empty for what lies in none.
+    /// Empty for an object without one.
     pub(super) namespace: String,
     pub(super) yaml: Yaml,
     pub(super) shape: Shape,

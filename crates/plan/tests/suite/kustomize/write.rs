@@ -5,7 +5,7 @@ use capstan_test_support::random::Random;
 /// A value to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Yaml {
-    /// As it stands: `3`, `0644`, `on`.
+    /// As it is here: `3`, `0644`, `on`.
     Raw(String),
     /// This string, whatever it looks like.
     Text(String),

@@ -7,7 +7,7 @@ use super::folder::Folder;
 use capstan_test_support::random::Random;
 
 impl Folder<'_> {
-    /// Steps in kustomize's order, each in so many of a hundred kustomizations.
+    /// Steps in kustomize's order, each with the percentage of kustomizations that get it.
     pub(super) fn change(&mut self, random: &mut Random) {
         type Step = fn(&mut Folder<'_>, &mut Random);
         let steps: [(usize, Step); 18] = [

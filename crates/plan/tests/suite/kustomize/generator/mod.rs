@@ -104,8 +104,7 @@ pub(super) fn tree(random: &mut Random) -> Generated {
     Generated { files: tree.files, uses: tree.uses }
 }
 
-/// What happens to namespaces in a tree: objects of one kind and name either lie in several, or are moved
-/// to one.
+/// What happens to namespaces in a tree: objects of one kind and name either are in several, or are moved to one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Namespaces {
     Kept,

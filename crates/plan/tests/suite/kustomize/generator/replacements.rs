@@ -6,7 +6,7 @@ use super::folder::Folder;
 use super::named;
 use capstan_test_support::random::Random;
 
-/// A field: its path, and what stands there.
+/// A field: its path and its value.
 pub(super) type Found = (String, Yaml);
 
 impl Folder<'_> {

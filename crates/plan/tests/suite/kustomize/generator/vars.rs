@@ -1,4 +1,4 @@
-//! Variables, from fields that exist. What they are called stands in objects whether they are defined or not.
+//! Variables, from fields that exist. Objects contain their names whether they are defined or not.
 
 use super::super::objects::VARIABLES;
 use super::super::write::{list, map, text};
