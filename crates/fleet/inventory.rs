@@ -66,7 +66,8 @@ impl Difference {
             };
         };
         let mut reasons = BTreeMap::new();
-        // What was rendered into the folders already is no less a change of what is merged.
+        // Compare with the merged folders: a change that this snapshot has already rendered into its folders counts,
+        // too.
         let merged = after.over_clusters_of(before, &change.clusters);
         let (was, _) = plans_of(before, &change.clusters);
         let (is, refused) = plans_of(merged.as_ref().unwrap_or(after), &change.clusters);

@@ -33,7 +33,7 @@ pub(super) trait Contents {
     fn provided(&self, id: &ContentId) -> Option<&ReleaseContent>;
     /// A release that is in no folder any more.
     fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
-    /// What came of asking for components that are not at hand.
+    /// The components that were requested because the repository lacks them, or why they are missing.
     fn supplies(&self) -> &Supplies;
     /// The inventory, where the settings name one.
     fn inventory(&self) -> Option<&FleetInventory>;

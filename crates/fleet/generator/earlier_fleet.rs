@@ -27,7 +27,7 @@ pub(super) struct EarlierFleet {
 }
 
 impl EarlierFleet {
-    /// `None` where something else has changed, too, or nobody can tell whose a change is.
+    /// `None` if something else has changed, too, or a changed path belongs to no provider.
     pub(super) fn of(
         number: usize,
         (earlier, earlier_catalogue): (&FleetInputs, &Catalogue),
@@ -74,7 +74,7 @@ impl EarlierFleet {
     }
 }
 
-/// The provider of the release in whose folder a file or folder lies, or whose `requests.yaml` it is.
+/// The provider of the release whose folder holds this path, or whose `requests.yaml` it is.
 fn whose<'r>(path: &RepoPath, mut releases: impl Iterator<Item = &'r ReleaseFolder>) -> Option<&'r Provider> {
     let is_its = |release: &&ReleaseFolder| {
         *path == release.folder

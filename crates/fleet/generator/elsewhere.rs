@@ -1,5 +1,5 @@
-//! ClusterClasses that lie elsewhere than the Clusters that name them: looked up once for all clusters of a
-//! snapshot, and carried over to the next one where nothing that they were told from has changed.
+//! ClusterClasses that are elsewhere than the Clusters that name them. They are looked up once for all clusters of a
+//! snapshot, and carried over to the next one if nothing that was read for them has changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -36,7 +36,7 @@ struct RenderedRoot {
     read: Option<Arc<ReadSet>>,
 }
 
-/// What was found, and the files and folders that were looked at for it.
+/// What was found, and the files and folders that were read for it.
 #[derive(Debug, Clone)]
 struct Known {
     found: Arc<Found>,

@@ -1,4 +1,4 @@
-//! A snapshot that follows another one: by what they differ, it is told what of the earlier one still holds.
+//! A snapshot that follows another one: the files in which they differ decide what of the earlier one still holds.
 
 use capstan_model::tree::{Folder, RepoPath, Tree};
 use capstan_plan::layout::Layout;

@@ -260,7 +260,7 @@ impl Fleet {
         is_set && self.settings.providers_of(id).is_some()
     }
 
-    /// What came of asking for these components.
+    /// The digest of what is known of each of these components; `None` if nobody asked for them.
     fn answers(&self, wanted: impl IntoIterator<Item = Wanted>) -> Vec<(Wanted, Option<String>)> {
         let answer = |wanted: Wanted| {
             let digest = self.supplies.of(&wanted).map(Supply::digest);

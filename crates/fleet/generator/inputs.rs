@@ -49,7 +49,7 @@ pub(super) struct FleetInputs {
     pub(super) releases: Vec<ReleaseFolder>,
     /// The root of the repository that holds them, where that is another one.
     pub(super) elsewhere: Option<TreeId>,
-    /// What reading them looked at.
+    /// What was read for them.
     pub(super) looked: ReadSet,
     /// The files that define kinds.
     pub(super) definitions: Arc<Definitions>,
@@ -132,8 +132,8 @@ pub(super) struct StepInputs {
     pub(super) workloads: Vec<ManagedWorkload>,
     /// Of a provider set: all clusters that its management cluster runs.
     pub(super) claimed: Vec<ClusterId>,
-    /// Of a provider set: the components that it has not at hand, and a digest of what came of asking for them; `None`
-    /// where nobody asked.
+    /// Of a provider set: the components that it lacks, each with a digest of the answer; `None` if nobody asked for
+    /// them.
     pub(super) components: Vec<(Wanted, Option<String>)>,
     /// What it reads outside of its folder.
     pub(super) outside: ReadSet,

@@ -64,10 +64,9 @@ pub(super) fn without_folder(inventory: &FleetInventory) -> BTreeMap<String, Ref
 }
 
 impl Fleet {
-    /// All clusters that the inventory defines. Management clusters are none.
+    /// All clusters that the inventory defines, without management clusters.
     ///
-    /// # Errors
-    /// Nobody can tell what the inventory says.
+    /// The inventory cannot be read.
     pub fn folders_to_make(&self) -> Result<ToMakeAll, Refused> {
         let mut all = ToMakeAll::default();
         let Some(inventory) = Contents::inventory(self) else { return Ok(all) };
@@ -99,7 +98,7 @@ impl Fleet {
         Ok(all)
     }
 
-    /// The folder of one of them, as it is when nothing of it stands.
+    /// The folder of one of them, as Capstan would create it.
     ///
     /// # Errors
     /// What is wrong with its values, its release or its render; a fault of Capstan's.

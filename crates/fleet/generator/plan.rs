@@ -1,4 +1,4 @@
-//! One cluster's plan, and where it stands.
+//! One cluster's plan, and its status.
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::source::SourceKind;
@@ -33,7 +33,7 @@ impl UpgradeWithReasons {
     }
 }
 
-/// Where a cluster stands, for tables.
+/// The status of a cluster, for tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// What it is.
@@ -51,7 +51,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What is offered by the step alone is none where its plan brings nothing, or must not be written.
+    /// Withdraws the offered release if its plan changes nothing, is blocked or failed, and notes why.
     fn see(&mut self, planned: &Planned) {
         let Some(to) = self.offered.take() else { return };
         match wanted(&SourceKind::RELEASE, &planned.as_ref().map_err(ToString::to_string)) {
@@ -96,7 +96,7 @@ impl Summary {
 }
 
 impl Fleet {
-    /// Where a cluster stands and what it is offered, by its plan: what blocks is not offered.
+    /// The status of a cluster and what it is offered, by its plan: a blocked upgrade is not offered.
     ///
     /// # Errors
     /// A file of it that cannot be read.
@@ -136,9 +136,8 @@ impl Fleet {
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
     ///
     /// # Errors
-    /// A file that cannot be read, a cluster that cannot be rendered, a release that does not exist.
-    /// An upgrade that must not go ahead is no error: it says so in
-    /// [`Upgrade::blocked`](capstan_plan::upgrade::Upgrade).
+    /// A file that cannot be read, a cluster that cannot be rendered, a release that does not exist. A blocked upgrade
+    /// does not return an error: its reasons are in [`Upgrade::blocked`](capstan_plan::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
         self.plan_with_reasons(id, asked).map(|planned| planned.upgrade)
     }

@@ -1,9 +1,8 @@
 //! One cluster's plan, made from what is given: the heart's decisions in their order.
 //!
-//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, where a release is offered, [`Step::plan`]; each takes
-//! what the one before it found. *Guarantee*: nothing is asked of the repository but contents that the inputs name.
-//! A look elsewhere is no answer but a question back, [`Unplanned::Needs`]: whoever gathers facts answers it and asks
-//! for the plan again.
+//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, if a release is offered, [`Step::plan`]; each takes what
+//! the one before it found. *Guarantee*: a plan reads only contents that its inputs name. To read anything else it
+//! returns the question, [`Unplanned::Needs`]; the caller gathers the answer and plans again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -83,7 +82,7 @@ impl From<RenderError> for Unplanned {
     }
 }
 
-/// A cluster, and where it stands.
+/// A cluster, and its status.
 pub(super) struct Reading {
     pub(super) cluster: Cluster,
     pub(super) effective: EffectiveSettings,
@@ -424,7 +423,7 @@ impl<'a> Step<'a> {
             }
             Ok(Made { upgrade, provenance, failed: failed || unread })
         });
-        // What came of a look at nothing is worth nothing, an error least of all.
+        // Discard the result, even an error, if the plan read files that it was not given.
         let places = tree.missed();
         if !places.is_empty() {
             return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));

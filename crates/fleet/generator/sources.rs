@@ -243,7 +243,7 @@ pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<Source
     entries.iter().filter(|entry| is_manifest(&entry.path)).map(|entry| file(tree, entry)).collect()
 }
 
-/// The files of a cluster's base that are no manifests, as far as releases have files of those names.
+/// The files of a cluster's base that are not manifests and whose names releases have, too.
 pub(super) fn contents<'s>(
     tree: &dyn Tree,
     cluster: &TargetFolder,

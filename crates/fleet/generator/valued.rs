@@ -305,7 +305,7 @@ pub(super) struct ValuedStep {
     pub(super) waits: bool,
 }
 
-/// A release as one cluster's values have it: shared by the step and by what is told of it.
+/// A release as one cluster's values have it: shared by the step and by the report on it.
 #[derive(Debug)]
 struct Shared(Arc<ReleaseWithValues>);
 

@@ -1,4 +1,4 @@
-//! Reports on rollouts: how one cluster stands with a commit of the default branch.
+//! Reports on rollouts: the state of one cluster at a commit of the default branch.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,15 @@
 //! Who manages the fields of a live object, and how they become Capstan's when it adopts the object.
 //!
-//! An object that kubectl or Flux applied carries their `metadata.managedFields` entries. Applying it anew
-//! adds a manager and removes nothing: a field that Git no longer names stays for as long as the entry of the
-//! one who applied it. So the entries are turned into one of Capstan's, as if it had applied them
-//! (the way of <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
+//! An object that kubectl or Flux applied carries their `metadata.managedFields` entries. A further apply adds a
+//! manager and removes nothing: a field that Git no longer names stays as long as the entry of its earlier applier. So
+//! the entries are turned into one of Capstan's, as if it had applied them (the way of
+//! <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
 //!
-//! Of what client-side apply wrote only that is moved which it was told to write (the annotation that it leaves
-//! says so): the rest are defaults, and to remove a default only makes the server think of it again.
+//! Of the fields of client-side apply only those move that its manifest named (its annotation holds the manifest). The
+//! rest are defaults; if Capstan removed one, the server would only set it again.
 //!
-//! Deliberately not moved: status, finalizers and owners, which controllers live by, whoever is said to have
-//! written them; and the entry `before-first-apply`, which stands for everybody.
+//! Deliberately not moved: status, finalizers and owners, which controllers need, whichever manager the entry names;
+//! and the entry `before-first-apply`, which does not name a manager.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// The manager of client-side apply.
 const CLIENT_SIDE_APPLY: &str = "kubectl-client-side-apply";
 
-/// Managers by which people and delivery tools write what they wish; controllers are none of them.
+/// Managers of people and delivery tools, which write what they wish. Controllers are not among them.
 const TOOLS: &[&str] = &[
     "argocd-application-controller",
     "argocd-controller",
@@ -180,7 +180,7 @@ fn is_taken(entry: &&Value, from: &[String]) -> bool {
         && manager(entry).is_some_and(|name| from.iter().any(|wanted| wanted == name))
 }
 
-/// What client-side apply was told to write.
+/// The manifest of the last client-side apply.
 fn last_applied(live: &Value) -> Option<Value> {
     let annotation = live.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
     serde_json::from_str(annotation).ok()

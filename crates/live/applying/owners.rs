@@ -79,12 +79,12 @@ impl OwnerIndex {
         self.objects.get(id).is_some_and(|owners| owners.rendered.0.contains(folder))
     }
 
-    /// A folder cannot be rendered: nobody knows what it still wants of what it has applied.
+    /// A folder cannot be rendered: what it still wants of its applied objects is unknown.
     pub fn unreadable(&mut self, folder: &ClusterId) {
         self.unreadable.insert(folder.clone());
     }
 
-    /// A folder is refused for what stands in Git, whatever is live: what it renders is not applied.
+    /// A folder is refused for its content in Git, whatever is live: what it renders is not applied.
     pub fn refused(&mut self, folder: &ClusterId) {
         self.refused.insert(folder.clone());
     }

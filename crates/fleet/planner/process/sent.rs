@@ -7,7 +7,8 @@ use capstan_plan::upgrade::Upgrade;
 
 use super::SentUpgrade;
 
-/// The upgrades that the other side knows, by where they lie: that place is no other's while this names it.
+/// The upgrades that the other side knows, by their address in memory. The weak reference keeps that address from being
+/// used for another upgrade.
 #[derive(Default)]
 pub(super) struct Sent {
     known: HashMap<usize, (u64, Weak<Upgrade>)>,

@@ -1,4 +1,4 @@
-//! A file of age as Capstan writes it, as far as it can be told without a key
+//! A file of age as Capstan writes it, as far as it can be checked without a key
 //! (<https://github.com/C2SP/C2SP/blob/main/age.md>).
 //!
 //! | part | what is held to |
@@ -32,7 +32,7 @@ const SEAL: usize = 16;
 /// Bytes of the first line and of the body of a stanza that is for nobody.
 const MOST_GREASE: usize = 128;
 
-/// Whom a stanza is for, as far as it says so.
+/// The recipient of a stanza, as far as the stanza names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stanza {
     /// An age key, and it does not say which one.
@@ -77,7 +77,7 @@ fn modulus(key: &[u8]) -> Option<usize> {
 /// The stanzas of a file, but for the one that is for nobody.
 ///
 /// # Errors
-/// It is no file that Capstan writes: part of a sentence.
+/// Capstan did not write this file; why, as part of a sentence.
 pub(super) fn stanzas(file: &[u8]) -> Result<Vec<Stanza>, String> {
     let bytes = without_armor(file).ok_or("is not encrypted by age: its armor is not what Capstan writes")?;
     let mut rest = bytes.as_slice();

@@ -44,7 +44,7 @@ pub enum GuardBreach {
         /// What the render asks for.
         to: KubernetesVersion,
     },
-    /// What the render asks for is no version, so that nobody can tell whether it goes back.
+    /// The render asks for a text that is not a version, so it cannot be compared with the live one.
     NoVersion {
         /// What stands there.
         text: String,
@@ -90,7 +90,7 @@ pub enum GuardBreach {
         /// Its name.
         name: String,
     },
-    /// Somebody deletes the `Cluster`: what is applied now would be made anew beneath it. Passes by itself.
+    /// The `Cluster` is being deleted: what is applied now would be created again beneath it. Passes by itself.
     ClusterTerminating,
     /// A reference to what is being deleted.
     ReferenceTerminating {

@@ -79,7 +79,7 @@ fn no_minor_is_left_out() {
                 "/spec/version StillRolling KubeadmControlPlane org/cp waits with Kubernetes v1.36.0: machines of v1.34.3 still run, and Kubernetes must be upgraded one minor at a time",
             ],
         ),
-        // What stands there already is not set anew.
+        // An unchanged version passes.
         ("v1.36.0", "v1.36.0", "{version: v1.34.3}", vec![]),
     ] {
         assert_eq!(
@@ -420,6 +420,6 @@ fn whatever_passes_goes_forward_by_one_minor_at_most() {
             passed += u32::from(passes);
         }
     }
-    // What stands there already, in 1*5 + 2*4 + 3*3 + 4*2 + 5*1 ways; one minor on, in three from each of four.
+    // Unchanged versions pass in 1*5 + 2*4 + 3*3 + 4*2 + 5*1 ways; one minor on, in three from each of four.
     assert_eq!(passed, 35 + 12);
 }
