@@ -22,7 +22,7 @@ impl fmt::Display for CloudKind {
     }
 }
 
-/// Where a credential lies, and which of the clouds that it names is meant.
+/// Which object holds a credential, and which of the clouds in it is meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// The kind of cloud.

@@ -33,7 +33,7 @@ pub(super) trait CloudReader: Sync {
     fn machine(&self, template: &ObjectId, value: &Value) -> Option<Machine>;
     /// The field of a machine template that names a credential of its own.
     fn identity_of_machine(&self) -> FieldPath;
-    /// Whether an object makes something in the cloud that is no machine.
+    /// Whether an object makes something in the cloud other than a machine.
     fn is_brought(&self, _id: &ObjectId) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! Another cloud is another row: what it asks for is read by the row, and judged and told in its own words by what is common.
+//! Another cloud is another row: the row reads what it asks for, and the common code judges and reports it in its
+//! words.
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_model::object::{FieldPath, ObjectId};

@@ -1,4 +1,4 @@
-//! Fleets, their processes and whoever kills them, played with a clock of numbers.
+//! Fleets, their processes and killers, simulated with a clock of numbers.
 //!
 //! *The model*: a fleet of 3, 8 or 50 folders, each worked on after each start and every five minutes, a tenth more or
 //! less; four at a time, suspects a second behind the others. A turn takes half a second to five; of one folder in
@@ -67,7 +67,7 @@ struct SimulatedFleet {
     turns: Turns,
     folders: Vec<SimulatedFolder>,
     killer: Killer,
-    /// So many are left.
+    /// How many are left.
     kills: usize,
     deaths: usize,
 }

@@ -40,7 +40,7 @@ pub struct CheckedProvider<'a> {
 /// Why a provider is not gone on with. `reason` and `message` are those of `PreflightCheckPassed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailedCheck {
-    /// `spec.version` is no semantic version: the parser's words.
+    /// `spec.version` is not a semantic version: the parser's words.
     IncorrectVersionFormat(String),
     /// An older minor than the installed one, of that provider.
     UnsupportedProviderDowngrade(String),
@@ -92,8 +92,8 @@ impl FailedCheck {
         }
     }
 
-    /// The operator's message, where it has one. Two of its own are mended: the provider's name stands in the first of
-    /// them, kind and name in the second.
+    /// The operator's message, if it has one. Two are corrected: the one on a downgrade has the provider's name, the
+    /// one on a second provider its kind and name.
     pub fn message(&self) -> String {
         match self {
             Self::UnsupportedProviderDowngrade(provider) => {
@@ -134,7 +134,7 @@ impl FailedCheck {
 pub fn check(provider: &CheckedProvider<'_>, all: &[CheckedProvider<'_>]) -> Result<(), FailedCheck> {
     if let Some(version) = provider.version.filter(|version| !version.is_empty()) {
         let wanted = semantic(version).map_err(FailedCheck::IncorrectVersionFormat)?;
-        // An installed version that is none says nothing: the operator stops there, in its log alone.
+        // Ignore an installed version that cannot be parsed: the operator stops there, and only its log says so.
         let installed = provider.installed.and_then(|installed| semantic(installed).ok());
         if installed.is_some_and(|installed| wanted < installed) {
             return Err(FailedCheck::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));

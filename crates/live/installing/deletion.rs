@@ -18,7 +18,7 @@ pub const DELETION_BLOCKED: &str = "DeletionBlocked";
 /// Group and kind of a definition.
 pub const DEFINITION: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 
-/// How many names are told; the others are counted.
+/// How many names a message lists; the others are counted.
 const NAMED: usize = 5;
 
 /// Objects of one kind that exist.
@@ -28,7 +28,7 @@ pub struct InUse {
     pub definition: String,
     /// How many there are.
     pub count: usize,
-    /// Some of them by name, as whoever looked had them: `my-org/pool-1`; the first five are told.
+    /// Some of them by name, as the caller read them: `my-org/pool-1`; messages list the first five.
     pub names: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ pub fn is_provider(id: &ObjectId) -> bool {
     role_of(id) == Some(KindRole::Provider)
 }
 
-/// How a set stands.
+/// The state of a set.
 pub fn judge_set(facts: &SetFacts<'_>) -> RolloutVerdict {
     let asked = facts.rendered.iter().filter(|object| is_provider(&object.id));
     let mut owners: Vec<OwnerVerdict> = asked.map(|object| judge(facts, object)).collect();

@@ -76,7 +76,7 @@ impl CourseFindings {
         self.definite == Sureness::Surely
     }
 
-    /// Whether nobody can tell without the live cluster.
+    /// Whether only the live cluster can say.
     pub(super) fn is_unknown(&self) -> bool {
         self.definite == Sureness::Perhaps
     }
@@ -101,7 +101,7 @@ impl CourseFindings {
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.suspects);
         }
-        // What scales is no reason for replacing, and only tells why where nothing else does.
+        // Scaling is not a reason for replacing, and is the reason only if there is no other.
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.scaling);
             self.course.effect = Effect::Scales;

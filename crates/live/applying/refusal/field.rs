@@ -39,7 +39,7 @@ impl FieldNotation {
         &self.0
     }
 
-    /// The path of that field in an object; what the object does not have is named all the same.
+    /// The path of that field in an object, even if the object does not have it.
     pub fn path_in(&self, object: &Value) -> FieldPath {
         resolve(Some(object), &self.parts(), FieldPath::root())
     }

@@ -73,7 +73,7 @@ pub struct SeenObject {
     pub is_established: bool,
     /// Of a definition: versions that the rendered one has no more, and that something is still stored or managed in.
     pub going: Vec<String>,
-    /// Of what runs pods: how it stands.
+    /// Of what runs pods: its health.
     pub health: Option<WorkloadHealth>,
     /// Of a Deployment: how many replicas it asks for.
     pub replicas: Option<i64>,

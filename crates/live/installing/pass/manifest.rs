@@ -80,7 +80,7 @@ fn name(version: &Value) -> Option<&str> {
     version.get("name").and_then(Value::as_str)
 }
 
-/// Whether a live object is the provider's of that label: only such a one is stopped or deleted.
+/// Whether a live object belongs to the provider of that label: no other object is stopped or deleted.
 pub fn is_own(live: &Value, provider: &str) -> bool {
     label(live, PROVIDER) == Some(provider)
 }

@@ -1,10 +1,11 @@
 //! One pass over the providers of a management cluster: what is done next.
 //!
-//! *Expected flow*: whoever has the facts ([`ProviderFacts`]) asks for the [`next`] step, performs that one, and looks anew.
-//! What has to outlive a step stands in a [`ProviderRecord`], which is written before what it speaks of is done.
+//! *Expected flow*: the caller gathers the facts ([`ProviderFacts`]), asks for the [`next`] step, performs it, and
+//! gathers the facts again. What has to outlive a step is in a [`ProviderRecord`], which is written before the step is
+//! performed.
 //!
-//! A provider goes through these phases, one provider at a time, in clusterctl's order; nobody begins before the one in hand
-//! has come to its end:
+//! A provider goes through these phases, one provider at a time, in clusterctl's order; the next one begins after the
+//! present one has finished:
 //!
 //! | phase | what is done |
 //! |---|---|

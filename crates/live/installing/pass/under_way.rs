@@ -1,4 +1,4 @@
-//! How one provider goes on that a pass has in hand.
+//! The next step of a provider that a pass has in hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ fn begun(record: ProviderRecord, components: &RenderedProvider, given_up: Option
     }
 }
 
-/// What is remembered of a provider that has come to its end.
+/// What is remembered of a provider that is finished.
 fn settled(
     record: &ProviderRecord,
     components: &RenderedProvider,
@@ -97,8 +97,8 @@ fn back(provider: &ProviderFacts, record: &ProviderRecord) -> Step {
     }))
 }
 
-/// What becomes of a wait. Since when it lasts is written down. When it has lasted for as long as it may, what was begun is
-/// given up where there is a way back; else that is said, and the wait goes on.
+/// What becomes of a wait. Its begin is written down. Once it has lasted for as long as it may, what was begun is given
+/// up if there is a way back; else the wait times out and continues.
 ///
 /// # Errors
 /// Nothing is to be done now but to wait.
@@ -202,7 +202,7 @@ fn prepare(
         }
         return Err(Wait::Stuck(format!("the API server refuses {id}: {why}")));
     }
-    // An old Deployment that may not be looked at would run on.
+    // An old Deployment that cannot be read would keep running.
     if let Some(wait) = unreadable(provider, record, &BTreeSet::new()) {
         return Err(wait);
     }
@@ -342,7 +342,7 @@ fn outdated(
     ids.filter(|id| !is_kept(id) && !wanted.contains(id) && !elsewhere.contains(id)).collect()
 }
 
-/// What of those may not be looked at, so that nobody knows whether it is there.
+/// The first of those that cannot be read, so that it is unknown whether it exists.
 fn unreadable(
     provider: &ProviderFacts,
     record: &ProviderRecord,
@@ -375,7 +375,7 @@ pub(super) fn go_on_removing(
     elsewhere: &BTreeSet<ObjectId>,
 ) -> Result<Step, Wait> {
     if let Some(components) = provider.components() {
-        // It was made anew meanwhile.
+        // It was created again meanwhile.
         let record = ProviderRecord { installed: None, definitions_changed: true, ..record.clone() };
         let begun = begun(record, components, None);
         return Ok(Step::Note(Box::new(ProviderRecord { phase: InstallPhase::Applying, ..begun })));
@@ -393,7 +393,7 @@ pub(super) fn go_on_removing(
         _ => 2,
     };
     let Some(first) = doomed.iter().map(rank).min() else {
-        // An object whose finalizers are not through goes on its own; Capstan has said that it goes.
+        // An object with open finalizers disappears without Capstan, which has deleted it.
         return Ok(Step::Forget);
     };
     Ok(Step::Delete(doomed.into_iter().filter(|id| rank(id) == first).collect()))
