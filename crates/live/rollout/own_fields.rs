@@ -18,8 +18,8 @@ pub(super) struct OwnFields {
     pub(super) notes: Vec<String>,
 }
 
-/// Compares two states of a control plane of this kind, but for its machine template and its version, which stands
-/// at `versions`.
+/// Compares two states of a control plane of this kind, without its machine template and its version, whose paths are
+/// `versions`.
 pub(super) fn own_fields(pair: FieldPair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
     let unread = |object: &Value| {
         let api_version = object.at("/apiVersion").and_then(Value::as_str);

@@ -43,7 +43,7 @@ pub enum StoreAuth {
         path: String,
         /// The role; `{namespace}` is the VaultSecret's.
         role: String,
-        /// Whom the token is for.
+        /// The audience of the token.
         audience: String,
     },
     /// With such a token, which Vault shows to the API server.
@@ -53,7 +53,7 @@ pub enum StoreAuth {
         path: String,
         /// The role; `{namespace}` is the VaultSecret's.
         role: String,
-        /// Whom the token is for; the API server itself where `None`.
+        /// The audience of the token; `None` means the API server itself.
         audience: Option<String>,
     },
     /// With the keys `roleId` and `secretId` of a Secret beside the store.
@@ -79,7 +79,7 @@ impl StoreAuth {
     }
 }
 
-/// Reads a spec; what is wrong is told with its field.
+/// Reads a spec; an error names its field.
 fn read<T: DeserializeOwned>(spec: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(spec).map_err(|error| {
         let why = with_plain_type(&error.inner().to_string());
@@ -117,7 +117,7 @@ pub struct VaultSecretSpec {
     /// The Secret that is written.
     #[serde(default)]
     pub secret: TargetSecret,
-    /// What stands under each key of it.
+    /// The field of Vault for each key of it.
     #[serde(default)]
     pub data: BTreeMap<String, KvField>,
     /// What it holds instead: the fields of a lease.
@@ -295,7 +295,7 @@ mod tests {
         );
     }
 
-    /// The digests stand in statuses of years: with another one every lease would be taken anew.
+    /// Old statuses hold these digests: with another digest every lease would be requested again.
     #[test]
     fn a_request_for_a_lease_has_the_same_digest_for_ever() {
         for (store, lease, digest) in [

@@ -13,7 +13,7 @@ pub enum ResolvedReason {
     Sealed,
     /// Vault, or the API server, does not answer.
     Away,
-    /// What is there cannot be used: it is no JSON object, or no such Secret can be written.
+    /// The answer cannot be used: it is not a JSON object, or no such Secret can be written.
     BadData,
     /// It may not be had so: the store serves other namespaces, or the Secret is somebody else's.
     NotAllowed,

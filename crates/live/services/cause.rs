@@ -87,7 +87,7 @@ impl ServiceCause {
         }
     }
 
-    /// How a service stands for that cause alone.
+    /// The state of a service for that cause alone.
     pub const fn state(self) -> ServiceState {
         match self {
             Self::ControlPlaneNotInitialized

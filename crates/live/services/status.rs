@@ -65,7 +65,8 @@ impl ServiceStatus {
         }
     }
 
-    /// How it stands now, by what was found: the gravest problem decides. What has not been well for `still` is stuck.
+    /// Its new state, by what was found: the gravest problem decides. A service that has not been ready for `still` is
+    /// stuck.
     pub fn settle(&mut self, problems: &[Problem], now: Timestamp, still: SignedDuration) {
         let decisive = decisive(problems);
         let found = decisive.map_or(ServiceState::Ready, |problem| problem.cause.state());
@@ -86,7 +87,7 @@ impl ServiceStatus {
     }
 }
 
-/// The problem that decides how a service stands: the first of the gravest.
+/// The problem that decides the state of a service: the first of the gravest.
 fn decisive(problems: &[Problem]) -> Option<&Problem> {
     let gravest = problems.iter().map(|problem| problem.cause.state()).max()?;
     problems.iter().find(|problem| problem.cause.state() == gravest)
@@ -108,7 +109,7 @@ pub enum SummaryState {
     Done,
     /// Some are not yet.
     Progressing,
-    /// Of some nobody can tell.
+    /// The state of some is unknown.
     Unknown,
     /// Some need a person.
     Stuck,

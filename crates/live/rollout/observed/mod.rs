@@ -31,7 +31,7 @@
 //! | `scheduled` | machines that `rollout.after` outdates |
 //! | `made` | what the topology controller made of a `Cluster`, and from which templates |
 //! | `held_up` | whether, since when and by what a rollout is stuck |
-//! | `judge` | how the rollout of a folder stands |
+//! | `judge` | the state of a folder's rollout |
 //!
 //! `live` must hold the rendered owners, the control planes that rendered `Cluster`s name, and all
 //! `MachineDeployment`s, `MachinePool`s, `MachineSet`s and `Machine`s of the clusters, in one read.

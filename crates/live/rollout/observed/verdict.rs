@@ -1,11 +1,11 @@
-//! How rollouts stand: in a word, owner by owner, machine by machine.
+//! The state of rollouts: in a word, owner by owner, machine by machine.
 
 use jiff::Timestamp;
 
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 
-/// How a rollout stands, in a word; the later ones weigh more.
+/// The state of a rollout, in a word; the later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RolloutProgress {
     /// Every machine is up to date.
@@ -33,7 +33,7 @@ impl RolloutProgress {
     }
 }
 
-/// How the rollout of a folder stands.
+/// The state of a folder's rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolloutVerdict {
     /// In a word: that of the owner that weighs most. Done where nothing owns machines.
@@ -44,7 +44,7 @@ pub struct RolloutVerdict {
     pub machines: Vec<MachineState>,
 }
 
-/// How one owner of machines stands.
+/// The state of one owner of machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerVerdict {
     /// The control plane, deployment, pool or `Cluster` with a topology.

@@ -235,7 +235,7 @@ pub(super) fn told(rollouts: &[Rollout]) -> String {
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 
-/// Where nothing lies elsewhere.
+/// Without a class from elsewhere.
 fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: AppliedBy) -> Vec<Rollout> {
     super::rollouts(before, after, applied, &Elsewhere::default())
 }

@@ -92,7 +92,7 @@ fn scale_old_down(least: u32, sets: &[Set], current: Set, targets: &mut [u32]) {
             if fewer == 0 {
                 continue;
             }
-            // Nobody knows which machine the MachineSet deletes: the worst is an available one.
+            // It is unknown which machine the MachineSet deletes: the worst is an available one.
             if set.available > 0 {
                 let mut deleted = set.machines.saturating_sub(*target - fewer);
                 let spare = available.saturating_sub(least);

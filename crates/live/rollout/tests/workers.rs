@@ -150,7 +150,7 @@ fn strategies_and_pauses_are_told() {
     assert_eq!(course.notes, ["One at a time: an old machine is deleted, then a new one joins."]);
 }
 
-/// When machines were made and what time it is nobody knows in Git: the sentence holds of past and future.
+/// Git has neither the age of machines nor the present time: the sentence holds of past and future.
 #[test]
 fn a_time_is_told_with_whom_it_replaces() {
     let notes = |fixture: &str, pointer: &str| {

@@ -115,7 +115,7 @@ fn a_clone_of_another_template_than_the_class_names_is_evidence_however_long_ago
     let mut from = NAMED;
     from[3].0 = "DockerMachineTemplate";
     assert_eq!(judged(&class(), &made(from), &[], "10:00:59").state, RolloutProgress::Waiting);
-    // What does not say where it is from is no evidence of anything.
+    // An object that does not name its template proves nothing.
     let [plane, .., group] = made(NAMED);
     let silent = with(&plane, &[("/metadata/annotations", Value::Null)]);
     assert_eq!(judged(&class(), &[silent, group], &[], "10:00:59").state, RolloutProgress::Done);

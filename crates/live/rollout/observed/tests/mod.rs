@@ -3,7 +3,7 @@
 //! | file | asks |
 //! |---|---|
 //! | `upgrades` | control planes and deployments at every moment of an upgrade, in both contracts |
-//! | `held_up` | what is stuck, since when, by whom, and what is not |
+//! | `held_up` | what is stuck, since when, on which object, and what is not |
 //! | `held_back` | what a person or a time holds back |
 //! | `topologies`, `classes` | topologies, and what an edit of their class does to them |
 //! | `providers` | control planes of other providers, and pools |

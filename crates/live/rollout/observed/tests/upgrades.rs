@@ -25,7 +25,7 @@ const WATCH: &[(Row, RolloutProgress, &str)] = &[
     (DONE, RolloutProgress::Done, ""),
 ];
 
-/// What v1beta1 makes of it: the newer contract stands beneath.
+/// The same object in v1beta1: the newer contract is below `status.v1beta2`.
 fn in_v1beta1(object: &Value) -> Value {
     let status = &object["status"];
     let api = object["apiVersion"].as_str().unwrap().replace("v1beta2", "v1beta1");
