@@ -31,7 +31,7 @@ impl TreeOrigin {
 pub struct Attempted<'a> {
     /// The commit that was tried last; `None` where none ever was.
     pub commit: Option<&'a str>,
-    /// The tree id of its folder at the commit that was tried last.
+    /// The tree id of its folder at the commit that was read last.
     pub folder: Option<&'a str>,
 }
 

@@ -423,7 +423,7 @@ impl<'a> Step<'a> {
             }
             Ok(Made { upgrade, provenance, failed: failed || unread })
         });
-        // Discard the result, even an error, if the plan read files that it was not given.
+        // Discard the result, even an error, if the plan read places that it was not given.
         let places = tree.missed();
         if !places.is_empty() {
             return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));

@@ -101,7 +101,7 @@ impl CourseFindings {
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.suspects);
         }
-        // Scaling is not a reason for replacing, and is the reason only if there is no other.
+        // Scaling replaces no machines: it is the reason only if there is no other.
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.scaling);
             self.course.effect = Effect::Scales;

@@ -39,7 +39,7 @@ impl<'a> ApplyOrder<'a> {
         } else if provider && named_as(TemplateRole::Data) {
             (ApplyStage::Templates, 0)
         } else if let Some(kind) = ProviderKind::parse(&id.kind).filter(|_| id.group == GROUP) {
-            // The operator may begin before all have changed. So they are applied in the order of their kinds, after
+            // Their installer may begin before all have changed. So they are applied in the order of their kinds, after
             // the ConfigMaps that they are rendered from.
             (ApplyStage::AddOns, 1 + kind as u8)
         } else if let Some(place) = stage(id) {

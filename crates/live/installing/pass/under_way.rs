@@ -342,7 +342,7 @@ fn outdated(
     ids.filter(|id| !is_kept(id) && !wanted.contains(id) && !elsewhere.contains(id)).collect()
 }
 
-/// The first of those that cannot be read, so that it is unknown whether it exists.
+/// The first outdated object that cannot be read, so that it is unknown whether it exists.
 fn unreadable(
     provider: &ProviderFacts,
     record: &ProviderRecord,
