@@ -29,12 +29,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | compared | what is rendered with the machines that there are; a group that adds and replaces none asks for nothing
-//! |
-//! | a rollout | asks for its surge besides. Workers wait for the control plane, so their surges are not added to its
-//! own |
-//! | another machine type | new machines take the place of old ones; what counts is the moment at which the two
-//! together are most |
+//! | compared | what is rendered with the machines that there are; a group that adds and replaces none asks for nothing |
+//! | a rollout | asks for its surge besides. Workers wait for the control plane, so their surges are not added to its own |
+//! | another machine type | new machines take the place of old ones; what counts is the moment at which the two together are most |
 //! | an owner that goes | counts until it is gone |
 //! | a managed topology | comes from a class and its variables, and is not judged |
 //! | a version of the provider's kinds that is not known here | is reported, and nothing of it is read |

@@ -5,8 +5,7 @@
 //! | who | waits |
 //! |---|---|
 //! | anybody but a core provider | where there is no core provider, or it is not installed yet, or is on its way |
-//! | anybody but a core provider | where the core provider cannot go on, and what is installed of it does not take the
-//! contract |
+//! | anybody but a core provider | where the core provider cannot go on, and what is installed of it does not take the contract |
 //! | a core provider | where another one is installed that cannot go on, and whose contract it would not take |
 //! | kubeadm's two | where the core provider cannot go on: the three are released and tested together |
 //! | a control plane | where the bootstrap provider of its name cannot go on: they are one project's |
