@@ -1,4 +1,5 @@
-//! What is asked of the heart about a whole repository: facts are read off its tree once, plans and judgements are made of them.
+//! Answers questions about a whole repository: reads the facts off its tree once, and makes plans and judgements of
+//! them.
 //!
 //! The bot asks through [`planner`] and mostly in processes with limits; the command line asks [`generator`] itself.
 //!

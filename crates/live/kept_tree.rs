@@ -1,4 +1,4 @@
-//! What may be done on the word of a tree that was kept on a disk, while nobody can say whether it is the newest.
+//! What may be done from a tree that was kept on a disk, while it is unknown whether it is the newest.
 //!
 //! Two reconcilers have a disk each, and a volume can be restored: a kept tree may be older than what another process
 //! has applied since. Without history the older of two commits is unknown, so a commit other than the one applied from

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use capstan_model::ids::ClusterId;
 
-/// So many names are said.
+/// How many names a message lists.
 const NAMED: usize = 3;
 
 /// Who replaces machines, and who waits.

@@ -24,7 +24,7 @@ pub struct DownloadLimits {
     pub at_once: usize,
     /// How long a failure is remembered if it names no time to retry, and how long components are remembered.
     pub retry: Duration,
-    /// A host that asks to be left alone for longer is asked again then.
+    /// A longer rate limit is cut to this.
     pub longest_rest: Duration,
     /// How long a caller waits for a fetch.
     pub patience: Duration,
@@ -113,7 +113,7 @@ const REMEDY: Remedy = Remedy {
     act: "add it to its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
 };
 
-/// How soon those are asked for again that are on their way.
+/// How soon to ask again for components that are being fetched.
 const SOON: Duration = Duration::from_secs(2);
 
 impl std::fmt::Debug for Downloads {

@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use capstan_ports::{AllowedHosts, Clock, FetchError};
 
-/// What is asked for, and who asks.
+/// The key of a fetch: the thing, and who asks.
 pub(super) trait Asked: Clone + Eq + Hash + Send + 'static {
     /// The key of a rate limit: the host, and which caller it limits.
     type Host: Eq + Hash + Send + 'static;
@@ -41,7 +41,7 @@ struct State<A: Asked, O> {
 enum Fetch<O> {
     UnderWay {
         done: watch::Receiver<bool>,
-        /// Somebody went on without it.
+        /// A caller stopped waiting for it.
         is_left: bool,
     },
     Ended(Standing<O>),
@@ -159,7 +159,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         Standing { outcome, until: later(self.clock.now(), wait) }
     }
 
-    /// A host wants to be left alone for so long: until when.
+    /// Notes the rate limit of a host; returns when it ends.
     pub(super) fn rest(&self, asked: &A, wait: Duration) -> Timestamp {
         let until = later(self.clock.now(), wait);
         self.lock().resting.insert(asked.host(), until);
@@ -184,7 +184,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
             let ended: Vec<_> = ended.filter(|(_, _, size)| *size > 0).collect();
             let all: usize = ended.iter().map(|(_, _, size)| size).sum();
             let oldest = ended.iter().min_by_key(|(until, ..)| *until).map(|(_, asked, _)| (*asked).clone());
-            // The last one stays, however much it takes: somebody waits for it.
+            // The last one stays, whatever its size: a caller waits for it.
             match oldest.filter(|_| all > most && ended.len() > 1) {
                 Some(oldest) => drop(state.fetches.remove(&oldest)),
                 None => return,
@@ -199,7 +199,7 @@ fn later(now: Timestamp, wait: Duration) -> Timestamp {
     now.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }
 
-/// Why nothing is asked of a host. To the minute: the sentence stays the same while it holds.
+/// Why a host is not asked. To the minute: the sentence stays the same while it holds.
 pub(super) fn resting(host: &str, until: Timestamp) -> String {
     let until = until.strftime("%Y-%m-%d %H:%M");
     format!("{host} accepts no more requests until {until} UTC: Capstan retries then")

@@ -52,7 +52,7 @@ pub struct SupplierLimits {
     pub bytes: usize,
     /// How long a failure is remembered that says nothing of when to come again.
     pub retry: Duration,
-    /// A host that asks to be left alone for longer is asked again then.
+    /// A longer rate limit is cut to this.
     pub longest_rest: Duration,
     /// How long a run waits for what it wants, all of it together.
     pub patience: Duration,
@@ -221,7 +221,7 @@ impl Supplier {
                 name: name.clone(),
                 cause: Cause::Event,
             },
-            // A version that nothing in Git speaks of is held against what it was when it was fetched last.
+            // A version without a digest in Git is compared with the digest of its last fetch.
             recorded: asked.known.clone().or(kept.sha256),
         };
         let (shared, job) = (Arc::clone(&self.0), errand.job.clone());
@@ -299,7 +299,7 @@ struct Errand {
 impl Errand {
     /// Waits for its turn, fetches and stores the components. Returns the failure to remember, if any.
     async fn run(self) -> Option<Standing<Supply>> {
-        // Its own repository's turn first: whatever waits there does not stand before others.
+        // Wait for the repository's own slot first: so its queue does not block others.
         let own = self.shared.room_of(self.asked.repository);
         let _own = own.acquire().await;
         let fetched = {

@@ -1,4 +1,4 @@
-//! A map that holds no more than so many bytes.
+//! A map with a limit in bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -25,7 +25,7 @@ pub(super) struct Bounded<K, V> {
     groups: HashMap<usize, Asked>,
     /// Groups that others took the place of.
     superseded: HashSet<usize>,
-    /// When it was last looked for what nobody asks for.
+    /// When idle values were last dropped.
     looked: Instant,
 }
 

@@ -178,7 +178,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// The release that somebody names.
+    /// The release of that name.
     fn release_named(&self, name: &ReleaseName) -> Result<&Release, NotPossible> {
         let catalogue = self.catalogue();
         let found: Vec<&Release> = match name {

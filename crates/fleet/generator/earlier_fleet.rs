@@ -84,8 +84,8 @@ fn whose<'r>(path: &RepoPath, mut releases: impl Iterator<Item = &'r ReleaseFold
     releases.find(is_its).map(|release| &release.provider)
 }
 
-/// The provider whose releases alone have a say in a plan; `None` where others may have: where the provider itself was
-/// found by looking at all releases, where somebody asked for a release, where an inventory says something.
+/// The provider whose releases alone decide a plan. `None` if others may, too: if all releases were read to find the
+/// provider, if a release was requested by name, or if the inventory changes something.
 pub(super) fn follows(offered: &Offered, given: &PlanInputs) -> Option<Provider> {
     let reading = &offered.reading;
     let provider = reading.standing.provider.as_ref().ok()?;

@@ -17,7 +17,7 @@ use super::read_set::{ReadSet, RecordingTree};
 /// A class, and what is applied with it.
 type Asked = (ClassRef, BTreeSet<Root>);
 
-/// The classes that somebody asked for.
+/// The classes that were looked up.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
     index: OnceLock<Arc<ClassIndex>>,
@@ -26,7 +26,7 @@ pub(super) struct Lookups {
     rendered: Mutex<VecDeque<(Root, RenderedRoot)>>,
 }
 
-/// So many renders are kept.
+/// How many renders are kept.
 const RENDERS: usize = 16;
 
 /// What is applied with a root, and what was read for that; `None` where a file could not be had.

@@ -11,6 +11,6 @@ pub(super) struct Next<'a> {
     pub(super) layout: &'a Layout,
     /// The files in which they differ.
     pub(super) changed: &'a [RepoPath],
-    /// The clusters in whose folders they lie: indexes into the layout's.
+    /// The clusters whose folders hold them: indexes into the layout's.
     pub(super) touched: &'a [usize],
 }

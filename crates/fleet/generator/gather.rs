@@ -26,7 +26,7 @@ use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
 use super::releases::Home;
 
-/// So often a plan may ask for more: each time leads to files that the last ones name.
+/// How often a plan may ask for more: each time leads to files that the last ones name.
 const ROUNDS: usize = 64;
 
 /// A plan, with all that it was given.

@@ -63,7 +63,7 @@ pub(super) struct PlanInputs {
     pub(super) cluster: ClusterId,
     /// Its folder, with all below it.
     pub(super) folder: Option<TreeId>,
-    /// The release that somebody asked for by name.
+    /// The release that was requested by name.
     pub(super) asked: Option<ReleaseName>,
     /// The release that it comes from.
     pub(super) old: Option<OldReleaseInput>,
@@ -73,7 +73,7 @@ pub(super) struct PlanInputs {
     pub(super) components: Vec<OldComponentInput>,
     /// Tells what the inventory says of it from anything else; `None` where it says nothing.
     pub(super) said: Option<String>,
-    /// What is asked only where it is offered a release.
+    /// What is gathered only if it is offered a release.
     pub(super) step: Option<StepInputs>,
 }
 
@@ -155,7 +155,7 @@ impl FleetInputs {
         Conditions { settings: &self.settings, today: self.today }
     }
 
-    /// Whether the same is given now; what reading the releases would look at is asked of their snapshot.
+    /// Whether the same is given now. What reading the releases would read is compared with their snapshot.
     pub(super) fn is_still(&self, now: &Self, releases: &dyn Tree) -> bool {
         let Self { settings, today, releases: known, elsewhere, looked, definitions } = self;
         *today == now.today

@@ -149,7 +149,7 @@ fn judge_set(
         findings.push(Finding::new(rules::EDIT_REFUSED, error.to_string()).place(place).stopping(&reason));
         planned.upgrade.blocked.push(reason);
     }
-    // Where the merge itself refused to go back, that is said once.
+    // If the merge itself refused to go back, one finding is enough.
     let known = |new: &Finding| {
         let mut said = planned.upgrade.findings.iter();
         said.any(|old| old.rule == new.rule && new.object.is_some() && old.object == new.object)

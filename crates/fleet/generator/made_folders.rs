@@ -1,4 +1,4 @@
-//! The folders of clusters as an inventory makes them, where nobody keeps them anywhere: those of a live inventory.
+//! The folders of clusters as an inventory makes them, if they are stored nowhere: those of a live inventory.
 //!
 //! *Guarantee*: a folder is made as the bot makes that of a cluster which is to come, or not at all; what is wrong with
 //! one definition, a fault of Capstan's included, is that one's own.

@@ -186,8 +186,8 @@ impl Fleet {
         &self.layout
     }
 
-    /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
-    /// outside of clusters and releases.
+    /// Clusters that the settings leave out, and the settings that take them in. Reads every manifest outside of
+    /// clusters and releases.
     pub fn outside(&self) -> Vec<FileError> {
         let tree = self.tree.as_ref();
         let outside = layout::outside(tree, self.layout(), &self.settings);

@@ -42,7 +42,7 @@ pub struct Summary {
     pub current: Option<ReleaseId>,
     /// The release that it is offered next: one to which its upgrade would be written.
     pub offered: Option<ReleaseId>,
-    /// The same where its upgrade must not be written before somebody has decided something.
+    /// The same if its upgrade must not be written before a person has decided something.
     pub blocked: Option<ReleaseId>,
     /// Whether something that is meant for it cannot be planned; the notes say why.
     pub failed: bool,
@@ -69,7 +69,7 @@ impl Summary {
         }
     }
 
-    /// Nobody reads that all is well beside what the inventory cannot bring.
+    /// Notes the change that the inventory brings, or why it brings none.
     fn see_inventory(&mut self, planned: Option<&Planned>) {
         let Some(planned) = planned else { return };
         let planned = planned.as_ref().map_err(ToString::to_string);
@@ -165,7 +165,7 @@ impl Fleet {
         Ok(UpgradeWithReasons { upgrade: made.upgrade, provenance: made.provenance })
     }
 
-    /// Whether a release that somebody named exists for a cluster.
+    /// Whether a release that was named exists for a cluster.
     ///
     /// # Errors
     /// It does not (the outer error is a cluster that cannot be read).

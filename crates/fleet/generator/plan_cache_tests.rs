@@ -169,7 +169,7 @@ fn write_cluster_at(release: &str, repository: &mut Repository, number: usize, r
     repository.write(format!("gauss/{name}/capstan.yaml"), record);
 }
 
-/// Where the releases lie.
+/// Where the releases are.
 #[derive(Clone, Copy, PartialEq)]
 enum Releases {
     Here,

@@ -207,7 +207,7 @@ impl Reading {
     }
 }
 
-/// What the cluster needs and nobody can read is its error: it is not as if it were not there.
+/// A file that the cluster needs and that cannot be read is an error, not an absent file.
 pub(super) fn require_readable(
     conditions: Conditions<'_>,
     contents: &dyn Contents,
@@ -315,7 +315,7 @@ impl<'a> Step<'a> {
         })?;
         let unknown = conditions.settings.upgrade.when_release_unknown;
         if let Some(valued) = self.valued(contents)? {
-            // A base that nobody recorded may come from what it is to become.
+            // A base without a record may come from the release that it is to get.
             let candidates = match (&valued.old, unknown) {
                 (None, WhenReleaseUnknown::Infer) => vec![Arc::clone(&valued.new)],
                 _ => Vec::new(),
@@ -570,7 +570,7 @@ impl StepSources<'_> {
         documents_of(&self.candidates)
     }
 
-    /// Whether one of them has a variable: without any nobody asks what Flux substitutes.
+    /// Whether one of them has a variable: only then it matters what Flux substitutes.
     pub(super) fn have_variables(&self) -> bool {
         let known = self.old.iter().chain([&self.new]).chain(&self.candidates);
         known

@@ -15,7 +15,7 @@ pub(super) struct ReadSet {
     folders: BTreeMap<RepoPath, Option<TreeId>>,
 }
 
-/// Paths of a snapshot at which somebody looks.
+/// Paths of a snapshot that are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     pub(super) files: BTreeSet<RepoPath>,
@@ -235,7 +235,7 @@ impl<'a> RestrictedTree<'a> {
         Self { tree, own, given, notes: Mutex::default() }
     }
 
-    /// Where somebody looked that was not given.
+    /// Places that were read and not given.
     pub(super) fn missed(&self) -> Paths {
         self.notes().places.clone()
     }

@@ -1,8 +1,8 @@
 //! Where a fleet's releases are: in the snapshot itself, in another repository, or nowhere yet.
 //!
-//! A repository whose settings name `releases.repository` takes all of its releases from there. That
-//! repository has to agree: its own `.capstan.yaml`, on its default branch, lists this one under
-//! `consumers`. Until somebody gives the releases, nothing is planned, and every plan says why.
+//! A repository whose settings name `releases.repository` takes all of its releases from there. That repository has to
+//! agree: its own `.capstan.yaml`, on its default branch, lists this one under `consumers`. Before the releases are
+//! given, nothing is planned, and every plan says why.
 
 use std::borrow::Cow;
 use std::sync::Arc;

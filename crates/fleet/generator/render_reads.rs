@@ -34,7 +34,7 @@ struct Reads {
     looked_at: ReadSet,
 }
 
-/// Hears whose render is worked on.
+/// Gets calls around each render.
 pub trait WatchRenders: Sync {
     /// It is begun with.
     fn begun(&self, cluster: &ClusterId);
@@ -46,7 +46,7 @@ pub trait WatchRenders: Sync {
     fn one_by_one(&self) -> bool;
 }
 
-/// Nobody listens.
+/// Ignores all calls.
 pub struct NoWatch;
 
 impl WatchRenders for NoWatch {
@@ -74,8 +74,8 @@ impl Reads {
 }
 
 impl RenderReads {
-    /// So many bytes of all repositories: a cluster takes about a kilobyte, one whose render looks at thousands of places
-    /// far more.
+    /// A limit in bytes over all repositories: a cluster takes about a kilobyte, one whose render reads thousands of
+    /// places far more.
     pub fn new(bytes: usize) -> Self {
         Self(Mutex::new(Bounded::new(bytes)))
     }
@@ -84,7 +84,7 @@ impl RenderReads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What nobody asks for from now on may make room.
+    /// Values that are not asked for from now on may make room.
     pub fn begin_round(&self) {
         self.known().begin_round();
     }

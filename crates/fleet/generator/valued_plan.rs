@@ -383,7 +383,7 @@ impl Fleet {
         };
         upgrade.findings.extend(self.judged(&after, id, applied));
         upgrade.findings.dedup();
-        // What is made is what is said: neither the inventory nor the release has anything to add.
+        // The result matches the definition: neither the inventory nor the release changes anything more.
         let more = after.plan_values(id).and_then(Result::ok).filter(|more| more.to.is_some());
         let name = ReleaseName::Id(release);
         let differs = super::first_release::difference(&after.plan(id, Some(&name))?);

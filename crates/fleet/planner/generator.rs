@@ -391,7 +391,7 @@ fn services(
     compare_services(before, after, base).into_iter().map(judged).collect()
 }
 
-/// The components that a provider set has not at hand and nobody asked for; none of a cluster.
+/// The components that a provider set lacks and that were not requested; none for a cluster.
 fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<Wanted> {
     let folder = snapshot.layout.target(id.as_str()).filter(|folder| folder.kind == TargetKind::Providers);
     let (Some(folder), Some(supplies)) = (folder, snapshot.supplies) else { return BTreeSet::new() };

@@ -73,7 +73,7 @@ pub enum PlannerFailed {
 /// Why a snapshot is not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenFailed {
-    /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.
+    /// A `.capstan.yaml` that is wrong: nothing is planned with wrong settings.
     #[error(transparent)]
     Settings(#[from] FileError),
     /// There is no answer.
@@ -107,8 +107,7 @@ pub trait Planner: Send + Sync {
         vec![SourceKind::RELEASE, SourceKind::INVENTORY]
     }
 
-    /// The same planner for one job: what is asked of it ends when the job has ended. `None` where nothing that it does
-    /// takes long.
+    /// The same planner for one job: its work ends when the job has ended. `None` if nothing that it does takes long.
     fn for_job(&self, _ended: &CancellationToken) -> Option<Arc<dyn Planner>> {
         None
     }

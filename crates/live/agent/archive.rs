@@ -1,4 +1,4 @@
-//! What an archive holds, and what its signature speaks of.
+//! What an archive holds, and what its signature covers.
 //!
 //! An archive is a gzipped tar of regular files: `index.json` first, then `files/<number>` for the entries of the
 //! index, counted from 0, whose content travels. Whatever else a tar can carry (paths, links, modes, owners) is neither

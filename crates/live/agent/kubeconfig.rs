@@ -26,14 +26,14 @@ pub struct KubeconfigRequest {
 /// A file with its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KubeconfigFile {
-    /// What is said of it.
+    /// What is known of it.
     pub said: Kubeconfig,
     /// The file, in base64.
     #[serde(deserialize_with = "bounded::text::<_, { limits::KUBECONFIG_BASE64 }>")]
     pub content: String,
 }
 
-/// What is said of a file.
+/// What is known of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kubeconfig {
     /// What it is.

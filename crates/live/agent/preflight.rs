@@ -20,7 +20,7 @@ const PASSING: [&str; 5] =
 /// The reason of a cloud that did not answer: it may, the next time.
 const UNANSWERED_BY_CLOUD: &str = "CloudNotAnswered";
 
-/// A question is not asked again within so long.
+/// A question is not asked again within this time.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 
 /// A question of the bot's.
@@ -140,11 +140,11 @@ pub struct AskedBefore<'a> {
     pub asked_at: Timestamp,
     /// Until when an answer is waited for.
     pub until: Timestamp,
-    /// How the machines of its clusters stand since.
+    /// Whether its machines have changed since.
     pub machines: MachinesSince,
 }
 
-/// How machines stand since a question was asked.
+/// Whether machines have changed since a question was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachinesSince {
     /// As they did.
@@ -208,8 +208,8 @@ pub enum PreflightMeaning {
     Neutral,
     /// An answer may still come.
     Awaited,
-    /// A required one is unanswered, or the live cluster cannot tell where its yes is required. GitHub counts
-    /// a neutral check as passed, so that would let through what nobody tried.
+    /// A required one is unanswered, or the live cluster cannot tell where its yes is required. GitHub counts a neutral
+    /// check as passed, so a neutral one would let through an untried change.
     ActionRequired,
     /// The live cluster would refuse it.
     Rejected,

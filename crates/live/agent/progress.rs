@@ -88,7 +88,7 @@ impl TransitionKind {
 }
 
 impl Progress {
-    /// Nothing has been heard yet.
+    /// The progress before the first report.
     pub const fn waiting(since: Timestamp) -> Self {
         Self { report: None, reported_by: None, since, began: since, turns: Vec::new() }
     }

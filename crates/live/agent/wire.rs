@@ -31,7 +31,7 @@ pub const SIGNATURE_HEADER: &str = "capstan-signature";
 /// The archive's SHA-256 in lowercase hex.
 pub const DIGEST_HEADER: &str = "capstan-sha256";
 
-/// Somebody with a join code wants to be an agent.
+/// A request of a reconciler with a join code to become an agent.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct EnrolRequest {
     /// The code.
@@ -97,7 +97,7 @@ pub struct ReportsAnswer {
     pub refused: Vec<ReportId>,
 }
 
-/// Where else the bot heard of a cluster.
+/// From where else the bot got reports on a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordAnswer {
     /// The name of another management cluster that reported on it.

@@ -1,4 +1,4 @@
-//! Machines of a `Cluster`, and the control plane that they stand on: whatever it is called in Git.
+//! Machines of a `Cluster`, and the control plane that they belong to, whatever its name in Git.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ pub(super) fn control_plane_of<'v>(cluster: &ObjectId, value: &'v Value) -> Opti
     named.into_iter().find(|reference| reference.path.to_string() == "/spec/controlPlaneRef/name")
 }
 
-/// Whether machines may stand on a control plane that nobody sees as Machines: a provider runs them, or they were not
+/// Whether a control plane may have machines that are not seen as Machines: a provider runs them, or they were not
 /// read.
 pub(super) fn has_unseen_machines(control_plane: &ObjectId, live: &LiveObjects) -> bool {
     let is_provided = matches!(role_of(control_plane), Some(KindRole::ControlPlane(Machines::Provider)));

@@ -67,8 +67,8 @@ pub fn is_applied_by_capstan(live: &Value) -> bool {
     entries(live).iter().any(is_capstans)
 }
 
-/// Whether Capstan may have applied a live object of which the API server notes no manager: it notes none of an object that
-/// is applied with nothing but its kind and name, and nobody else manages a field of this one.
+/// Whether Capstan may have applied a live object that has no managers. The API server records none for an object that
+/// is applied with only its kind and name; and no other manager has a field of this one.
 pub fn may_be_applied_without_fields(wanted: &Value, live: &Value) -> bool {
     entries(live).iter().all(|entry| !is_of_the_object(&entry)) && !has_fields(wanted)
 }
@@ -135,8 +135,8 @@ pub(super) fn taken(live: &Value, from: &[String]) -> Option<Value> {
     Some(Value::Array(kept))
 }
 
-/// The fields of a live object that go when Capstan takes over what these managers wrote and then applies
-/// this manifest: they wrote them, the manifest lacks them, and nobody else manages them.
+/// The fields of a live object that go when Capstan takes over what these managers wrote and then applies this
+/// manifest: they wrote them, the manifest lacks them, and no other manager has them.
 pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
     let Some(managed) = taken(live, from) else { return Vec::new() };
     let managed = managed.as_array().map_or(&[][..], Vec::as_slice);
@@ -163,7 +163,7 @@ fn manager(entry: &Value) -> Option<&str> {
     entry.get("manager").and_then(Value::as_str)
 }
 
-/// Whether an entry speaks of the object itself and not of a subresource (status, scale).
+/// Whether an entry is about the object itself and not about a subresource (status, scale).
 fn is_of_the_object(entry: &&Value) -> bool {
     entry.get("subresource").and_then(Value::as_str).is_none_or(str::is_empty)
 }
@@ -215,7 +215,7 @@ fn spare(fields: &mut Value) {
     }
 }
 
-/// Takes a field, and what is below it, out of a set that speaks of this value.
+/// Takes a field, and what is below it, out of a field set of this value.
 fn remove(fields: &mut Value, value: &Value, path: &[Step]) {
     let (Some(members), Some((first, rest))) = (fields.as_object_mut(), path.split_first()) else { return };
     let meant =

@@ -93,7 +93,7 @@ pub fn survives_take_over(live: &Value, manifest: &Value, from: &[String]) -> Ve
     found
 }
 
-/// What a new object would not have of a tried one and nobody else holds.
+/// What a new object would not have of a tried one and no other manager holds.
 fn lacking(tried: &Value, created: &Value, from: &[String]) -> Vec<FieldPath> {
     let is_taken = |entry: &ManagerEntry<'_>| {
         entry.is_ours() || entry.subresource.is_empty() && from.iter().any(|name| name == entry.manager)

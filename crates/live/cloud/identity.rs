@@ -1,4 +1,4 @@
-//! With whose credential a cloud is asked.
+//! The credential that a cloud is asked with.
 
 use std::fmt;
 

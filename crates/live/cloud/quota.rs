@@ -151,11 +151,11 @@ fn moments(group: &Group, at: Moment) -> Vec<Vec<Part<'_>>> {
     let (Some(surge), Moment::Rolling) = (group.surge, at) else { return vec![done] };
     let beyond = (wanted + surge).saturating_sub(there);
     let comes = wanted.saturating_sub(there).min(beyond);
-    // At the beginning all old ones stand, and as many new ones as may come.
+    // At the beginning all old ones run, and as many new ones as may come.
     let begins = vec![part(new, Sort::Comes, comes), part(new, Sort::Surges, beyond - comes)];
     match old {
         None => vec![begins],
-        // At the end all new ones stand, and the last old ones.
+        // At the end all new ones run, and the last old ones.
         Some(old) => {
             let left = surge.min(there);
             vec![begins, vec![part(new, Sort::Comes, wanted), part(old, Sort::Goes, there - left)]]

@@ -126,7 +126,7 @@ impl CloudReader for Pastures {
     }
 }
 
-/// What is said of the folder, by what the cloud has.
+/// The messages for the folder, by what the cloud has.
 fn said(facts: &CloudFacts) -> Vec<String> {
     let path = |text: &str| RepoPath::parse(text).unwrap();
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };

@@ -1,8 +1,8 @@
 //! Which folder processes die of: inferred from what each process worked on when it ended; and when such a folder is
 //! tried again.
 //!
-//! A process notes each turn before it begins and after it ended. The next one finds what was under way at a death, and
-//! cannot know who killed: the folder, or somebody outside who killed at random, or at each start.
+//! A process notes each turn before it begins and after it ended. The next process finds what was under way at a death.
+//! It cannot know the cause: the folder, or kills from outside, at random or at each start.
 //!
 //! *Rules*: what was under way when a process died is **suspected**. Suspects are tried after the others, one at a
 //! time, while the others continue; a turn that comes to its end clears its folder. If a process dies while it tries a
@@ -27,10 +27,10 @@ mod simulation;
 
 /// While a suspect is tried, it is to be noted that often that the process [lives](Turns::live).
 pub const BEAT: SignedDuration = SignedDuration::from_secs(1);
-/// A suspect waits so long for another one, and is asked about again that often.
+/// How long a suspect waits for another one, and how often it is checked again.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(1);
-/// What was not begun for so long is not suspected any more: a head that nobody asks about again, say.
+/// What was not begun for this long is not suspected any more: a head that is not asked about again, for example.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 
 /// What one death may say at most: a doubling each of the life before it, against the turn.
@@ -98,7 +98,7 @@ pub enum TurnStart {
     Wait(SignedDuration),
     /// Processes die of it, beyond chance: it is tried again at that time.
     Known {
-        /// So many did.
+        /// How many did.
         deaths: u32,
         /// Then.
         until: Timestamp,

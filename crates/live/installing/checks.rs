@@ -2,8 +2,9 @@
 //! (`internal/controller/preflight_checks.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0), and
 //! those that are Capstan's own.
 //!
-//! Its seventh, a call to public GitHub with the token of the config Secret, is not made: a left-over token would keep a
-//! cluster without a way there from ever installing. A token that a source refused is said under the same reason.
+//! Its seventh check, a call to public GitHub with the token of the config Secret, is left out: with a left-over token,
+//! a cluster that cannot reach GitHub would never install. A token that a source refused is reported under the same
+//! reason.
 
 use std::sync::LazyLock;
 
@@ -14,7 +15,7 @@ use regex::Regex;
 /// The one name of a CoreProvider.
 const CORE: &str = "cluster-api";
 
-/// The annotation by which somebody allows that what others installed for a provider object is taken over: `take`. Anything else
+/// The annotation that allows Capstan to take over what others installed for a provider object: `take`. Anything else
 /// is `preview`.
 pub const ADOPT: &str = "capstan.dev/adopt";
 
@@ -64,7 +65,7 @@ pub enum FailedCheck {
     MissingRights(String),
     /// cert-manager is not there, or not ready: what is missing, in words.
     CertManagerNotReady(String),
-    /// Others installed it, and nobody allowed to take it over: what that would change, in words.
+    /// Others installed it, and the takeover is not allowed yet: what that would change, in words.
     AdoptionNeeded(String),
     /// A rule forbids it: which, and what it says.
     Forbidden(String),

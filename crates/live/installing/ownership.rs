@@ -32,7 +32,8 @@ pub const OWNED_ELSEWHERE: &str = "OwnedElsewhere";
 /// How long a Lease lasts that does not say it.
 const USUAL_DURATION: Duration = Duration::from_secs(15);
 
-/// Who holds a Lease renews it every two seconds: one that is not renewed for so long has stopped, wherever it ran.
+/// The holder of a Lease renews it every two seconds: if it is not renewed for this long, the holder has stopped,
+/// wherever it ran.
 const SILENT: Duration = Duration::from_secs(5);
 
 /// What was seen of Leases, and when. The caller keeps it from one look to the next.
@@ -62,19 +63,19 @@ impl Sightings {
         }
     }
 
-    /// Whether somebody may hold a Lease still.
+    /// Whether a Lease may still be held.
     fn is_held(&self, lease: &Value, at: Duration) -> bool {
         text(lease, "/spec/holderIdentity").is_some() && self.unchanged(lease, at) <= lasts(lease)
     }
 
-    /// For how long nobody was seen to renew a Lease.
+    /// For how long no renewal of a Lease was seen.
     fn unchanged(&self, lease: &Value, at: Duration) -> Duration {
         let seen = self.seen.get(namespace(lease)).filter(|seen| seen.mark == mark(lease));
         seen.map_or(Duration::ZERO, |seen| at.saturating_sub(seen.since))
     }
 }
 
-/// How long a Lease is held that nobody renews.
+/// How long a Lease is held without a renewal.
 fn lasts(lease: &Value) -> Duration {
     let seconds = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
     seconds.map_or(USUAL_DURATION, Duration::from_secs)
@@ -122,9 +123,9 @@ pub struct LiveOperator {
     pub namespace: String,
     /// Its Deployment; `None` where none has the labels.
     pub deployment: Option<String>,
-    /// Who holds its Lease; `None` where nobody does.
+    /// The holder of its Lease, if any.
     pub holder: Option<String>,
-    /// Of one that has stopped: after how long its Lease has run out, if nobody renews it.
+    /// Of one that has stopped: after how long its Lease runs out unless it is renewed.
     pub runs_out: Option<Duration>,
 }
 

@@ -34,9 +34,9 @@ pub enum WorkloadHealth {
     /// All that it asks for is there, of this generation. Reason and message of its condition `Available`, where it has
     /// one.
     Available {
-        /// `MinimumReplicasAvailable`; empty where nobody says.
+        /// `MinimumReplicasAvailable`; empty if there is none.
         reason: String,
-        /// Its controller's own words; empty where nobody says.
+        /// Its controller's own words; empty if there are none.
         message: String,
     },
     /// It is rendered and not there.
@@ -102,7 +102,7 @@ fn health(kind: &str, live: &Value) -> WorkloadHealth {
             }
         }
     }
-    // Where pods are replaced only when somebody deletes them, or only some of them, old ones are meant to stay.
+    // If pods are replaced only once they are deleted, or only some of them, old ones are meant to stay.
     let replaces = live.pointer("/spec/updateStrategy/type").and_then(Value::as_str) != Some("OnDelete")
         && number("/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0) == 0;
     let ready = if replaces { updated.min(available) } else { available };

@@ -14,7 +14,8 @@ pub const REQUEST_KIND: (&str, &str) = ("certificates.k8s.io/v1", "CertificateSi
 /// Who signs certificates of clients
 /// (<https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers>).
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
-/// Nobody counts so far: what says so, inside of the cluster or in a Secret, was not counted by Capstan, and is not counted on.
+/// No cluster counts this far. Capstan did not write a greater generation, inside of the cluster or in a Secret, and
+/// does not continue from it.
 pub const FURTHEST: u64 = 1 << 52;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -28,7 +29,7 @@ pub fn group(generation: u64) -> String {
 pub enum BindingWord {
     /// There is none.
     Nobody,
-    /// The group of this generation, and nobody else.
+    /// The group of this generation, and no other.
     To(u64),
     /// Something else: Capstan did not write it.
     Others,
@@ -98,7 +99,7 @@ pub fn request(request: CertificateRequest<'_>) -> Value {
     })
 }
 
-/// The JSON Patch of its part `approval` that approves the request with this UID, and none that somebody put into its place.
+/// The JSON Patch of its part `approval` that approves the request with this UID, and not one that replaced it.
 pub fn approval(uid: &str) -> Value {
     json!([
         {"op": "test", "path": "/metadata/uid", "value": uid},
@@ -114,7 +115,7 @@ pub fn approval(uid: &str) -> Value {
 /// The state of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requested {
-    /// Nobody has signed it yet.
+    /// It is not signed yet.
     Open,
     /// The certificate in PEM form, with those of authorities after it where the signer adds some.
     Signed(String),

@@ -48,7 +48,7 @@ impl CourseFindings {
         self.course.notes.push(note.into());
     }
 
-    /// So many machines are replaced.
+    /// How many machines are replaced.
     pub(super) fn replaces(&mut self, machines: Option<u32>) {
         self.machines = machines;
         self.course.replaced = machines;

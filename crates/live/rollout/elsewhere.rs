@@ -1,4 +1,4 @@
-//! Classes that lie elsewhere than the Clusters that name them.
+//! Classes that are elsewhere than the Clusters that name them.
 //!
 //! Another applier than that of the Clusters applies them, under their names in Git. The API server refuses an edit of
 //! a template under its name, and the template stays.

@@ -21,8 +21,8 @@ pub(super) fn rolls_as_kubeadm(kind: &str) -> bool {
     [KUBEADM, K0S, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
 }
 
-/// The fields besides version and machine template that a control plane's controller compares with its machines;
-/// `None` where nobody has read its code.
+/// The fields besides version and machine template that a control plane's controller compares with its machines; `None`
+/// if its code is not known here.
 ///
 /// Talos compares the configuration for joining machines and never `init`, RKE2 all of its embedded
 /// `RKE2ConfigSpec` and the configuration of the server. k0smotron compares `k0sConfigSpec` but for `k0s` (helper.go),
@@ -58,7 +58,7 @@ pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2Co
 /// MachineDeployments, and on Machines by its control plane).
 pub(super) const CANONICAL_IN_PLACE: &str = "v1beta2.k8sd.io/in-place-upgrade-to";
 
-/// What is said of machines whose strategy is `OnDelete`.
+/// The note for machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: machines are replaced only when somebody deletes them.";
 
 /// What `rollout.after` does in a control plane, whose controller compares each machine with the time.

@@ -185,12 +185,12 @@ impl KvField {
     }
 }
 
-/// What a lease is asked for with.
+/// The request for a lease.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct LeaseRequest {
     /// The path, its mount included.
     pub path: String,
-    /// How it is asked.
+    /// The HTTP method.
     #[serde(default)]
     pub method: LeaseMethod,
     /// What is sent along.
@@ -198,7 +198,7 @@ pub struct LeaseRequest {
     pub parameters: Map<String, Value>,
 }
 
-/// How a lease is asked for.
+/// The HTTP method of a request for a lease.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum LeaseMethod {
     /// As credentials of databases are.
@@ -211,8 +211,8 @@ pub enum LeaseMethod {
 }
 
 impl LeaseRequest {
-    /// What a lease of that store was asked for with, as a digest that is noted beside it. The same request has the same
-    /// one for ever: a lease with another one is given back, and a new one is asked for.
+    /// A digest of the request for a lease of that store, which is noted beside the lease. The same request always has
+    /// the same digest: a lease with another one is revoked, and a new one is requested.
     pub fn print(&self, store: &str) -> String {
         let method = match self.method {
             LeaseMethod::Get => "Get",

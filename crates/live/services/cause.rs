@@ -29,7 +29,7 @@ pub enum ServiceCause {
     ServiceNotRendered,
     /// Another service of the cluster has the object.
     TwoServices,
-    /// Another network of pods is there, and nobody said that it may be switched.
+    /// Another network of pods is there, and its switch is not allowed.
     CniSwitchRefused,
     /// Others applied the object.
     AdoptionNeeded,

@@ -11,7 +11,7 @@ use crate::live_objects::{identity, shortened, text};
 /// Whether the cloud gives what a cluster asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloudState {
-    /// It gives all that is asked.
+    /// It gives all of it.
     Ready,
     /// It is about to.
     Provisioning {

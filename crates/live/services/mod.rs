@@ -1,8 +1,8 @@
 //! Services inside a cluster: whose turn it is, the state of each, and what of the cloud is in its way.
 //!
-//! Owns every decision between what was read of a workload cluster and what is said of its services. Facts come in as
-//! values: objects in JSON, settings, times. *Guarantee*: the same facts and the same status before give the same status
-//! after.
+//! Owns every decision between what was read of a workload cluster and the reported state of its services. Facts come
+//! in as values: objects in JSON, settings, times. *Guarantee*: the same facts and the same status before give the same
+//! status after.
 //!
 //! | file | tells |
 //! |---|---|

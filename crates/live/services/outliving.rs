@@ -1,4 +1,5 @@
-//! What a cluster leaves in its cloud when it is deleted: what its own controllers made there, and nobody else knows of.
+//! What a cluster leaves in its cloud when it is deleted: what its own controllers made there, and nothing outside of
+//! it knows.
 
 use std::fmt;
 

@@ -36,7 +36,7 @@ pub fn is_of_its_own(object: &Value, goes: impl Fn(&str, &str, &str) -> bool) ->
     !is_owned && !OF_EVERY_NAMESPACE.contains(&named)
 }
 
-/// Whether an object is one in which others lie.
+/// Whether an object is a namespace.
 pub fn is_namespace(id: &ObjectId) -> bool {
     id.group.is_empty() && id.kind == "Namespace"
 }

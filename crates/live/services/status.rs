@@ -1,4 +1,4 @@
-//! How services stand, as it is written down, and what becomes of that.
+//! The state of services as it is stored, and how it changes.
 
 use capstan_plan::settings::{ServiceObject, ServiceRole};
 use jiff::{SignedDuration, Timestamp};
@@ -115,7 +115,7 @@ pub enum SummaryState {
     Stuck,
 }
 
-/// How all services stand; `None` where there are none.
+/// The state of all services together; `None` if there are none.
 pub fn summary(statuses: &[ServiceStatus]) -> Option<Summary> {
     let state = |status: &ServiceStatus| match status.state {
         ServiceState::Ready | ServiceState::Removing => SummaryState::Done,

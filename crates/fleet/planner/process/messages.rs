@@ -61,7 +61,7 @@ pub enum Request {
     Candidates {
         /// The fleet.
         fleet: FleetRequest,
-        /// Those that are beyond the limits: nobody tells them apart.
+        /// Those that are beyond the limits, which are not rendered.
         unrendered: BTreeSet<ClusterId>,
     },
     /// What a merge would do.
@@ -324,7 +324,7 @@ pub enum Response {
     Forgotten(Vec<u64>),
     /// All was answered. The end.
     Done,
-    /// A snapshot could not be had; what was said before does not count. The end.
+    /// A snapshot could not be had; earlier parts of the answer do not count. The end.
     Unavailable(String),
     /// What was begun and not answered has an answer that is too long to be said. The end.
     TooLong(String),

@@ -32,7 +32,7 @@ impl Sent {
         self.known.retain(|_, (known, _)| *known != number);
     }
 
-    /// Forgets those that nobody here has any more, and names them.
+    /// Forgets those that nothing here holds any more, and names them.
     pub(super) fn forget(&mut self) -> Vec<u64> {
         let mut forgotten = Vec::new();
         self.known.retain(|_, (number, upgrade)| {

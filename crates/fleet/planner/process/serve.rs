@@ -277,7 +277,7 @@ fn answer(
 struct LastFleet(Option<(Vec<u8>, Fleet)>);
 
 impl LastFleet {
-    /// That fleet, or another one where something else is asked for.
+    /// That fleet, or another one if the request differs.
     fn open(
         &mut self,
         generator: &Generator,

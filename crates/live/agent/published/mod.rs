@@ -8,8 +8,8 @@
 //! | [`KubeconfigForm::Age`] | `owners` | one stanza for each recipient, every recipient is an owner ([`sealed`]) |
 //! | [`KubeconfigForm::Plain`] | `access.oidc` | the very bytes that Capstan makes of `access.oidc` ([`login`]) |
 //!
-//! Fewer recipients than owners are taken: of a folder that is refused or suspended the file is renewed for those who have
-//! one, and for nobody else.
+//! Fewer recipients than owners are accepted: if a folder is refused or suspended, the file is renewed only for those
+//! who have one.
 //!
 //! *Caveats.* A stanza for an age key does not say whose key it is. Nobody without one of the keys can read what is
 //! encrypted, so the bot cannot judge it. `docs/owners.md` says so.
@@ -38,7 +38,7 @@ pub struct GitOwners {
 /// A file that may be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedFile {
-    /// What is said of it; the names of the recipients are Git's.
+    /// What is known of it; the names of the recipients are Git's.
     pub said: Kubeconfig,
     /// The file.
     pub bytes: Vec<u8>,

@@ -7,8 +7,8 @@
 //! | header | the version, stanzas of the three kinds that Capstan encrypts to, the line of the MAC |
 //! | payload | a nonce, whole chunks, and a last one that holds something |
 //!
-//! The library that encrypts adds one stanza that is for nobody, so that readers keep passing over what they do not know
-//! (its kind ends with `-grease`): one such is passed over, where it is small.
+//! The library that encrypts adds one stanza without a recipient, so that readers keep ignoring unknown stanzas (its
+//! kind ends with `-grease`). One such stanza is ignored, if it is small.
 //!
 //! Deliberately absent: the MAC and the chunks, which take a key to be judged.
 
@@ -29,7 +29,7 @@ const NONCE: usize = 16;
 const CHUNK: usize = 64 << 10;
 /// What authenticates a chunk.
 const SEAL: usize = 16;
-/// Bytes of the first line and of the body of a stanza that is for nobody.
+/// Bytes of the first line and of the body of a stanza without a recipient.
 const MOST_GREASE: usize = 128;
 
 /// The recipient of a stanza, as far as the stanza names it.
@@ -74,7 +74,7 @@ fn modulus(key: &[u8]) -> Option<usize> {
     Some(last.len() - zeros)
 }
 
-/// The stanzas of a file, but for the one that is for nobody.
+/// The stanzas of a file, without the one that has no recipient.
 ///
 /// # Errors
 /// Capstan did not write this file; why, as part of a sentence.

@@ -110,7 +110,8 @@ fn a_file_for_owners_whom_git_names_is_taken_under_the_names_of_git() {
     assert_eq!(taken.bytes, file);
     let names: Vec<&str> = taken.said.recipients.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["ada", "bob", "cleo"]);
-    // Of a folder that is refused those who have a key keep it, and a file without the stanza for nobody is one, too.
+    // If a folder is refused, those who have a key keep it. A file without the stanza that has no recipient is
+    // accepted, too.
     assert!(age(&all_three(), &sealed(&[&x25519()]), &[BOB]).is_ok());
     // An owner that Git names twice gets two stanzas.
     let twice = git(&format!("owners:\n- {{name: bob, key: {BOB}}}\n- {{name: bo, key: {BOB}}}\n"));

@@ -51,13 +51,13 @@ pub enum GuardBreach {
         /// What is live.
         live: KubernetesVersion,
     },
-    /// The `Cluster` would be pointed away from the control plane that its machines stand on.
+    /// The `Cluster` would be pointed away from the control plane of its machines.
     ControlPlaneReplaced {
         /// Kind of that control plane.
         kind: String,
         /// Its name.
         name: String,
-        /// How many machines are seen to stand on it; a provider's are not seen.
+        /// How many machines of it are seen; a provider's are not seen.
         machines: u32,
     },
     /// The `Cluster` would be pointed at another one's control plane.

@@ -15,7 +15,7 @@ pub struct GivenUp<'r> {
     pub object: &'r RenderedObject,
     /// In its controller's own words.
     pub words: String,
-    /// What comes of it.
+    /// What becomes of it.
     pub course: AfterGivingUp,
 }
 

@@ -1,4 +1,4 @@
-//! Folders, what changes in them and how they stand, and what is applied now: one a row.
+//! Folders, their changes and their state, and what is applied now: one a row.
 
 use super::super::inventory::AppliedInventory;
 use super::super::testing::{id, live, objects};
@@ -441,7 +441,7 @@ fn machines_wait_for_what_the_cloud_must_have_before() {
         "Available, status: 'True', reason: Success",
     );
     assert_eq!(told(&there, &[MD]), ("MachineDeployment".to_owned(), vec![]));
-    // One at which nobody looked.
+    // One whose state was not read.
     let other = there.replace("name: workers", "name: others");
     assert_eq!(
         told(&other, &[MD]).1,

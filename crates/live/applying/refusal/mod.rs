@@ -1,9 +1,9 @@
 //! What an API server answered instead of doing what it was asked, made safe to show.
 //!
-//! Messages of API servers and webhooks may hold whole objects, once or twice, with every Secret in them.
-//! So nothing is kept of what follows `Invalid value:`, of embedded objects and of values, and never more
-//! than 512 characters ([`safe`]). What people need most of the part that is cut off (which versions, which
-//! rule) is said again in words of a closed set, never in those of the message ([`explained`]).
+//! Messages of API servers and webhooks may hold whole objects, once or twice, with every Secret in them. So Capstan
+//! keeps nothing of what follows `Invalid value:`, of embedded objects and of values, and never more than 512
+//! characters ([`safe`]). What people need most of the rest (which versions, which rule) is repeated in words of a
+//! closed set, never in those of the message ([`explained`]).
 //!
 //! Deliberately absent: the request that was refused, and what to do about it.
 
@@ -50,7 +50,7 @@ pub struct StatusCause {
 
 /// What servers write for a field where they mean the object as a whole.
 const NO_FIELD: &str = "<nil>";
-/// What is said of an object as a whole, whose value is not shown.
+/// The message for an object as a whole, whose value is not shown.
 const WHOLE: &str = "a rule of its definition refuses the object as a whole";
 
 /// Whether a cause only says that other causes kept rules from being checked.

@@ -25,7 +25,7 @@ impl Version {
     }
 }
 
-/// What is said of an object whose version is not read.
+/// The message for an object whose version is not read.
 pub(super) fn unread(object: &Value) -> Option<String> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let kind = text("kind").unwrap_or_default();

@@ -19,7 +19,7 @@ pub struct ProviderFacts {
     pub wanted: DesiredProvider,
     /// What is remembered; `None` where nothing ever was.
     pub record: Option<ProviderRecord>,
-    /// What was seen of its objects; `None` where nobody looked.
+    /// What was read of its objects; `None` if nothing was.
     pub look: Option<ObjectsLook>,
     /// Why a step of it could not be performed: it is tried again by the next pass, and the others go on meanwhile.
     pub failed: Option<String>,

@@ -85,7 +85,7 @@ impl Least {
         }
     }
 
-    /// What is required of an object, and so many further fields as it needs at least.
+    /// What is required of an object, and as many further fields as it needs at least.
     fn object(&mut self, schema: &Value, depth: usize) -> Map<String, Value> {
         let mut object = Map::new();
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {

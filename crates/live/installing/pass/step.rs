@@ -22,7 +22,7 @@ pub enum Step {
         /// The versions that go.
         versions: Vec<String>,
     },
-    /// Deployments get so many replicas.
+    /// Deployments get these numbers of replicas.
     Scale(Vec<Stopped>),
     /// Objects are applied, all of one stage. Those of kinds that a definition of the same pass brought are tried first, and
     /// none is applied where one of them is refused.

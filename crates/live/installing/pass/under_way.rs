@@ -50,7 +50,7 @@ fn settled(
     components: &RenderedProvider,
     given_up: Option<GivenUp>,
 ) -> ProviderRecord {
-    // Definitions stay in the inventory for as long as they are there: somebody may say that they go.
+    // Definitions stay in the inventory for as long as they exist: a tombstone may delete them later.
     let wanted: BTreeSet<&ObjectId> = components.objects.iter().map(|object| &object.id).collect();
     let mut inventory = record.inventory.clone();
     for object in record.inventory.objects() {
@@ -330,7 +330,7 @@ fn prune(
     }
 }
 
-/// The objects of an inventory that nobody renders any more, and that may be deleted.
+/// The objects of an inventory that are not rendered any more, and that may be deleted.
 fn outdated(
     provider: &ProviderFacts,
     record: &ProviderRecord,
@@ -354,7 +354,7 @@ fn unreadable(
     })
 }
 
-/// What is there of the objects that nobody renders any more, and is the provider's own.
+/// Those of the outdated objects that exist and belong to the provider.
 fn deletable(
     provider: &ProviderFacts,
     record: &ProviderRecord,
@@ -368,7 +368,7 @@ fn deletable(
     outdated(provider, record, elsewhere).into_iter().filter(is_there).collect()
 }
 
-/// The next step of a provider that goes. Webhooks go first: what they would be asked has nobody to answer.
+/// The next step of a provider that goes. Webhooks go first: their servers would not answer any more.
 pub(super) fn go_on_removing(
     provider: &ProviderFacts,
     record: &ProviderRecord,

@@ -27,7 +27,7 @@ const TOO_LARGE: &str = "the class is too large to compute.";
 pub(in crate::rollout) enum GroupOutcome {
     /// They stay.
     Nothing,
-    /// Nobody can know from Git.
+    /// Git alone does not tell.
     Perhaps(Vec<RolloutCause>),
     /// They are replaced.
     Surely(Vec<RolloutCause>),
@@ -38,7 +38,7 @@ pub(in crate::rollout) enum GroupOutcome {
 pub(in crate::rollout) struct RolloutCause {
     /// The path in the Cluster; for a change by the class, the path that names the class.
     pub(in crate::rollout) path: String,
-    /// The variable and the patch, or why nobody can know.
+    /// The variable and the patch, or why it is unknown.
     pub(in crate::rollout) note: Option<String>,
 }
 

@@ -10,13 +10,13 @@ use capstan_model::object::ObjectId;
 pub enum RolloutProgress {
     /// Every machine is up to date.
     Done,
-    /// Nobody can tell.
+    /// It is unknown.
     Unknown,
     /// Nothing of it has begun.
     Waiting,
     /// Machines are being replaced.
     Rolling,
-    /// It does not go on without somebody doing something.
+    /// It does not go on until somebody does something.
     Stuck,
 }
 
@@ -55,8 +55,8 @@ pub struct OwnerVerdict {
     pub state: RolloutProgress,
     /// Since when, where that is known.
     pub since: Option<Timestamp>,
-    /// Where all is up to date until its own `rollout.after` comes: when that is. It waits, and nobody needs to
-    /// wait for it.
+    /// If all is up to date until its own `rollout.after` comes: when that is. It waits, and nothing needs to wait for
+    /// it.
     pub until: Option<Timestamp>,
     /// The object that holds it up: a machine, say.
     pub on: Option<ObjectId>,
@@ -87,7 +87,7 @@ pub enum Readiness {
     NotReady,
 }
 
-/// Machines in numbers; 0 where nobody says.
+/// Machines in numbers; 0 if a number is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
     /// That there shall be.

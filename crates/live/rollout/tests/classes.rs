@@ -248,7 +248,7 @@ fn fields_and_items_of_variables_and_their_defaults() {
     }
 }
 
-/// Nobody here knows what Flux will write there.
+/// It is unknown here what Flux will write there.
 #[test]
 fn what_is_substituted_later_decides_nothing() {
     let from_image = of_workers(&write(IMAGE, &variable("image")));

@@ -322,7 +322,7 @@ fn a_tombstone_reaches_only_what_is_in_the_inventory() {
     let round = case.round();
     assert_eq!(round.delete, []);
     assert_eq!(round.findings[0].what, Useless::NotOurs(id("cluster.x-k8s.io/MachineDeployment org/theirs")));
-    // Another folder's, which nobody read for this one.
+    // Another folder's, which was not read for this one.
     let mut owners = OwnerIndex::default();
     owners.renders(&folder("other"), [&id("cluster.x-k8s.io/MachineDeployment org/theirs")]);
     let case = Case { owners, delete: tombstone("MachineDeployment", "theirs"), ..Case::new("") };
@@ -627,7 +627,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
     case.owners.refused(&folder("other"));
     assert_eq!(case.told()[0], "- Cluster c Cluster", "another folder is refused");
 
-    // Nobody could read it.
+    // It could not be read.
     let mut rendered = objects(CLUSTER);
     let inventory = {
         let mut inventory = AppliedInventory::default();

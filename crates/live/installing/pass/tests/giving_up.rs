@@ -39,7 +39,7 @@ fn other() -> ProviderFacts {
     ProviderFacts { look: look([(role("ipam"), SeenObject::default())]), ..ipam }
 }
 
-/// What is noted, so many minutes after the first look.
+/// What is noted this many minutes after the first look.
 fn noted_after(minutes: i64, all: &[ProviderFacts]) -> ProviderRecord {
     match next(all, after(minutes)).step {
         Some((_, Step::Note(record))) => *record,

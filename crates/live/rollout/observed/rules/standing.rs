@@ -29,7 +29,7 @@ pub(in crate::rollout::observed) struct Behind {
 /// How a wait ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::rollout::observed) enum Ends {
-    /// When somebody looks, who may be away.
+    /// When its controller observes it, which may be down.
     WhenSeen,
     /// After a while.
     ByItself,

@@ -1,4 +1,4 @@
-//! Recorded states of real owners, one a row, and what is said of each.
+//! Recorded states of real owners, one a row, and the verdict on each.
 //!
 //! | file | asks |
 //! |---|---|
@@ -45,7 +45,7 @@ fn verdict(rendered: &str, live: &[&Value], now: &str) -> RolloutVerdict {
     judge(&objects(rendered), &live.iter().map(|object| (*object).clone()).collect(), at(now), patience())
 }
 
-/// What is said in the usual moment, half a minute after the edit.
+/// The verdict half a minute after the edit, the usual moment.
 fn state(rendered: &str, live: &[&Value]) -> RolloutProgress {
     verdict(rendered, live, "10:00:30").state
 }

@@ -1,9 +1,9 @@
 use super::*;
 
-/// The raw watch of an upgrade on a real management cluster, and what is said of each state.
+/// The raw watch of an upgrade on a real management cluster, and the verdict on each state.
 const WATCH: &[(Row, RolloutProgress, &str)] = &[
     (BEFORE, RolloutProgress::Waiting, "not applied yet: it has Kubernetes v1.34.3, but Git has v1.35.1"),
-    // Green, because nobody has looked yet.
+    // Green, because the controller has not observed it yet.
     (
         Row((2, 1), OLD, (1, 1, 1), Says::Quiet(1)),
         RolloutProgress::Waiting,
