@@ -1,5 +1,5 @@
-//! A new cluster, made from a release, and what is checked before anything is written: that Capstan finds it, that its
-//! name is free, that an upgrade to its release changes nothing, and what the rules say.
+//! A new cluster, made from a release. Before anything is written, Capstan checks that it finds the cluster, that its
+//! name is free, and that an upgrade to its release changes nothing. The rules judge it, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 //!
 //! An archive is a gzipped tar of regular files: `index.json` first, then `files/<number>` for the entries of the
 //! index, counted from 0, whose content travels. Whatever else a tar can carry (paths, links, modes, owners) is neither
-//! written nor read: only the index says what the archive holds, and a path in it is a [`RepoPath`], which cannot leave
-//! the repository. Nothing is ever unpacked into a folder. The index lists symbolic links and submodules without
-//! content. A render that meets one refuses it, here as on the bot, and does not render another cluster without it.
+//! written nor read. Only the index says what the archive holds. A path in it is a [`RepoPath`], which cannot leave the
+//! repository. Nothing is ever unpacked into a folder. The index lists symbolic links and submodules without content. A
+//! render that meets one refuses it, here as on the bot, and does not render another cluster without it.
 
 use std::collections::BTreeSet;
 

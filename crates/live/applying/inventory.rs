@@ -1,7 +1,7 @@
 //! What a folder has applied: the only objects that may ever be deleted for it.
 //!
 //! An entry is written *before* its object is applied, so that a reconciler that is killed in between leaves no
-//! unrecorded object behind; its UID follows when the object is there.
+//! unrecorded object behind. Its UID follows when the object exists.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -14,9 +14,9 @@ use capstan_plan::templates::{Reference, references};
 /// The label by which Cluster API marks machines of a control plane.
 const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
 
-/// The `Cluster`s whose machines decide on a folder: those that it renders, those that it has applied, and those of
-/// objects that it has applied and no longer renders, even if another folder applies these Clusters. A complete read of
-/// machines has to cover all of them ([`LiveObjects::listed`]).
+/// The `Cluster`s whose machines decide on a folder: those that it renders or has applied, and those of objects that it
+/// has applied and no longer renders. Another folder may apply the latter Clusters. A complete read of machines has to
+/// cover all of them ([`LiveObjects::listed`]).
 pub fn clusters_to_read(
     rendered: &[RenderedObject],
     inventory: &AppliedInventory,

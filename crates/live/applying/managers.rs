@@ -136,7 +136,7 @@ pub(super) fn taken(live: &Value, from: &[String]) -> Option<Value> {
 }
 
 /// The fields of a live object that go when Capstan takes over what these managers wrote and then applies this
-/// manifest: they wrote them, the manifest lacks them, and no other manager has them.
+/// manifest. They wrote them, the manifest lacks them, and no other manager has them.
 pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
     let Some(managed) = taken(live, from) else { return Vec::new() };
     let managed = managed.as_array().map_or(&[][..], Vec::as_slice);

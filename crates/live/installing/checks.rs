@@ -2,7 +2,7 @@
 //! (`internal/controller/preflight_checks.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0), and
 //! those that are Capstan's own.
 //!
-//! Its seventh check, a call to public GitHub with the token of the config Secret, is left out: with a left-over token,
+//! Its seventh check, a call to public GitHub with the token of the config Secret, is left out. With a left-over token,
 //! a cluster that cannot reach GitHub would never install. A token that a source refused is reported under the same
 //! reason.
 

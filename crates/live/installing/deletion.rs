@@ -1,6 +1,6 @@
-//! What must be gone before a provider goes: objects of the kinds that its definitions bring, since they would have no
-//! controller, and their conversion webhook would not answer; and, before core goes, all other providers. And what must
-//! be gone before a definition goes: every object of it.
+//! What must be gone before a provider goes: objects of the kinds that its definitions bring. They would have no
+//! controller, and their conversion webhook would not answer. Before core goes, all other providers must be gone, and
+//! before a definition goes, every object of it.
 //!
 //! The finalizer that holds a provider object meanwhile is the operator's own
 //! (`provider.cluster.x-k8s.io`). Definitions stay when a provider goes; they are deleted only on a tombstone of their own.

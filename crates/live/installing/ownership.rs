@@ -1,9 +1,9 @@
 //! Who installs providers here: one of Capstan and the Cluster API operator, never both.
 //!
-//! An operator is recognized by its Deployment, whose labels its manifests, its Helm chart and forks keep, or by the
-//! Lease of its leader election, which an operator with changed labels has, too. It *lives* while its Deployment asks
-//! for a pod, or while its Lease is renewed. When Capstan installs, it holds that Lease: an operator that is started
-//! later waits for it.
+//! An operator is recognized by its Deployment: its manifests, its Helm chart and forks keep the labels. An operator
+//! with changed labels is recognized by the Lease of its leader election. It *lives* while its Deployment asks for a
+//! pod, or while its Lease is renewed. When Capstan installs, it holds that Lease: an operator that is started later
+//! waits for it.
 //!
 //! No clock of another machine is trusted: a Lease is dead when no renewal was seen for as long as it lasts
 //! ([`Sightings`]). So its state is unknown at first, and until that time has passed a Lease with a holder counts as

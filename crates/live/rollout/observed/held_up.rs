@@ -1,10 +1,10 @@
 //! Whether a rollout is stuck, since when, by which object, and in whose words.
 //!
 //! If something is missing that will not come by itself, the rollout is stuck after a short while; if nothing moves,
-//! after a long one. A move is a machine that is created, is being deleted or reached another step on its way up, and a
-//! status write of a machine during its update in place. The moment at which something went wrong or fell due counts as
-//! a move, too: a node that went away a minute ago, or a `rollout.after` that has just come, does not make a rollout of
-//! last month stuck.
+//! after a long one. A machine moves when it is created, is being deleted, reaches another step on its way up, or
+//! gets a new status during an update in place. The moment at which something went wrong or fell due counts as a move,
+//! too. So a node that went away a minute ago, or a `rollout.after` that has just come, does not make a rollout of last
+//! month stuck.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;

@@ -6,8 +6,8 @@
 //! `status.observedGeneration` and that of each condition used; `versions` is one entry with the wanted version and all
 //! replicas; `replicas`, `upToDateReplicas` and `readyReplicas` equal `spec.replicas`; `RollingOut`, `ScalingUp` and
 //! `ScalingDown` are False, `MachinesUpToDate` and `Available` True; the live object asks for what is rendered. A
-//! topology also needs `TopologyReconciled`, no `upgradePlan`, the versions of both halves, and the control plane and
-//! worker groups that its controller made done by themselves: between them the `Cluster` is green for a second. Its
+//! topology also needs `TopologyReconciled`, no `upgradePlan`, the versions of both halves, and each control plane and
+//! worker group that its controller made must be done. Between them the `Cluster` is green for a second. Its
 //! ClusterClass is edited without the `Cluster` getting a new generation. So the class must be observed, and what was
 //! cloned must be from the templates that it names. Where neither could tell (patches, variables), its last change must
 //! not be recent. And `rollout.after` outdates machines without any edit.

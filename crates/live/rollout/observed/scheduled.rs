@@ -1,7 +1,7 @@
 //! `rollout.after`: machines that are replaced for no other reason than when they were made.
 //!
 //! Cluster API compares the time with the age of a control plane's machine (`ShouldRolloutAfter`), and for workers with
-//! that of their MachineSet (`FindNewAndOldMachineSets`): what is older than the time is outdated once the time has
+//! that of their MachineSet (`FindNewAndOldMachineSets`). What is older than the time is outdated once the time has
 //! come. That moment triggers no controller: it sees the time with another event, or at its resync every ten minutes,
 //! and until then every condition is green. So Capstan compares the times here.
 
