@@ -30,8 +30,8 @@ pub struct PreflightQuestion {
     pub id: PreflightId,
     /// What it is asked for: the head of a pull request from the repository itself.
     pub head: CommitId,
-    /// The commit to try: the head if it is based on the tip of the default branch, else GitHub's test merge of it. The live
-    /// cluster would get the result of the merge.
+    /// The commit to try: the head if it is based on the tip of the default branch, else GitHub's test merge of it. The
+    /// live cluster would get the result of the merge.
     pub commit: CommitId,
     /// The clusters that it touches.
     #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::PREFLIGHT_CLUSTERS }>")]
