@@ -43,7 +43,7 @@ fn recorded_release(fleet: &Fleet, folder: &RepoPath) -> Option<ReleaseId> {
 /// What a change of the inventory would do: the plans of the clusters that it concerns, before and after it.
 #[derive(Debug, Default)]
 pub struct Difference {
-    /// Whom it concerns.
+    /// The clusters that it concerns.
     pub change: InventoryChange,
     /// What becomes of them.
     pub outlook: InventoryOutlook,
@@ -66,7 +66,8 @@ impl Difference {
             };
         };
         let mut reasons = BTreeMap::new();
-        // What was rendered into the folders already is no less a change of what is merged.
+        // Compare with the merged folders: a change that this snapshot has already rendered into its folders counts,
+        // too.
         let merged = after.over_clusters_of(before, &change.clusters);
         let (was, _) = plans_of(before, &change.clusters);
         let (is, refused) = plans_of(merged.as_ref().unwrap_or(after), &change.clusters);
@@ -102,13 +103,13 @@ impl Difference {
     }
 }
 
-/// The record of values that blocks an upgrade because somebody edited it.
+/// The record of values that blocks an upgrade because it was edited by hand.
 pub fn edited_record(upgrade: &Upgrade) -> Option<RepoPath> {
     let finding = upgrade.findings.iter().find(|finding| finding.rule == rules::VALUES_EDITED)?;
     finding.file().cloned()
 }
 
-/// Records of these clusters that somebody edited.
+/// Records of these clusters that were edited by hand.
 pub fn edited_records(fleet: &Fleet, clusters: &[ClusterId]) -> Vec<RepoPath> {
     let tree = fleet.tree().as_ref();
     let records = clusters.iter().filter_map(|id| id.folder().join(RECORD_FILE).ok());

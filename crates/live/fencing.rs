@@ -31,7 +31,8 @@ impl Fencing {
     }
 }
 
-/// Whether a Lease may be taken although it has not run out: nobody holds it, or a process that is known to be dead.
+/// Whether a Lease may be taken before it has run out: it has no holder, or its holder is a process that is known to be
+/// dead.
 pub fn is_free(holder: &str, dead: &[String]) -> bool {
     holder.is_empty() || dead.iter().any(|dead| dead == holder)
 }

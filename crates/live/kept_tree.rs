@@ -1,8 +1,8 @@
-//! What may be done on the word of a tree that was kept on a disk, while nobody can say whether it is the newest.
+//! What may be done from a tree that was kept on a disk, while it is unknown whether it is the newest.
 //!
-//! Two reconcilers have a disk each, and a volume can be restored: what was kept may be older than what another process
-//! applied since. Without history nobody can tell older from newer, so a commit that is not the one that was applied
-//! from last counts as older.
+//! Two reconcilers have a disk each, and a volume can be restored: a kept tree may be older than what another process
+//! has applied since. Without history the older of two commits is unknown, so a commit other than the one applied from
+//! last counts as older.
 //!
 //! *Rules*: what is deleted is deleted on the word of a tree that its source named as the present tip since this
 //! process began to lead, and of no other. A kept tree repairs what it was the last to have been applied to; of
@@ -31,7 +31,7 @@ impl TreeOrigin {
 pub struct Attempted<'a> {
     /// The commit that was tried last; `None` where none ever was.
     pub commit: Option<&'a str>,
-    /// The tree id of its folder at the commit that was looked at last.
+    /// The tree id of its folder at the commit that was read last.
     pub folder: Option<&'a str>,
 }
 

@@ -12,8 +12,8 @@ pub(crate) use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
 
 /// The field manager under which Capstan applies.
 pub const MANAGER: &str = "capstan";
-/// The field manager under which hosts are labelled. It is another one: who applies an object anew gives up what it applied
-/// before, and a host may be a folder's.
+/// The field manager that labels hosts. It is a separate one: a manager that applies an object again gives up what it
+/// applied before, and a folder may own a host.
 pub const HOSTS_MANAGER: &str = "capstan-hosts";
 
 /// The longest message of a management cluster that is shown, in characters.

@@ -1,14 +1,14 @@
 //! How many clusters of a Fleet replace machines at a time.
 //!
-//! *Rules*: a cluster counts from when it may begin until its machines are done; one that is stuck counts, too, so that
-//! what is wrong with a change stops with the clusters that it has reached. Those that wait go in the order of their ids,
-//! whoever asked first. A cluster that is made for the first time replaces none, and does not count.
+//! *Rules*: a cluster counts from when it may begin until its machines are done. One that is stuck counts, too, so that
+//! a bad change stops with the clusters that it has reached. Those that wait go in the order of their ids, not of their
+//! requests. A new cluster replaces no machines, and does not count.
 
 use std::collections::BTreeSet;
 
 use capstan_model::ids::ClusterId;
 
-/// So many names are said.
+/// How many names a message lists.
 const NAMED: usize = 3;
 
 /// Who replaces machines, and who waits.
@@ -76,12 +76,12 @@ impl Rolling {
         }
     }
 
-    /// A cluster could not be looked at: it asks again when it can, and holds nobody's place until then.
+    /// A cluster could not be read: it asks again when it can, and takes no place until then.
     pub fn asks_later(&mut self, id: &ClusterId) {
         self.waiting.remove(id);
     }
 
-    /// Whether machines of a cluster are replaced, as far as was told.
+    /// Whether machines of a cluster are replaced, as far as was reported.
     pub fn counts(&self, id: &ClusterId) -> bool {
         self.rolling.contains(id)
     }
@@ -127,7 +127,7 @@ mod tests {
             later("machines of a/3, a/5 are replaced, and 1 cluster is before it")
         );
         assert_eq!(rolling.ask(&id("a/1"), most), later("machines of a/3, a/5 are replaced"));
-        // Who rolls goes on as often as it is looked at.
+        // A cluster that rolls may go on at each request.
         assert_eq!(rolling.ask(&id("a/5"), most), MayRoll::Now);
         assert_eq!(rolling.next(most), []);
         rolling.ended(&id("a/5"), true, false);

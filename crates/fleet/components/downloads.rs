@@ -1,10 +1,11 @@
-//! Components that the providers of a management cluster lack: fetched beside its passes, from hosts that whoever runs the
-//! reconciler named.
+//! Components that the providers of a management cluster lack. They are fetched in the background of its passes, from
+//! hosts that the operator of the reconciler allows.
 //!
-//! *Expected flow*: whoever lacks components asks ([`Downloads::ask`]) and is answered within a patience: with them, or why
-//! there are none yet, and after how long it is worth to ask again. *Guarantees*: no other host is spoken to; of the same
-//! components one fetch is under way at a time, and so many in all; a failure stands for a while in the same words; a host
-//! that wants to be left alone is left alone until the time that it says.
+//! *Expected flow*: the caller asks for components that it lacks ([`Downloads::ask`]). It gets an answer within its
+//! patience: the components, or why they are not here yet and when to ask again. *Guarantees*: Capstan contacts no
+//! other host. At most one fetch of the same components is under way, and a bounded number of all. A failure is
+//! remembered for a while and reported in the same words. A rate-limited host is not asked again before the time that
+//! it names.
 //!
 //! Deliberately absent: where components are kept once they are here (the pass writes ConfigMaps).
 
@@ -21,11 +22,11 @@ use capstan_ports::{AllowedHosts, Clock, ComponentSource, FetchError, WantedComp
 pub struct DownloadLimits {
     /// Fetches under way at once.
     pub at_once: usize,
-    /// How long a failure stands that says nothing of when to come again, and how long components are remembered.
+    /// How long a failure is remembered if it names no time to retry, and how long components are remembered.
     pub retry: Duration,
-    /// A host that asks to be left alone for longer is asked again then.
+    /// A longer rate limit is cut to this.
     pub longest_rest: Duration,
-    /// How long whoever asks is let wait.
+    /// How long a caller waits for a fetch.
     pub patience: Duration,
     /// Bytes that are remembered of what was fetched.
     pub bytes: usize,
@@ -43,7 +44,7 @@ impl Default for DownloadLimits {
     }
 }
 
-/// What came of asking.
+/// The answer to a request for components.
 #[derive(Debug, Clone)]
 pub enum Download {
     /// These are published.
@@ -87,7 +88,7 @@ struct Shared {
     fetches: Arc<Fetches<Components, Download>>,
 }
 
-/// Components, by whom they are asked for: what one is shown is nothing to another.
+/// Components, with who asks for them: the answer for one caller is not shown to another.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Components {
     kind: ProviderKind,
@@ -112,7 +113,7 @@ const REMEDY: Remedy = Remedy {
     act: "add it to its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
 };
 
-/// How soon those are asked for again that are on their way.
+/// How soon to ask again for components that are being fetched.
 const SOON: Duration = Duration::from_secs(2);
 
 impl std::fmt::Debug for Downloads {
@@ -199,7 +200,7 @@ impl Download {
 }
 
 impl Shared {
-    /// What came of a fetch, as it is told now.
+    /// The outcome of a fetch, with the time until a failure may be retried.
     fn told(&self, standing: Standing<Download>) -> Download {
         match standing.outcome {
             Download::Not(not) => {
@@ -209,7 +210,7 @@ impl Shared {
         }
     }
 
-    /// What became of a fetch, and for how long that stands.
+    /// The outcome of a fetch, and until when it is remembered.
     fn outcome(
         &self,
         asked: &Components,

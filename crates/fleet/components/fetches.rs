@@ -1,5 +1,6 @@
-//! Fetches that several may ask for: of the same thing one is under way at a time, and so many in all; what came of it stands
-//! for a while, in the same words; a host that wants to be left alone is left alone until the time that it says.
+//! Fetches that several callers share. At most one fetch of the same thing is under way, and a bounded number of all.
+//! An outcome is remembered for a while, in the same words. A rate-limited host is not asked again before the
+//! time that it names.
 //!
 //! What is fetched, what is remembered of it, and how long one waits is its owners' own: the bot
 //! ([`Supplier`](super::Supplier)) and the reconciler ([`Downloads`](super::Downloads)).
@@ -15,9 +16,9 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use capstan_ports::{AllowedHosts, Clock, FetchError};
 
-/// What is asked for, and by whom.
+/// The key of a fetch: the thing, and who asks.
 pub(super) trait Asked: Clone + Eq + Hash + Send + 'static {
-    /// Whom a host tells to leave it alone, and which host.
+    /// The key of a rate limit: the host, and which caller it limits.
     type Host: Eq + Hash + Send + 'static;
 
     /// That of this.
@@ -40,13 +41,13 @@ struct State<A: Asked, O> {
 enum Fetch<O> {
     UnderWay {
         done: watch::Receiver<bool>,
-        /// Somebody went on without it.
+        /// A caller stopped waiting for it.
         is_left: bool,
     },
     Ended(Standing<O>),
 }
 
-/// What came of a fetch, and until when that stands.
+/// The outcome of a fetch, and until when it is remembered.
 #[derive(Debug, Clone)]
 pub(super) struct Standing<O> {
     pub(super) outcome: O,
@@ -70,7 +71,7 @@ pub(super) enum Begun {
 }
 
 impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
-    /// So many are under way at once.
+    /// Runs at most `at_once` fetches at a time.
     pub(super) fn new(at_once: usize, clock: Arc<dyn Clock>) -> Self {
         let state = State { fetches: HashMap::new(), resting: HashMap::new() };
         Self { clock, slots: Semaphore::new(at_once), state: Mutex::new(state) }
@@ -80,7 +81,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of it; nothing where what came of it stands no more.
+    /// What is known of it; `None` if nothing is under way and no remembered outcome is left.
     pub(super) fn known(&self, asked: &A) -> Option<Known<O>> {
         let now = self.clock.now();
         match self.lock().fetches.get(asked)? {
@@ -95,8 +96,8 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         self.slots.acquire().await.ok()
     }
 
-    /// The fetch that is under way; begins it with `work` where none is. `work` says what stands from then on; nothing, where
-    /// it is kept elsewhere. `after` is told whether somebody went on without it.
+    /// Joins the fetch that is under way, or begins one with `work`. `work` returns the outcome to remember, or `None`
+    /// if it is kept elsewhere. `after` gets whether a caller stopped waiting for it.
     pub(super) fn begin<Work, After>(
         self: &Arc<Self>,
         asked: &A,
@@ -133,7 +134,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         Begun::UnderWay(done)
     }
 
-    /// Somebody goes on without it; false where it has ended meanwhile.
+    /// Notes that a caller stops waiting for it; false if it has ended meanwhile.
     pub(super) fn leave(&self, asked: &A) -> bool {
         match self.lock().fetches.get_mut(asked) {
             Some(Fetch::UnderWay { is_left, .. }) => {
@@ -153,19 +154,20 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
         matches!(was, Some(Fetch::UnderWay { is_left: true, .. }))
     }
 
-    /// What stands for so long from now on.
+    /// An outcome that is remembered for this long from now on.
     pub(super) fn standing(&self, outcome: O, wait: Duration) -> Standing<O> {
         Standing { outcome, until: later(self.clock.now(), wait) }
     }
 
-    /// A host wants to be left alone for so long: until when.
+    /// Notes the rate limit of a host; returns when it ends.
     pub(super) fn rest(&self, asked: &A, wait: Duration) -> Timestamp {
         let until = later(self.clock.now(), wait);
         self.lock().resting.insert(asked.host(), until);
         until
     }
 
-    /// How long something stands yet. Never nothing: whoever asks again at once would be told the same.
+    /// How long an outcome is still remembered. At least a second: a caller that asks again at once would get the same
+    /// answer.
     pub(super) fn left(&self, until: Timestamp) -> Duration {
         let left = Duration::try_from(until.duration_since(self.clock.now()));
         left.unwrap_or_default().max(Duration::from_secs(1))
@@ -182,7 +184,7 @@ impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
             let ended: Vec<_> = ended.filter(|(_, _, size)| *size > 0).collect();
             let all: usize = ended.iter().map(|(_, _, size)| size).sum();
             let oldest = ended.iter().min_by_key(|(until, ..)| *until).map(|(_, asked, _)| (*asked).clone());
-            // The last one stays, however much it takes: somebody waits for it.
+            // The last one stays, whatever its size: a caller waits for it.
             match oldest.filter(|_| all > most && ended.len() > 1) {
                 Some(oldest) => drop(state.fetches.remove(&oldest)),
                 None => return,
@@ -197,17 +199,17 @@ fn later(now: Timestamp, wait: Duration) -> Timestamp {
     now.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }
 
-/// Why nothing is asked of a host. To the minute: the sentence stays the same while it holds.
+/// Why a host is not asked. To the minute: the sentence stays the same while it holds.
 pub(super) fn resting(host: &str, until: Timestamp) -> String {
     let until = until.strftime("%Y-%m-%d %H:%M");
     format!("{host} accepts no more requests until {until} UTC: Capstan retries then")
 }
 
-/// Why something could not be fetched, where that is a host that may not be asked: in the words of whoever names hosts.
+/// Why a fetch failed, if a host is not allowed: in the words of those who configure the hosts.
 pub(super) fn not_named(error: &FetchError, hosts: &AllowedHosts, remedy: &Remedy) -> Option<String> {
     match error {
         FetchError::HostNotAllowed { host, .. } => Some(remedy.words(host, hosts)),
-        // Where it leads is the word of who answered: it is for the log of whoever runs this.
+        // The answering server chose the target of the redirect: it goes to the operator's log only.
         FetchError::RedirectedElsewhere { from, to, .. } => {
             tracing::warn!(%from, %to, "components redirect to a host that is not allowed");
             Some(remedy.words(&format!("the host that {from} redirects to, named in the log,"), hosts))
@@ -221,7 +223,7 @@ pub(super) fn not_named(error: &FetchError, hosts: &AllowedHosts, remedy: &Remed
 
 /// What is to be done that a host is spoken to.
 pub(super) struct Remedy {
-    /// By whom it is not: `the reconciler may speak to`.
+    /// Who may not contact it, as part of a sentence: `the reconciler may contact`.
     pub(super) hosts: &'static str,
     /// What to do.
     pub(super) act: &'static str,

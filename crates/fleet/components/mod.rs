@@ -1,7 +1,7 @@
 //! Components of a set's providers: those that are not at hand are fetched, and all can be packed as a ConfigMap that
 //! the operator reads, as files of clusterctl's local repository, or as layers of an artifact.
 //!
-//! The command line fetches when it is told to ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]); the
+//! The command line fetches on request ([`fetch`]); the bot whenever a plan lacks something ([`Supplier`]); the
 //! reconciler whenever a provider of its management cluster does ([`Downloads`]).
 
 mod downloads;

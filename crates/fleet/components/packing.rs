@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-/// Above so many bytes the operator packs components
+/// The operator packs components that are larger than this many bytes
 /// (<https://github.com/kubernetes-sigs/cluster-api-operator/blob/v0.28.0/internal/controller/manifests_downloader.go>).
 const PLAIN_BYTES: usize = 1 << 20;
 

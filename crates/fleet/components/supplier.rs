@@ -1,11 +1,11 @@
 //! Components for the bot's plans: kept ones, else fetched ones, else why there are none.
 //!
-//! *Expected flow*: a run asks for what its plans have not at hand ([`Supplier::supply`]) and is answered within its
-//! patience: what is not here by then is told as being fetched, and the repository's job is asked for again once it is, or
-//! once a host that wants to be left alone may be asked again. *Guarantees*: nobody is asked but hosts that the caller
-//! names, and of those whom whoever runs Capstan lets it name; fetching holds neither job nor worker; one repository has so many fetches under way, and whatever it asks for, the
-//! others get theirs; a failure is remembered for a while, in the same words, so that nothing is written or asked anew at
-//! every look.
+//! *Expected flow*: a run asks for the components that its plans lack ([`Supplier::supply`]) and gets an answer within
+//! its patience. Components that are not here by then are reported as being fetched. The repository's job is requested
+//! again when they are, or when a rate limit ends. *Guarantees*: Capstan contacts only hosts that the caller names and
+//! the operator allows. Fetching blocks neither job nor worker. Each repository may have a bounded number of fetches
+//! under way, so that it cannot starve the others. A failure is remembered for a while in the same words, so that a run
+//! neither rewrites it nor fetches again.
 //!
 //! Deliberately absent: whose settings name the hosts (`sync`: the default branch's), and what the components come to.
 
@@ -52,7 +52,7 @@ pub struct SupplierLimits {
     pub bytes: usize,
     /// How long a failure is remembered that says nothing of when to come again.
     pub retry: Duration,
-    /// A host that asks to be left alone for longer is asked again then.
+    /// A longer rate limit is cut to this.
     pub longest_rest: Duration,
     /// How long a run waits for what it wants, all of it together.
     pub patience: Duration,
@@ -78,11 +78,11 @@ pub struct Sources {
     pub connect: Box<Connect>,
     /// What was fetched before.
     pub cache: Arc<dyn ComponentCache>,
-    /// Whom to tell that a repository is worth another look.
+    /// Requests another run for a repository.
     pub jobs: Arc<dyn Jobs>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Hosts that repositories may name, as whoever runs Capstan says it: `github.com`, `http://registry.svc:5000`.
+    /// Hosts that repositories may name, from the operator's settings: `github.com`, `http://registry.svc:5000`.
     pub hosts: Box<dyn Fn() -> Vec<OperatorHost> + Send + Sync>,
     /// Who asks, by host.
     pub credentials: Vec<HostCredentials>,
@@ -101,7 +101,7 @@ struct Shared {
     repositories: Mutex<HashMap<u64, Arc<Semaphore>>>,
 }
 
-/// Components, by whom they are asked for.
+/// Components, with the repository that asks for them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Components {
     repository: u64,
@@ -112,7 +112,7 @@ struct Components {
 }
 
 impl Asked for Components {
-    /// Whom a host knows by its credentials: what one repository asked too much is nothing to another.
+    /// A host limits each repository's credentials: the rate limit of one repository does not affect another.
     type Host = (u64, String);
 
     fn host(&self) -> Self::Host {
@@ -145,8 +145,8 @@ impl Supplier {
         self.0.limits.patience
     }
 
-    /// What is known of these components at a time, each of them; what is not known is fetched from these hosts. Beside each
-    /// stands the SHA-256 of those that were judged before, where somebody knows it: others are not taken.
+    /// Returns what is known of these components by `until`, and fetches the rest from these hosts. Each comes with the
+    /// SHA-256 of the components judged before, if known: components with another digest are not accepted.
     pub async fn supply(
         &self,
         repository: &Repository,
@@ -221,7 +221,7 @@ impl Supplier {
                 name: name.clone(),
                 cause: Cause::Event,
             },
-            // A version that nothing in Git speaks of is held against what it was when it was fetched last.
+            // A version without a digest in Git is compared with the digest of its last fetch.
             recorded: asked.known.clone().or(kept.sha256),
         };
         let (shared, job) = (Arc::clone(&self.0), errand.job.clone());
@@ -236,7 +236,7 @@ impl Supplier {
         }
     }
 
-    /// The same once a fetch is done, or there is no more time: whoever goes on without it is told when it is.
+    /// The same after the wait. If the fetch is still under way, its end requests another run.
     async fn after_waiting(&self, asked: &Components, done: watch::Receiver<bool>) -> Supplied {
         if self.0.fetches.leave(asked) {
             return Supplied::UnderWay(done);
@@ -297,9 +297,9 @@ struct Errand {
 }
 
 impl Errand {
-    /// Fetches when it is its turn, keeps what came, and says what stands of a failure.
+    /// Waits for its turn, fetches and stores the components. Returns the failure to remember, if any.
     async fn run(self) -> Option<Standing<Supply>> {
-        // Its own repository's turn first: whatever waits there does not stand before others.
+        // Wait for the repository's own slot first: so its queue does not block others.
         let own = self.shared.room_of(self.asked.repository);
         let _own = own.acquire().await;
         let fetched = {
@@ -345,7 +345,7 @@ impl Errand {
         Err(Supply::Missing("Capstan could not store them: its log says why".to_owned()))
     }
 
-    /// What is said of a failure, and for how long it stands.
+    /// What to report of a failure, and until when it is remembered.
     fn failed(&self, error: &FetchError) -> Standing<Supply> {
         let limits = &self.shared.limits;
         tracing::warn!(repository = %self.job.name, origin = %self.asked.wanted.origin, error = %error, "components could not be fetched");
@@ -376,7 +376,7 @@ impl Errand {
     }
 }
 
-/// Asks that a repository be looked at again.
+/// Requests another run for a repository.
 async fn tell(shared: &Shared, job: &JobRequest) {
     if let Err(error) = shared.sources.jobs.enqueue(job).await {
         tracing::warn!(repository = %job.name, error = %error, "a repository whose components were fetched is checked only at the next resync");

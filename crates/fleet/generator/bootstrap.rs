@@ -18,8 +18,8 @@ use super::valued_plan::ToCome;
 use super::{Fleet, Refused, provider_objects};
 
 impl Fleet {
-    /// The objects of a management cluster, base and templates of its release under its values, as they would stand in its
-    /// folders if there were none: whatever lies there now is not looked at.
+    /// The objects of a management cluster: base and templates of its release under its values, as they would be in new
+    /// folders. The present content of those folders is not read.
     ///
     /// # Errors
     /// What is wrong with its definition, its values, its release or the render.

@@ -1,10 +1,10 @@
-//! A map that holds no more than so many bytes.
+//! A map with a limit in bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// What nobody asked for in so long goes: each repository is looked at more often.
+/// Values that nobody asked for in this time are dropped: each repository is checked more often than that.
 const IDLE: Duration = Duration::from_secs(6 * 60);
 /// Of a group that another one took the place of: hardly anybody asks for it again.
 const SUPERSEDED: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ pub(super) struct Bounded<K, V> {
     groups: HashMap<usize, Asked>,
     /// Groups that others took the place of.
     superseded: HashSet<usize>,
-    /// When it was last looked for what nobody asks for.
+    /// When idle values were last dropped.
     looked: Instant,
 }
 
@@ -86,7 +86,7 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
         Some(entry.value.clone())
     }
 
-    /// Asks for all values of a group at once, whoever holds them.
+    /// Marks all values of a group as asked for.
     pub(super) fn want_group(&mut self, group: usize) {
         self.superseded.remove(&group);
         self.groups.insert(group, self.now());

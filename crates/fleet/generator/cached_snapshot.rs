@@ -2,9 +2,9 @@
 //! each of them.
 //!
 //! *Expected flow*: [`CachedSnapshot::next`] makes the look at a snapshot from the one before it, at the price of the
-//! files in which they differ; the fleet plans; [`CachedSnapshot::keep_plans`] says what came of it. *Guarantee*: a plan is
-//! [trusted](CachedSnapshot::trusted) only where neither its cluster's folder nor anything that any plan looked at outside
-//! of its own folder has changed; the others are judged one by one, as [`Fleet::plan_each_source`] does it.
+//! files in which they differ; the fleet plans; [`CachedSnapshot::keep_plans`] stores the plans. *Guarantee*: a plan is
+//! [trusted](CachedSnapshot::trusted) only if neither its cluster's folder nor anything that any plan read outside of
+//! its own folder has changed. The others are judged one by one, as [`Fleet::plan_each_source`] does it.
 //!
 //! [`Fleet::plan_each_source`]: super::Fleet::plan_each_source
 
@@ -25,7 +25,7 @@ use super::instructions::Instructions;
 use super::read_set::Paths;
 use super::wide::Wide;
 
-/// A push that changes more files is looked at as if it were the first.
+/// A push that changes more files is treated as the first look at a repository.
 const MOST_CHANGED: usize = 5_000;
 
 /// A repository at one commit, as it was found.

@@ -1,4 +1,4 @@
-//! ClusterClasses that lie in one cluster's folder and are used from others.
+//! ClusterClasses in one cluster's folder that other clusters use.
 
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;

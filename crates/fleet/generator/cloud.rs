@@ -1,4 +1,4 @@
-//! Which cloud a cluster stands in, and who owns it.
+//! A cluster's cloud and its owners.
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::cluster::Cluster;
@@ -8,7 +8,7 @@ use super::Fleet;
 use super::refused::Refused;
 
 impl Fleet {
-    /// The cloud that a cluster says it stands in, without reading its manifests.
+    /// The cloud that a cluster names, without reading its manifests.
     ///
     /// # Errors
     /// A `capstan.yaml` that cannot be read.

@@ -1,4 +1,4 @@
-//! What the ids in a plan's inputs stand for.
+//! The contents that the ids in a plan's inputs name.
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
@@ -12,7 +12,7 @@ use super::refused::Refused;
 use super::releases::PastRelease;
 use super::sources::Sources;
 
-/// What the ids in inputs stand for.
+/// The contents that the ids in inputs name.
 pub(super) trait Contents {
     /// The repository that holds the clusters.
     fn repository(&self) -> &dyn Tree;
@@ -33,7 +33,7 @@ pub(super) trait Contents {
     fn provided(&self, id: &ContentId) -> Option<&ReleaseContent>;
     /// A release that is in no folder any more.
     fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
-    /// What came of asking for components that are not at hand.
+    /// The components that were requested because the repository lacks them, or why they are missing.
     fn supplies(&self) -> &Supplies;
     /// The inventory, where the settings name one.
     fn inventory(&self) -> Option<&FleetInventory>;

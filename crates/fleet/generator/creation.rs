@@ -1,5 +1,5 @@
-//! A new cluster, made from a release, and what is known of it before anything is written: that it would be found, that
-//! nobody else has its name, that an upgrade to its release is none, and what the rules say.
+//! A new cluster, made from a release. Before anything is written, Capstan checks that it finds the cluster, that its
+//! name is free, and that an upgrade to its release changes nothing. The rules judge it, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -178,7 +178,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// The release that somebody names.
+    /// The release of that name.
     fn release_named(&self, name: &ReleaseName) -> Result<&Release, NotPossible> {
         let catalogue = self.catalogue();
         let found: Vec<&Release> = match name {
@@ -221,11 +221,11 @@ impl Fleet {
     pub(super) fn after(&self, files: &[FileChange]) -> Self {
         let tree: Arc<dyn Tree> = Arc::new(Edited::new(Arc::clone(&self.tree), files));
         let after = Self::with_settings(tree, self.settings.clone(), self.has_settings_file, self.today);
-        // No release lies among them.
+        // None of these files belongs to a release.
         Self { releases: self.releases.clone(), shared: Arc::clone(&self.shared), ..after }
     }
 
-    /// A cluster's folder, which Capstan would look for where it lies.
+    /// A cluster's folder, if Capstan finds it as a cluster at that path.
     pub(super) fn found(&self, id: &ClusterId) -> Result<&TargetFolder, NotPossible> {
         let Some(folder) = self.layout().target(id.as_str()) else {
             let why = match &self.settings.clusters.paths {
@@ -244,8 +244,8 @@ impl Fleet {
         }
     }
 
-    /// Whether no other folder has a `Cluster` of that namespace and name. In one management cluster that is an error;
-    /// of folders that others apply nobody knows whether they go to the same one: notes.
+    /// Checks that no other folder has a `Cluster` of that namespace and name. In one management cluster that is an
+    /// error. Folders that others apply may go to different management clusters, so they only give notes.
     pub(super) fn require_own_name(
         &self,
         folder: &TargetFolder,

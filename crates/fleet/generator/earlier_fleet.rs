@@ -27,7 +27,7 @@ pub(super) struct EarlierFleet {
 }
 
 impl EarlierFleet {
-    /// `None` where something else has changed, too, or nobody can tell whose a change is.
+    /// `None` if something else has changed, too, or a changed path belongs to no provider.
     pub(super) fn of(
         number: usize,
         (earlier, earlier_catalogue): (&FleetInputs, &Catalogue),
@@ -74,7 +74,7 @@ impl EarlierFleet {
     }
 }
 
-/// The provider of the release in whose folder a file or folder lies, or whose `requests.yaml` it is.
+/// The provider of the release whose folder holds this path, or whose `requests.yaml` it is.
 fn whose<'r>(path: &RepoPath, mut releases: impl Iterator<Item = &'r ReleaseFolder>) -> Option<&'r Provider> {
     let is_its = |release: &&ReleaseFolder| {
         *path == release.folder
@@ -84,8 +84,8 @@ fn whose<'r>(path: &RepoPath, mut releases: impl Iterator<Item = &'r ReleaseFold
     releases.find(is_its).map(|release| &release.provider)
 }
 
-/// The provider whose releases alone have a say in a plan; `None` where others may have: where the provider itself was
-/// found by looking at all releases, where somebody asked for a release, where an inventory says something.
+/// The provider whose releases alone decide a plan. `None` if others may, too: if all releases were read to find the
+/// provider, if a release was requested by name, or if the inventory changes something.
 pub(super) fn follows(offered: &Offered, given: &PlanInputs) -> Option<Provider> {
     let reading = &offered.reading;
     let provider = reading.standing.provider.as_ref().ok()?;

@@ -1,5 +1,5 @@
-//! ClusterClasses that lie elsewhere than the Clusters that name them: looked up once for all clusters of a
-//! snapshot, and carried over to the next one where nothing that they were told from has changed.
+//! ClusterClasses that are elsewhere than the Clusters that name them. They are looked up once for all clusters of a
+//! snapshot, and carried over to the next one if nothing that was read for them has changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,7 +17,7 @@ use super::read_set::{ReadSet, RecordingTree};
 /// A class, and what is applied with it.
 type Asked = (ClassRef, BTreeSet<Root>);
 
-/// The classes that somebody asked for.
+/// The classes that were looked up.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
     index: OnceLock<Arc<ClassIndex>>,
@@ -26,7 +26,7 @@ pub(super) struct Lookups {
     rendered: Mutex<VecDeque<(Root, RenderedRoot)>>,
 }
 
-/// So many renders are kept.
+/// How many renders are kept.
 const RENDERS: usize = 16;
 
 /// What is applied with a root, and what was read for that; `None` where a file could not be had.
@@ -36,7 +36,7 @@ struct RenderedRoot {
     read: Option<Arc<ReadSet>>,
 }
 
-/// What was found, and the files and folders that were looked at for it.
+/// What was found, and the files and folders that were read for it.
 #[derive(Debug, Clone)]
 struct Known {
     found: Arc<Found>,

@@ -1,7 +1,7 @@
 //! The first release, made from a cluster, with the cluster's record of it; and the proof that nothing changes by it.
 //!
-//! *Guarantee*: what is returned was planned as if it were written. The cluster is at the release then, and an upgrade to
-//! it is none: no field changes, none differs. A release that does not say what the cluster is, is not made.
+//! *Guarantee*: what is returned was planned as if it were written. The cluster is at the release then, and an upgrade
+//! to it changes no field and finds no difference. A release that would differ from the cluster is not made.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use capstan_ports::{Workspace, WorkspaceError};
 pub struct MadeRelease {
     /// The release.
     pub release: ReleaseId,
-    /// The cluster's own name, for which a variable stands.
+    /// The cluster's own name, which the release replaces by a variable.
     pub name: String,
     /// The release's files, and the cluster's `capstan.yaml`.
     pub changes: Vec<FileChange>,

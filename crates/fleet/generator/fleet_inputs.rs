@@ -19,7 +19,7 @@ pub(super) struct ReleasesIn<'a> {
     pub(super) elsewhere: Option<TreeId>,
 }
 
-/// The releases of a fleet, and what reading them looked at.
+/// The releases of a fleet; its inputs list the files and folders that were read for them.
 pub(super) struct ReadReleases {
     pub(super) inputs: FleetInputs,
     pub(super) catalogue: Catalogue,

@@ -1,4 +1,4 @@
-//! A snapshot that follows another one: by what they differ, it is told what of the earlier one still holds.
+//! A snapshot that follows another one: the files in which they differ decide what of the earlier one still holds.
 
 use capstan_model::tree::{Folder, RepoPath, Tree};
 use capstan_plan::layout::Layout;
@@ -11,6 +11,6 @@ pub(super) struct Next<'a> {
     pub(super) layout: &'a Layout,
     /// The files in which they differ.
     pub(super) changed: &'a [RepoPath],
-    /// The clusters in whose folders they lie: indexes into the layout's.
+    /// The clusters whose folders hold them: indexes into the layout's.
     pub(super) touched: &'a [usize],
 }

@@ -26,7 +26,7 @@ use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
 use super::releases::Home;
 
-/// So often a plan may ask for more: each time leads to files that the last ones name.
+/// How often a plan may ask for more: each time leads to files that the last ones name.
 const ROUNDS: usize = 64;
 
 /// A plan, with all that it was given.
@@ -260,7 +260,7 @@ impl Fleet {
         is_set && self.settings.providers_of(id).is_some()
     }
 
-    /// What came of asking for these components.
+    /// The digest of what is known of each of these components; `None` if nobody asked for them.
     fn answers(&self, wanted: impl IntoIterator<Item = Wanted>) -> Vec<(Wanted, Option<String>)> {
         let answer = |wanted: Wanted| {
             let digest = self.supplies.of(&wanted).map(Supply::digest);

@@ -14,7 +14,7 @@ use super::planning::{Reading, cluster_facts, documents_of, releases_of};
 use super::valued::Subject;
 use super::{Fleet, Refused, sources};
 
-/// What came of one cluster.
+/// The result for one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inferred {
     /// Its release is recorded already, as it is written there.

@@ -49,7 +49,7 @@ pub(super) struct FleetInputs {
     pub(super) releases: Vec<ReleaseFolder>,
     /// The root of the repository that holds them, where that is another one.
     pub(super) elsewhere: Option<TreeId>,
-    /// What reading them looked at.
+    /// What was read for them.
     pub(super) looked: ReadSet,
     /// The files that define kinds.
     pub(super) definitions: Arc<Definitions>,
@@ -63,7 +63,7 @@ pub(super) struct PlanInputs {
     pub(super) cluster: ClusterId,
     /// Its folder, with all below it.
     pub(super) folder: Option<TreeId>,
-    /// The release that somebody asked for by name.
+    /// The release that was requested by name.
     pub(super) asked: Option<ReleaseName>,
     /// The release that it comes from.
     pub(super) old: Option<OldReleaseInput>,
@@ -73,7 +73,7 @@ pub(super) struct PlanInputs {
     pub(super) components: Vec<OldComponentInput>,
     /// Tells what the inventory says of it from anything else; `None` where it says nothing.
     pub(super) said: Option<String>,
-    /// What is asked only where it is offered a release.
+    /// What is gathered only if it is offered a release.
     pub(super) step: Option<StepInputs>,
 }
 
@@ -132,8 +132,8 @@ pub(super) struct StepInputs {
     pub(super) workloads: Vec<ManagedWorkload>,
     /// Of a provider set: all clusters that its management cluster runs.
     pub(super) claimed: Vec<ClusterId>,
-    /// Of a provider set: the components that it has not at hand, and a digest of what came of asking for them; `None`
-    /// where nobody asked.
+    /// Of a provider set: the components that it lacks, each with a digest of the answer; `None` if nobody asked for
+    /// them.
     pub(super) components: Vec<(Wanted, Option<String>)>,
     /// What it reads outside of its folder.
     pub(super) outside: ReadSet,
@@ -155,7 +155,7 @@ impl FleetInputs {
         Conditions { settings: &self.settings, today: self.today }
     }
 
-    /// Whether the same is given now; what reading the releases would look at is asked of their snapshot.
+    /// Whether the same is given now. What reading the releases would read is compared with their snapshot.
     pub(super) fn is_still(&self, now: &Self, releases: &dyn Tree) -> bool {
         let Self { settings, today, releases: known, elsewhere, looked, definitions } = self;
         *today == now.today

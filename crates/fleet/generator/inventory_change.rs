@@ -1,4 +1,4 @@
-//! Whom a change of the inventory, of schemas or of templates may concern: told without rendering anything.
+//! Which clusters a change of the inventory, of schemas or of templates may concern: found without rendering anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use super::record::settings_of;
 use super::valued::Subject;
 
 impl Fleet {
-    /// Whom the change from another snapshot to this one may concern; `None` where it changes nothing of the inventory,
-    /// and no release that uses values.
+    /// The clusters that the change from another snapshot to this one may concern; `None` if it changes nothing of the
+    /// inventory and no release that uses values.
     pub fn inventory_change(&self, before: &Self) -> Option<InventoryChange> {
         let (old, new) = (Contents::inventory(before), Contents::inventory(self));
         let inventory = new.or(old)?;
@@ -301,7 +301,7 @@ fn same_findings(old: Option<&FleetInventory>, new: Option<&FleetInventory>) -> 
     findings(old) == findings(new)
 }
 
-/// Definitions that would lie in the folder of another one.
+/// Definitions whose folder already belongs to another definition.
 fn clashes(inventory: &FleetInventory) -> Vec<Finding> {
     let one = |(name, folder): (&str, &RepoPath)| {
         let definition = inventory.inventory.cluster(name)?;

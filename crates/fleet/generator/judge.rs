@@ -79,7 +79,8 @@ impl Reading {
             release,
             schemas: contents.schemas(),
             cluster_api: given.cluster_api.clone(),
-            // The other folders are looked at with the pull request: their changes would make every plan anew.
+            // The pull request's check reads the other folders. If plans read them, each of their changes would
+            // invalidate every plan.
             boundary: is_judged.then_some(Surroundings {
                 folder: &cluster.id,
                 settings: conditions.settings,
@@ -96,7 +97,7 @@ impl Reading {
             let found = (findings, &severities);
             return judge_set(self, facts_of_step, [before, &after], planned, found);
         }
-        // The change does nothing to what lies elsewhere.
+        // The change does not affect classes in other folders.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
         let elsewhere = Elsewhere { before: was?, after: is? };
         let rollouts = match (applied_by, given.names.as_deref()) {
@@ -109,7 +110,7 @@ impl Reading {
     }
 }
 
-/// A provider set has no machines; what becomes of its providers is told instead.
+/// A provider set has no machines: the plan reports the fate of its providers instead.
 fn judge_set(
     reading: &Reading,
     facts: StepFacts<'_>,
@@ -148,7 +149,7 @@ fn judge_set(
         findings.push(Finding::new(rules::EDIT_REFUSED, error.to_string()).place(place).stopping(&reason));
         planned.upgrade.blocked.push(reason);
     }
-    // Where the merge itself refused to go back, that is said once.
+    // If the merge itself refused to go back, one finding is enough.
     let known = |new: &Finding| {
         let mut said = planned.upgrade.findings.iter();
         said.any(|old| old.rule == new.rule && new.object.is_some() && old.object == new.object)

@@ -1,4 +1,4 @@
-//! The folders of clusters as an inventory makes them, where nobody keeps them anywhere: those of a live inventory.
+//! The folders of clusters as an inventory makes them, if they are stored nowhere: those of a live inventory.
 //!
 //! *Guarantee*: a folder is made as the bot makes that of a cluster which is to come, or not at all; what is wrong with
 //! one definition, a fault of Capstan's included, is that one's own.
@@ -64,10 +64,9 @@ pub(super) fn without_folder(inventory: &FleetInventory) -> BTreeMap<String, Ref
 }
 
 impl Fleet {
-    /// All clusters that the inventory defines. Management clusters are none.
+    /// All clusters that the inventory defines, without management clusters.
     ///
-    /// # Errors
-    /// Nobody can tell what the inventory says.
+    /// The inventory cannot be read.
     pub fn folders_to_make(&self) -> Result<ToMakeAll, Refused> {
         let mut all = ToMakeAll::default();
         let Some(inventory) = Contents::inventory(self) else { return Ok(all) };
@@ -99,7 +98,7 @@ impl Fleet {
         Ok(all)
     }
 
-    /// The folder of one of them, as it is when nothing of it stands.
+    /// The folder of one of them, as Capstan would create it.
     ///
     /// # Errors
     /// What is wrong with its values, its release or its render; a fault of Capstan's.

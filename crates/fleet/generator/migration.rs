@@ -41,7 +41,7 @@ impl Reading {
                 Some(self.judge(StepFacts { tree: &tree, ..facts }, prepared, planned, None))
             }
         };
-        // What came of a look at nothing is worth nothing, an error least of all.
+        // Discard the result, even an error, if the plan read places that it was not given.
         let places = tree.missed();
         if !places.is_empty() {
             return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));

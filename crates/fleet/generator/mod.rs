@@ -1,10 +1,10 @@
 //! One facade over the domain's planner: a snapshot in, upgrades out. The command line and the bot
 //! both call it, so that what a person sees offline is what the bot proposes.
 //!
-//! *Expected flow*: [`Fleet::open`] reads the settings and finds releases and clusters;
-//! [`Fleet::missing_contents`] names the old releases that lie outside the snapshot, and whoever can find
-//! them gives them with [`Fleet::provide_content`]; then [`Fleet::plan`], as often as wanted and from any
-//! thread. *Guarantee*: the same snapshot, trees and day give the same plans.
+//! *Expected flow*: [`Fleet::open`] reads the settings and finds releases and clusters. [`Fleet::missing_contents`]
+//! names the old releases that are not in the snapshot; a caller that finds them gives them with
+//! [`Fleet::provide_content`]. Then [`Fleet::plan`], as often as wanted and from any thread. *Guarantee*: the same
+//! snapshot, trees and day give the same plans.
 //!
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
@@ -120,7 +120,7 @@ pub struct Fleet {
     has_settings_file: bool,
     layout: Arc<Layout>,
     shared: Arc<Shared>,
-    /// What is kept of earlier looks; without it every plan is made anew.
+    /// What is kept of earlier looks; without it every plan is made from scratch.
     known: Option<Arc<CachedFleet>>,
     /// Where that is kept, and this look at the repository.
     plan_cache: Option<(PlanCache, Arc<CachedSnapshot>)>,
@@ -137,7 +137,7 @@ pub struct Fleet {
     unread: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
     names: BTreeMap<ClusterId, Arc<TemplateNames>>,
-    /// What came of asking for components of providers.
+    /// The components of providers that were requested, or why they are missing.
     supplies: Arc<Supplies>,
     /// What plans ask of the whole snapshot.
     wide: Arc<Wide>,
@@ -186,8 +186,8 @@ impl Fleet {
         &self.layout
     }
 
-    /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
-    /// outside of clusters and releases.
+    /// Clusters that the settings leave out, and the settings that take them in. Reads every manifest outside of
+    /// clusters and releases.
     pub fn outside(&self) -> Vec<FileError> {
         let tree = self.tree.as_ref();
         let outside = layout::outside(tree, self.layout(), &self.settings);
@@ -267,7 +267,7 @@ impl Fleet {
         self.names = names;
     }
 
-    /// Gives what came of asking for the components that provider sets have not at hand: see `Upgrade::unasked`.
+    /// Gives the requested components that provider sets lack, or why they are missing: see `Upgrade::unasked`.
     pub fn provide_components(&mut self, supplies: Arc<Supplies>) {
         self.supplies = supplies;
     }

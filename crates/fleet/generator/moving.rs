@@ -1,7 +1,8 @@
 //! Clusters that share a folder or a file, moved into folders of their own; and the proof that nothing else changes.
 //!
-//! *Guarantee*: what is returned without a refusal was looked at as if it were written. Everything that is applied from
-//! the repository comes to the same objects, each of the clusters has its folder, and none of the others lost its own.
+//! *Guarantee*: what is returned without a refusal was checked as if it were written. Everything that is applied from
+//! the repository still renders to the same objects, each of the clusters has its folder, and none of the others lost
+//! its own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use super::render_reads::WatchRenders;
 use super::{Fleet, Inferred};
 
-/// So many clusters are compared with releases, and planned: a first look shows what it is like, not all of it.
+/// How many clusters are compared with releases, and planned: a first look shows examples, not everything.
 const COMPARED: usize = 200;
 const PLANNED: usize = 50;
 
@@ -48,7 +48,7 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
     Some(Onboarding { settings, clusters, sets, left, crowded: proposed.crowded, example, releases })
 }
 
-/// What would make clusters if somebody filled it in, of a repository in which [`onboard`] finds nothing to set up.
+/// What would make clusters if it were filled in, of a repository in which [`onboard`] finds nothing to set up.
 pub fn templates_alone(tree: &dyn Tree) -> Vec<FileError> {
     propose(tree).map(|proposed| proposed.templates).unwrap_or_default()
 }

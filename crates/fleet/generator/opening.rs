@@ -20,8 +20,7 @@ impl Fleet {
     /// holds are judged against.
     ///
     /// # Errors
-    /// A `.capstan.yaml` that cannot be read or is wrong: nothing is planned under settings that
-    /// nobody meant.
+    /// A `.capstan.yaml` that cannot be read or is wrong: nothing is planned with wrong settings.
     pub fn open(tree: Arc<dyn Tree>, today: Date) -> Result<Self, FileError> {
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
         Ok(Self::with_settings(tree, settings, has_settings_file, today))

@@ -1,4 +1,4 @@
-//! One cluster's plan, and where it stands.
+//! One cluster's plan, and its status.
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::source::SourceKind;
@@ -33,7 +33,7 @@ impl UpgradeWithReasons {
     }
 }
 
-/// Where a cluster stands, for tables.
+/// The status of a cluster, for tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// What it is.
@@ -42,7 +42,7 @@ pub struct Summary {
     pub current: Option<ReleaseId>,
     /// The release that it is offered next: one to which its upgrade would be written.
     pub offered: Option<ReleaseId>,
-    /// The same where its upgrade must not be written before somebody has decided something.
+    /// The same if its upgrade must not be written before a person has decided something.
     pub blocked: Option<ReleaseId>,
     /// Whether something that is meant for it cannot be planned; the notes say why.
     pub failed: bool,
@@ -51,7 +51,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What is offered by the step alone is none where its plan brings nothing, or must not be written.
+    /// Withdraws the offered release if its plan changes nothing, is blocked or failed, and notes why.
     fn see(&mut self, planned: &Planned) {
         let Some(to) = self.offered.take() else { return };
         match wanted(&SourceKind::RELEASE, &planned.as_ref().map_err(ToString::to_string)) {
@@ -69,7 +69,7 @@ impl Summary {
         }
     }
 
-    /// Nobody reads that all is well beside what the inventory cannot bring.
+    /// Notes the change that the inventory brings, or why it brings none.
     fn see_inventory(&mut self, planned: Option<&Planned>) {
         let Some(planned) = planned else { return };
         let planned = planned.as_ref().map_err(ToString::to_string);
@@ -96,7 +96,7 @@ impl Summary {
 }
 
 impl Fleet {
-    /// Where a cluster stands and what it is offered, by its plan: what blocks is not offered.
+    /// The status of a cluster and what it is offered, by its plan: a blocked upgrade is not offered.
     ///
     /// # Errors
     /// A file of it that cannot be read.
@@ -136,9 +136,8 @@ impl Fleet {
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
     ///
     /// # Errors
-    /// A file that cannot be read, a cluster that cannot be rendered, a release that does not exist.
-    /// An upgrade that must not go ahead is no error: it says so in
-    /// [`Upgrade::blocked`](capstan_plan::upgrade::Upgrade).
+    /// A file that cannot be read, a cluster that cannot be rendered, a release that does not exist. A blocked upgrade
+    /// does not return an error: its reasons are in [`Upgrade::blocked`](capstan_plan::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
         self.plan_with_reasons(id, asked).map(|planned| planned.upgrade)
     }
@@ -166,7 +165,7 @@ impl Fleet {
         Ok(UpgradeWithReasons { upgrade: made.upgrade, provenance: made.provenance })
     }
 
-    /// Whether a release that somebody named exists for a cluster.
+    /// Whether a release that was named exists for a cluster.
     ///
     /// # Errors
     /// It does not (the outer error is a cluster that cannot be read).

@@ -1,10 +1,10 @@
 //! What a worker keeps of a repository between two looks at it, so that a push costs what it changes.
 //!
-//! *Expected flow.* [`Fleet::open_with`](super::Fleet::open_with) takes the memory along; a cluster whose
-//! inputs are those of a plan that is kept is not planned again, not even read. *Guarantee*: with memory
-//! and without it the plans are equal, because a plan is made from its [`PlanInputs`](super::inputs::PlanInputs) alone, and that is
-//! kept with it and compared whole. *Bounds*: so many bytes of plans and contents, so many fleets; what does not fit is computed
-//! again. Nothing is written down: a restart forgets, and the first look plans all.
+//! *Expected flow.* [`Fleet::open_with`](super::Fleet::open_with) takes the memory along; a cluster whose inputs are
+//! those of a plan that is kept is not planned again, not even read. *Guarantee*: with memory and without it the plans
+//! are equal, because a plan is made from its [`PlanInputs`](super::inputs::PlanInputs) alone, and that is kept with it
+//! and compared whole. *Bounds*: the bytes of plans and contents, and the number of fleets; what does not fit is
+//! computed again. Nothing is stored: a restart forgets, and the first look plans everything.
 //!
 //! Only what was read well is kept: a file that could not be had may be there next time.
 
@@ -260,7 +260,7 @@ impl SnapshotView {
         Classes(named.map(|class| wide.elsewhere.find(tree, layout, class, cluster).found).collect())
     }
 
-    /// Where its ClusterClasses stand.
+    /// Where its ClusterClasses are.
     pub fn class_index(&self) -> &ClassIndex {
         self.look.wide.elsewhere.index(self.tree.as_ref(), self.layout())
     }

@@ -150,7 +150,7 @@ fn write_release_of(provider: &str, repository: &mut Repository, minor: usize, p
     }
 }
 
-/// The id of a release's folder, as long as nothing else lies there.
+/// The id of a release's folder that holds nothing else.
 fn release_tree(provider: &str, minor: usize, patch: usize) -> TreeId {
     let mut alone = Repository::default();
     write_release_of(provider, &mut alone, minor, patch);
@@ -169,7 +169,7 @@ fn write_cluster_at(release: &str, repository: &mut Repository, number: usize, r
     repository.write(format!("gauss/{name}/capstan.yaml"), record);
 }
 
-/// Where the releases lie.
+/// Where the releases are.
 #[derive(Clone, Copy, PartialEq)]
 enum Releases {
     Here,
@@ -304,11 +304,11 @@ fn a_release_concerns_the_clusters_that_follow_its_provider_alone() {
     write_cluster_at("gcp/v1.1.0", &mut repository, 9, 3);
     look(&plan_cache, &repository, "a release of gcp came");
     assert_eq!(plan_cache.counts().planned, 24);
-    // The first of its provider: whoever names none may follow it.
+    // The first of its provider: a cluster that names no provider may follow it.
     write_release_of("azure", &mut repository, 0, 0);
     look(&plan_cache, &repository, "a provider came");
     assert_eq!(plan_cache.counts().planned, 34);
-    // And whoever names none is asked each time.
+    // And a cluster that names none is planned each time.
     repository.files.remove("gauss/c000/capstan.yaml");
     look(&plan_cache, &repository, "nobody knows whose releases one follows");
     write_release_of("azure", &mut repository, 1, 0);
@@ -329,7 +329,7 @@ fn where_releases_lie_in_another_repository_plans_are_kept_as_long_as_it_stays()
     look(&plan_cache, &repository, "a release came there");
     assert_eq!(plan_cache.counts().planned, 21);
     assert_eq!(look(&plan_cache, &repository, "nothing changed"), 0);
-    // What lies there under the same name is another release, and here it is none.
+    // The release of the same name in the other repository does not exist here.
     repository.releases = None;
     write_release(&mut repository, 3, 0);
     repository.write(".capstan.yaml", "mode: propose\n");
@@ -365,7 +365,7 @@ fn what_a_command_allows_makes_the_plan_anew() {
     assert_eq!(plan_cache.counts().planned, 4);
 }
 
-/// A Cluster whose class lies elsewhere, in the base of a cluster.
+/// A Cluster in the base of a cluster, whose class is elsewhere.
 fn write_topology(repository: &mut Repository, number: usize) {
     let name = format!("c{number:03}");
     let cluster = format!(

@@ -27,10 +27,10 @@ struct Open {
 }
 
 impl Fleet {
-    /// What each source brings to those targets for which it is `wanted`: first a newer release, then the inventory. `take`
-    /// gets `None` where the inventory brings nothing. Targets come in any order, from several threads, and one whose plan is
-    /// worked on is told to `watch`. Where nothing has changed since the last look that concerns a target, its plan is the one
-    /// that is kept.
+    /// Plans for each target what the `wanted` sources bring to it: first a newer release, then the inventory. `take`
+    /// gets `None` if the inventory brings nothing. Targets come in any order, from several threads; `watch` is called
+    /// around each one that is planned. A target keeps its plan if nothing that concerns it has changed since the last
+    /// look.
     pub fn plan_each_source(
         &self,
         wanted: impl Fn(&ClusterId, &SourceKind) -> bool,

@@ -24,8 +24,8 @@ const SHARE: usize = 16;
 /// Threads of this process that plan or render at a time.
 static THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Has this process plan and render with so many threads at most, however many cores there are: each has a stack, which
-/// counts where a process' memory is limited.
+/// Limits the threads of this process that plan and render, however many cores there are: each has a stack, which
+/// counts if the memory of the process is limited.
 pub fn limit_threads(most: usize) {
     THREADS.store(most.max(1), Ordering::Relaxed);
 }
@@ -88,7 +88,7 @@ fn in_order<I: Sync, T: Send, E>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(share) = shares.get(index) else { break };
-            // Nobody takes them any more.
+            // The receiver is gone.
             if sender.send((index, share.iter().map(&one).collect())).is_err() {
                 break;
             }

@@ -1,9 +1,8 @@
 //! One cluster's plan, made from what is given: the heart's decisions in their order.
 //!
-//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, where a release is offered, [`Step::plan`]; each takes
-//! what the one before it found. *Guarantee*: nothing is asked of the repository but contents that the inputs name.
-//! A look elsewhere is no answer but a question back, [`Unplanned::Needs`]: whoever gathers facts answers it and asks
-//! for the plan again.
+//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, if a release is offered, [`Step::plan`]; each takes what
+//! the one before it found. *Guarantee*: a plan reads only contents that its inputs name. To read anything else it
+//! returns the question, [`Unplanned::Needs`]; the caller gathers the answer and plans again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -83,7 +82,7 @@ impl From<RenderError> for Unplanned {
     }
 }
 
-/// A cluster, and where it stands.
+/// A cluster, and its status.
 pub(super) struct Reading {
     pub(super) cluster: Cluster,
     pub(super) effective: EffectiveSettings,
@@ -208,7 +207,7 @@ impl Reading {
     }
 }
 
-/// What the cluster needs and nobody can read is its error: it is not as if it were not there.
+/// A file that the cluster needs and that cannot be read is an error, not an absent file.
 pub(super) fn require_readable(
     conditions: Conditions<'_>,
     contents: &dyn Contents,
@@ -316,7 +315,7 @@ impl<'a> Step<'a> {
         })?;
         let unknown = conditions.settings.upgrade.when_release_unknown;
         if let Some(valued) = self.valued(contents)? {
-            // A base that nobody recorded may come from what it is to become.
+            // A base without a record may come from the release that it is to get.
             let candidates = match (&valued.old, unknown) {
                 (None, WhenReleaseUnknown::Infer) => vec![Arc::clone(&valued.new)],
                 _ => Vec::new(),
@@ -424,7 +423,7 @@ impl<'a> Step<'a> {
             }
             Ok(Made { upgrade, provenance, failed: failed || unread })
         });
-        // What came of a look at nothing is worth nothing, an error least of all.
+        // Discard the result, even an error, if the plan read places that it was not given.
         let places = tree.missed();
         if !places.is_empty() {
             return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));
@@ -571,7 +570,7 @@ impl StepSources<'_> {
         documents_of(&self.candidates)
     }
 
-    /// Whether one of them has a variable: without any nobody asks what Flux substitutes.
+    /// Whether one of them has a variable: only then it matters what Flux substitutes.
     pub(super) fn have_variables(&self) -> bool {
         let known = self.old.iter().chain([&self.new]).chain(&self.candidates);
         known

@@ -1,4 +1,4 @@
-//! What a computation looked at in a snapshot: noted by the snapshot itself, so that nobody can forget it.
+//! What a computation read in a snapshot. The snapshot itself records it, so no reader can forget to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ pub(super) struct ReadSet {
     folders: BTreeMap<RepoPath, Option<TreeId>>,
 }
 
-/// Paths of a snapshot at which somebody looks.
+/// Paths of a snapshot that are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     pub(super) files: BTreeSet<RepoPath>,
@@ -56,7 +56,7 @@ impl ReadSet {
         self.folders.extend(other.folders);
     }
 
-    /// What of a snapshot was looked at: the files, and those of the folders.
+    /// The entries of a snapshot that were read: the files, and those in the folders.
     pub(super) fn entries<'t>(&self, tree: &'t dyn Tree) -> Vec<&'t TreeEntry> {
         let files = self.files.keys().filter_map(|path| tree.entry(path));
         files.chain(self.folders.keys().flat_map(|folder| tree.entries_in(folder))).collect()
@@ -117,8 +117,7 @@ fn file(tree: &dyn Tree, path: &RepoPath) -> Option<(EntryKind, BlobId)> {
     tree.entry(path).map(|entry| (entry.kind, entry.blob.clone()))
 }
 
-/// A snapshot that notes what is looked at outside of one folder; what happens inside of it, the
-/// folder's own id tells.
+/// A snapshot that records what is read outside of one folder. The folder's own id covers what is read inside.
 pub(super) struct RecordingTree<'a> {
     tree: &'a dyn Tree,
     own: Option<&'a RepoPath>,
@@ -133,23 +132,23 @@ struct Notes {
 }
 
 impl<'a> RecordingTree<'a> {
-    /// Notes what is looked at outside of this folder.
+    /// Records what is read outside of this folder.
     pub(super) fn beside(tree: &'a dyn Tree, own: &'a RepoPath) -> Self {
         Self { tree, own: Some(own), notes: Mutex::default() }
     }
 
-    /// Notes all that is looked at.
+    /// Records everything that is read.
     pub(super) fn outside(tree: &'a dyn Tree) -> Self {
         Self { tree, own: None, notes: Mutex::default() }
     }
 
-    /// What was looked at; `None` where a file could not be had.
+    /// What was read; `None` if a file could not be had.
     pub(super) fn into_read_set(self) -> Option<ReadSet> {
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         (!notes.failed).then_some(notes.looked)
     }
 
-    /// What was looked at, also where a file could not be had.
+    /// What was read, even if a file could not be had.
     pub(super) fn into_looked_at(self) -> ReadSet {
         self.notes.into_inner().unwrap_or_else(PoisonError::into_inner).looked
     }
@@ -216,8 +215,8 @@ impl Tree for RecordingTree<'_> {
     }
 }
 
-/// A snapshot of which only one folder and some places can be seen. Where somebody looks elsewhere there is
-/// nothing, and that is noted: what came of it is worth nothing before those places were given too.
+/// A snapshot that shows one folder and some given places. Any other place is empty and recorded as missed; a result is
+/// valid only once those places are given, too.
 pub(super) struct RestrictedTree<'a> {
     tree: &'a dyn Tree,
     own: &'a RepoPath,
@@ -236,7 +235,7 @@ impl<'a> RestrictedTree<'a> {
         Self { tree, own, given, notes: Mutex::default() }
     }
 
-    /// Where somebody looked that was not given.
+    /// Places that were read and not given.
     pub(super) fn missed(&self) -> Paths {
         self.notes().places.clone()
     }

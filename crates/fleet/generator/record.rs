@@ -15,7 +15,7 @@ pub(super) struct Record {
     pub(super) components: Vec<(RepoPath, TreeId)>,
 }
 
-/// A record may name so many components that are looked for elsewhere: it is anybody's input.
+/// How many components a record may name that are looked for elsewhere: anybody may write it.
 const MOST_COMPONENTS: usize = 64;
 
 impl Record {

@@ -1,8 +1,8 @@
 //! Where a fleet's releases are: in the snapshot itself, in another repository, or nowhere yet.
 //!
-//! A repository whose settings name `releases.repository` takes all of its releases from there. That
-//! repository has to agree: its own `.capstan.yaml`, on its default branch, lists this one under
-//! `consumers`. Until somebody gives the releases, nothing is planned, and every plan says why.
+//! A repository whose settings name `releases.repository` takes all of its releases from there. That repository has to
+//! agree: its own `.capstan.yaml`, on its default branch, lists this one under `consumers`. Before the releases are
+//! given, nothing is planned, and every plan says why.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Fleet {
         self.releases = Home::Elsewhere(tree);
     }
 
-    /// What lies where in the repository that holds the releases.
+    /// The releases and targets of the repository that holds the releases.
     fn layout_of(&self, tree: &dyn Tree) -> Layout {
         let mut settings = self.settings.clone();
         if settings.releases.paths.is_none()
@@ -129,8 +129,8 @@ impl Fleet {
     }
 }
 
-/// Whether a repository lets `consumer` use its releases. The bot asks, which reads for whom it cannot know; on the
-/// command line nobody does: whoever runs it there has both checkouts already.
+/// Whether a repository lets `consumer` use its releases. Only the bot asks: it can read repositories that the users of
+/// `consumer` cannot. On the command line the user already has both checkouts.
 ///
 /// # Errors
 /// Why not, as a sentence without a full stop.

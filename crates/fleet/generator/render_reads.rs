@@ -1,10 +1,10 @@
-//! What renders read outside of their clusters' folders: which clusters are made of something else in one snapshot than in
-//! another, wherever that lies.
+//! What renders read outside of their clusters' folders: finds the clusters whose source differs between two snapshots,
+//! wherever the difference is.
 //!
-//! A cluster is made of its folder and of what its render reads elsewhere: components, bases, patches and values that it
-//! shares with others. What the render of the earlier snapshot looked at, and what it found there, tells: where a later
-//! snapshot has the same at the same places, and the same folder, its render is the same. So one render a cluster is
-//! enough for any number of later snapshots, and none of a snapshot that nobody has reviewed.
+//! A cluster is made of its folder and of what its render reads elsewhere: components, bases, patches and values that
+//! it shares with others. The render of the earlier snapshot records what it read and found there. If a later snapshot
+//! has the same content at those places, and the same folder, its render is the same. So one render a cluster is enough
+//! for any number of later snapshots, and a snapshot that nobody has reviewed is never rendered.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +17,7 @@ use super::plan_cache::PlanCacheLimits;
 use super::plan_each::on_all_cores;
 use super::read_set::{ReadSet, RecordingTree};
 
-/// What renders looked at outside of their clusters' folders.
+/// What renders read outside of their clusters' folders.
 pub struct RenderReads(Mutex<Bounded<Key, Arc<Reads>>>);
 
 impl Default for RenderReads {
@@ -34,7 +34,7 @@ struct Reads {
     looked_at: ReadSet,
 }
 
-/// Hears whose render is worked on.
+/// Gets calls around each render.
 pub trait WatchRenders: Sync {
     /// It is begun with.
     fn begun(&self, cluster: &ClusterId);
@@ -46,7 +46,7 @@ pub trait WatchRenders: Sync {
     fn one_by_one(&self) -> bool;
 }
 
-/// Nobody listens.
+/// Ignores all calls.
 pub struct NoWatch;
 
 impl WatchRenders for NoWatch {
@@ -74,8 +74,8 @@ impl Reads {
 }
 
 impl RenderReads {
-    /// So many bytes of all repositories: a cluster takes about a kilobyte, one whose render looks at thousands of places
-    /// far more.
+    /// A limit in bytes over all repositories: a cluster takes about a kilobyte, one whose render reads thousands of
+    /// places far more.
     pub fn new(bytes: usize) -> Self {
         Self(Mutex::new(Bounded::new(bytes)))
     }
@@ -84,7 +84,7 @@ impl RenderReads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What nobody asks for from now on may make room.
+    /// Values that are not asked for from now on may make room.
     pub fn begin_round(&self) {
         self.known().begin_round();
     }
@@ -163,7 +163,7 @@ impl RenderReads {
         }
         let recording = RecordingTree::beside(tree, &folders.cluster);
         watch.begun(cluster);
-        // What cannot be rendered has looked at something all the same.
+        // A render that fails has read something, too.
         let _rendered_or_not = render::render(&recording, folders);
         watch.ended(cluster);
         self.keep(tree, folders, recording.into_looked_at())
@@ -193,7 +193,7 @@ mod tests {
         fn skips(&self, _: &ClusterId) -> bool {
             false
         }
-        /// Which of them is kept hangs on which is done first.
+        /// Which of them is kept depends on which is done first.
         fn one_by_one(&self) -> bool {
             true
         }

@@ -1,7 +1,7 @@
 //! Releases under clusters' values as they were rendered: what one step brought is what the next one begins from.
 //!
-//! *Guarantee*: a render is found again only where it would come out the same: the release's content, the cluster's folder,
-//! the values in their order, levels, components and subordinate clusters are those that it saw. *Bounds*: so many bytes over
+//! *Guarantee*: a render is reused only if it would come out the same: the release's content, the cluster's folder, the
+//! values in their order, levels, components and subordinate clusters are those that it saw. *Bounds*: the bytes over
 //! all fleets. A restart forgets, and renders again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ const ALONE_BYTES: usize = 4 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RenderKey {
     fleet: usize,
-    /// The release's folder, where its templates stand.
+    /// The release's folder, which holds its templates.
     folder: RepoPath,
     content: ContentId,
     /// Of everything else that the render sees.

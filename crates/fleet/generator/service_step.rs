@@ -1,4 +1,4 @@
-//! The services of a cluster as a part of its step: what is read for them, and that nobody would bring them.
+//! The services of a cluster as a part of its step: what is read for them, and a note if no reconciler applies them.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ impl Step<'_> {
         sources.services_of_content(&content, id, &tree.clone().into(), schemas).map(Some)
     }
 
-    /// What the step does to services: of a cluster that a management cluster claims. In another one nobody would bring
-    /// them, which is said.
+    /// What the step does to services of a cluster that a management cluster claims. No reconciler would apply those of
+    /// another one, and a note says so.
     pub(super) fn plan_services(
         self,
         facts: StepFacts<'_>,

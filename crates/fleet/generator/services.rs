@@ -20,7 +20,7 @@ pub struct ClusterServices {
 }
 
 impl ClusterServices {
-    /// Where a service stands, or one of its checks, by its name.
+    /// The place of a service, or of one of its checks, by the service's name.
     pub fn place(&self, name: &str, check: Option<usize>) -> Option<Place> {
         let (path, text) = self.file.as_ref()?;
         let index = self.services.iter().position(|service| service.name.as_str() == name)?;

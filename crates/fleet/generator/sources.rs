@@ -34,7 +34,7 @@ pub(super) struct Sources {
     pub(super) renders: Renders,
 }
 
-/// So many components are kept: those that are in use, and a past of each.
+/// How many components are kept: those that are in use, and a past version of each.
 const MOST_COMPONENTS: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,7 +171,7 @@ impl Sources {
         Ok(templates)
     }
 
-    /// A component by its folder and that folder's tree, read as it is said here where it is not kept.
+    /// A component by its folder and that folder's tree; `read` reads it if it is not kept.
     pub(super) fn component(
         &self,
         (path, tree): (&RepoPath, &TreeId),
@@ -243,7 +243,7 @@ pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<Source
     entries.iter().filter(|entry| is_manifest(&entry.path)).map(|entry| file(tree, entry)).collect()
 }
 
-/// The files of a cluster's base that are no manifests, as far as releases have files of those names.
+/// The files of a cluster's base that are not manifests and whose names releases have, too.
 pub(super) fn contents<'s>(
     tree: &dyn Tree,
     cluster: &TargetFolder,
@@ -274,8 +274,8 @@ pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Ref
     Ok(SourceFile::new(entry.path.clone(), text))
 }
 
-/// Why a release of which only its own folder was found cannot be read: what its kustomization reads elsewhere
-/// is not there, and nobody guesses what it was.
+/// Why a release cannot be read if only its own folder was found: what its kustomization reads elsewhere is missing,
+/// and Capstan does not guess it.
 fn alone(release: &ReleaseId, error: ReleaseError) -> Refused {
     let ReleaseError::Render(trouble) = &error else { return error.into() };
     let message = format!(

@@ -1,4 +1,4 @@
-//! What a step's merge is told of a cluster and of the settings, and what people are told besides.
+//! What a step's merge gets to know of a cluster and of the settings, and the notes for people.
 
 use std::sync::Arc;
 

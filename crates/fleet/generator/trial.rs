@@ -1,4 +1,4 @@
-//! What whoever applies a folder does with its content alone, done where it can do no harm.
+//! What an applier does with the content of a folder alone, done here without effect.
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::boundary::{Scopes, Surroundings, boundary_in_git};
@@ -7,8 +7,8 @@ use capstan_plan::templates::{self, TemplateNames};
 use super::Fleet;
 
 impl Fleet {
-    /// Reads a folder and its services, renders them, judges the boundary, names the templates. What comes of it is told
-    /// where it is to be applied. Of other folders nothing is read.
+    /// Reads a folder and its services, renders them, judges the boundary, names the templates. The results are
+    /// dropped: the applier of the folder reports them. No other folder is read.
     pub fn try_folder(&self, id: &ClusterId) {
         let _read =
             (self.tombstones(id).is_ok(), self.recorded_components(id).is_ok(), self.services(id).is_ok());

@@ -1,4 +1,4 @@
-//! A cluster of the inventory: what is said of it, and the sources of a step under its values.
+//! A cluster of the inventory: its definition, and the sources of a step under its values.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(super) struct Valued {
     pub(super) is_defined: bool,
     /// It is a management cluster, or its provider set: which releases are for it, its definition says.
     pub(super) is_management: bool,
-    /// Somebody wants it gone.
+    /// The inventory wants it deleted.
     pub(super) retires: bool,
     /// What its levels ask for.
     pub(super) wished: Wished,
@@ -64,7 +64,7 @@ pub(super) fn refused(findings: &[Finding]) -> Refused {
 }
 
 impl Valued {
-    /// What is said of a folder.
+    /// What the inventory and the record have of a folder.
     pub(super) fn of(inventory: Option<&FleetInventory>, tree: &dyn Tree, folder: &RepoPath) -> Self {
         let (record, edited) = match record_of(tree, folder) {
             Ok(record) => (record, None),
@@ -305,7 +305,7 @@ pub(super) struct ValuedStep {
     pub(super) waits: bool,
 }
 
-/// A release as one cluster's values have it: shared by the step and by what is told of it.
+/// A release as one cluster's values have it: shared by the step and by the report on it.
 #[derive(Debug)]
 struct Shared(Arc<ReleaseWithValues>);
 

@@ -39,7 +39,7 @@ impl Reading {
     /// What the inventory brings to the cluster: other values, under the release that it has.
     ///
     /// # Errors
-    /// Nobody can tell what the inventory says.
+    /// The inventory cannot be read.
     pub(super) fn offer_values(self, old: Option<OldReleaseInput>, today: Date) -> Result<Offered, Refused> {
         let Self { standing, effective, valued, .. } = &self;
         let nothing = |why: &str| Outcome::Nothing(NotOffered::Inventory(why.to_owned()));
@@ -253,7 +253,7 @@ impl Fleet {
         Ok(values.findings.is_empty() && now == record)
     }
 
-    /// The tombstone of a cluster that is to go; `None` where it stands already, or there is no such cluster.
+    /// The tombstone of a cluster that is to go; `None` if it exists already, or there is no such cluster.
     fn retired(&self, id: &ClusterId) -> Result<Option<Upgrade>, Refused> {
         if self.layout.target(id.as_str()).is_none() || self.tombstones(id)? == Deletion::Cluster {
             return Ok(None);
@@ -317,7 +317,7 @@ impl Fleet {
         })
     }
 
-    /// What a definition's release comes to under its values, before anything of it stands.
+    /// The source that a definition's release gives under its values, before the folder exists.
     pub(super) fn made_to_come(&self, subject: &Subject<'_>) -> Result<ToCome, Refused> {
         let definition = subject.member.definition;
         let place = || definition.level.place(definition.offset);
@@ -383,7 +383,7 @@ impl Fleet {
         };
         upgrade.findings.extend(self.judged(&after, id, applied));
         upgrade.findings.dedup();
-        // What is made is what is said: neither the inventory nor the release has anything to add.
+        // The result matches the definition: neither the inventory nor the release changes anything more.
         let more = after.plan_values(id).and_then(Result::ok).filter(|more| more.to.is_some());
         let name = ReleaseName::Id(release);
         let differs = super::first_release::difference(&after.plan(id, Some(&name))?);

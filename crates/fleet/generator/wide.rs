@@ -38,7 +38,7 @@ pub(super) struct Wide {
     pub(super) class_users: OnceLock<Arc<ClassUsers>>,
     /// Which Kubernetes the clusters ask for: only where a provider set is planned.
     pub(super) workloads: OnceLock<Arc<Workloads>>,
-    /// Which definition of the inventory lies in which folder; `None` where the settings name no inventory.
+    /// Which definition of the inventory has which folder; `None` if the settings name no inventory.
     pub(super) inventory: OnceLock<Option<Arc<FleetInventory>>>,
     /// What classes are that Clusters name and their folders lack.
     pub(super) elsewhere: Lookups,

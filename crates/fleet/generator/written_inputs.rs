@@ -1,5 +1,5 @@
-//! One plan's [inputs](super::inputs) with the contents that it names, as bytes: what a process plans from that has no
-//! repository. JSON; files as text, or base64 where they are no UTF-8.
+//! One plan's [inputs](super::inputs) with the contents that they name, as bytes: a process without a repository plans
+//! from them. JSON; files as text, or base64 if they are not UTF-8.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub struct WrittenInputs {
     supplies: Supplies,
 }
 
-/// Bytes that are no written plan.
+/// Bytes that are not a written plan.
 #[derive(Debug, thiserror::Error)]
 #[error("these bytes are not the input of a plan: {0}")]
 pub struct Misread(#[from] serde_json::Error);
@@ -149,7 +149,7 @@ impl WrittenInputs {
     /// Reads it.
     ///
     /// # Errors
-    /// Bytes that are none.
+    /// Bytes that are not a written plan.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Misread> {
         Ok(serde_json::from_slice(bytes)?)
     }

@@ -17,7 +17,7 @@ pub(crate) struct WrittenTree {
     entries: Vec<TreeEntry>,
     contents: BTreeMap<RepoPath, Content>,
     folders: BTreeMap<RepoPath, TreeId>,
-    /// What cannot be read, by the file that stands for it: a folder.
+    /// What cannot be read, with the path that the error names: a folder, for example.
     unreadable: BTreeMap<RepoPath, RepoPath>,
 }
 
@@ -59,7 +59,7 @@ impl WrittenTree {
         self.folders.extend(tree.folder_id(folder).map(|id| (folder.clone(), id)));
     }
 
-    /// Takes what was looked at.
+    /// Takes what was read.
     pub(super) fn take_read_set(&mut self, tree: &dyn Tree, looked: &ReadSet) {
         looked.entries(tree).into_iter().for_each(|entry| self.take(tree, entry));
         self.folders.extend(looked.folder_ids().map(|(path, id)| (path.clone(), id.clone())));

@@ -123,7 +123,7 @@ impl Generator {
         })
     }
 
-    /// [`Planner::touched`]; whose render it is that is worked on is told.
+    /// [`Planner::touched`]; `watch` is called around each render.
     pub(super) fn touched_each(
         &self,
         before: &dyn Tree,
@@ -136,7 +136,7 @@ impl Generator {
         self.render_reads.touched(before, after, &clusters, watch)
     }
 
-    /// [`Planner::made_of`], a cluster at a time; whose render it is that is worked on is told. Of one that is skipped,
+    /// [`Planner::made_of`], one cluster at a time; `watch` is called around each render. A skipped cluster gets only
     /// the files of its folder.
     pub(super) fn made_of_each(
         &self,
@@ -148,7 +148,7 @@ impl Generator {
         let mut around = around(watch);
         for folders in clusters {
             let cluster = ClusterId::new(folders.cluster.clone());
-            // One that cannot be rendered here cannot be there either: its folder counts all the same.
+            // A cluster that cannot be rendered still has the files of its folder.
             let mut files = files_in(tree, &folders.cluster);
             around(&cluster, &mut || {
                 files.extend(read_beside(tree, folders).into_iter().map(|entry| (entry.path.clone(), entry)));
@@ -157,8 +157,7 @@ impl Generator {
         }
     }
 
-    /// [`Planner::judge`] of one cluster after the other; whose render it is that is worked on for all of them is
-    /// told.
+    /// [`Planner::judge`], one cluster at a time; `watch` is called around each render that all of them share.
     pub(super) fn judging<'a>(
         &self,
         before: Arc<dyn Tree>,
@@ -357,7 +356,7 @@ fn changed_releases(old: (&dyn Tree, &Layout), new: (&dyn Tree, &Layout)) -> Vec
     changed
 }
 
-/// Whether a reconciler applies what lies in a folder, by the first of these layouts that knows it.
+/// Whether a reconciler applies a folder, by the first of these layouts that knows it.
 fn is_claimed(settings: &RepositorySettings, layouts: [&Layout; 2], id: &ClusterId) -> bool {
     let knows = layouts.into_iter().find(|layout| layout.target(id.as_str()).is_some());
     let by = knows.map_or_else(|| settings.claimed_by(id), |layout| layout.claimed_by(id, settings));
@@ -392,7 +391,7 @@ fn services(
     compare_services(before, after, base).into_iter().map(judged).collect()
 }
 
-/// The components that a provider set has not at hand and nobody asked for; none of a cluster.
+/// The components that a provider set lacks and that were not requested; none for a cluster.
 fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<Wanted> {
     let folder = snapshot.layout.target(id.as_str()).filter(|folder| folder.kind == TargetKind::Providers);
     let (Some(folder), Some(supplies)) = (folder, snapshot.supplies) else { return BTreeSet::new() };

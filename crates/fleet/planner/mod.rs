@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use super::generator::NotPossible;
 pub use generator::Generator;
 
-/// The live names of a claimed cluster's templates, as its reconciler told them.
+/// The live names of a claimed cluster's templates, as its reconciler reported them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveNames {
     /// For what is applied.
@@ -53,7 +53,7 @@ pub struct JudgedBy<'a> {
     pub clusters: &'a [ClusterId],
     /// What is known of live names.
     pub live: &'a BTreeMap<ClusterId, LiveNames>,
-    /// What came of asking for components that provider sets have not at hand.
+    /// The components that provider sets lack and that were requested, or why they are missing.
     pub supplies: &'a Arc<Supplies>,
     /// The day in UTC on which they are judged.
     pub today: Date,
@@ -73,7 +73,7 @@ pub enum PlannerFailed {
 /// Why a snapshot is not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenFailed {
-    /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.
+    /// A `.capstan.yaml` that is wrong: nothing is planned with wrong settings.
     #[error(transparent)]
     Settings(#[from] FileError),
     /// There is no answer.
@@ -100,15 +100,14 @@ fn files_in(tree: &dyn Tree, folder: &RepoPath) -> MadeOf {
     tree.entries_in(folder).iter().map(|entry| (entry.path.clone(), entry.clone())).collect()
 }
 
-/// Opens snapshots. A call may take long: it is no call for a thread that others wait for.
+/// Opens snapshots. A call may take long: do not make it on a thread that others wait for.
 pub trait Planner: Send + Sync {
     /// The kinds of sources that are planned: branches of other kinds are not Capstan's.
     fn kinds(&self) -> Vec<SourceKind> {
         vec![SourceKind::RELEASE, SourceKind::INVENTORY]
     }
 
-    /// The same planner for one job: what is asked of it ends when the job has ended. `None` where nothing that it does
-    /// takes long.
+    /// The same planner for one job: its work ends when the job has ended. `None` if nothing that it does takes long.
     fn for_job(&self, _ended: &CancellationToken) -> Option<Arc<dyn Planner>> {
         None
     }
@@ -166,8 +165,8 @@ pub trait Planner: Send + Sync {
         by: JudgedBy<'_>,
     ) -> Result<Vec<JudgedCluster>, PlannerFailed>;
 
-    /// Those of these targets' clusters that are made of something else in the second snapshot: what lies in their
-    /// folders, or what their render reads elsewhere. What a planner cannot tell lies in the folders alone.
+    /// The clusters of these targets whose source differs in the second snapshot: the files of their folders, or what
+    /// their render reads elsewhere. A planner that does not render compares the folders alone.
     ///
     /// # Errors
     /// No answer.
@@ -182,8 +181,8 @@ pub trait Planner: Send + Sync {
         Ok(scopes.iter().filter_map(|scope| scope.target.id()).filter(differs).cloned().collect())
     }
 
-    /// The clusters whose Clusters use a ClusterClass that lies elsewhere and is another one in the second snapshot,
-    /// itself or a template that it names; ordered by cluster.
+    /// The clusters that use a ClusterClass from elsewhere which differs in the second snapshot, itself or a template
+    /// that it names; ordered by cluster.
     ///
     /// # Errors
     /// No answer.
@@ -206,8 +205,8 @@ pub trait Planner: Send + Sync {
         Ok(clusters.iter().map(|folders| files_in(tree.as_ref(), &folders.cluster)).collect())
     }
 
-    /// Whom the change from one snapshot to another may concern through the inventory, schemas and templates; `None`
-    /// where it changes nothing of them.
+    /// The clusters that the change from one snapshot to another may concern through the inventory, schemas and
+    /// templates; `None` if it changes none of these.
     ///
     /// # Errors
     /// No answer.
@@ -295,7 +294,7 @@ pub trait OpenFleet: Send + Sync {
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         drop(names);
     }
-    /// Gives what came of asking for the components that plans have not at hand, instead of what was given before: see
+    /// Gives the requested components that plans lack, or why they are missing, in place of those given before: see
     /// [`Upgrade::unasked`]. A planner that knows no providers has no use for it.
     fn provide_components(&mut self, supplies: Arc<Supplies>) {
         drop(supplies);

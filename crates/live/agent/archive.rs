@@ -1,11 +1,10 @@
-//! What an archive holds, and what its signature speaks of.
+//! What an archive holds, and what its signature covers.
 //!
-//! An archive is a gzipped tar of regular files: `index.json` first, then `files/<number>` for the entries of
-//! the index, counted from 0, whose content travels. What a tar could otherwise say (paths, links, modes,
-//! owners) is neither written nor read: the index alone says what there is, and a path in it is a
-//! [`RepoPath`], which cannot leave the repository. Nothing is ever unpacked into a folder.
-//! Symbolic links and submodules stand in the index without content: a render that meets one refuses it, here
-//! as on the bot, instead of giving another cluster without it.
+//! An archive is a gzipped tar of regular files: `index.json` first, then `files/<number>` for the entries of the
+//! index, counted from 0, whose content travels. Whatever else a tar can carry (paths, links, modes, owners) is neither
+//! written nor read. Only the index says what the archive holds. A path in it is a [`RepoPath`], which cannot leave the
+//! repository. Nothing is ever unpacked into a folder. The index lists symbolic links and submodules without content. A
+//! render that meets one refuses it, here as on the bot, and does not render another cluster without it.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +39,7 @@ pub struct ArchiveIndex {
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexEntry {
-    /// Where it stands in the repository.
+    /// Its path in the repository.
     pub path: RepoPath,
     /// What it is.
     pub kind: IndexKind,
@@ -60,7 +59,7 @@ pub enum IndexKind {
     Symlink,
     /// A submodule; nothing of it travels.
     Submodule,
-    /// A file or folder whose name is no part of a path; nothing of it travels.
+    /// A file or folder whose name cannot be part of a path; nothing of it travels.
     Unnamed,
     /// A file that the bot itself could not read: larger than its limit, say.
     Unreadable,
@@ -167,8 +166,7 @@ impl ArchiveIndex {
     }
 }
 
-/// What the bot signs: these bytes hold whom, what and which content, so that one archive cannot be given
-/// out as another.
+/// What the bot signs: agent, repository, commit and content, so that one archive cannot be passed off as another.
 pub fn statement(agent: &AgentId, repository: &RepositoryName, commit: &CommitId, sha256: &str) -> Vec<u8> {
     format!("capstan-archive-v1\n{agent}\n{}\n{commit}\n{sha256}\n", repository.as_str().to_ascii_lowercase())
         .into_bytes()

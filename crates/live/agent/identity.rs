@@ -25,7 +25,7 @@ macro_rules! ulid {
             /// Reads an ULID: 26 digits and capitals, the first at most `7`.
             ///
             /// # Errors
-            /// Where it is none.
+            /// It is not one.
             pub fn parse(text: &str) -> Result<Self, Malformed> {
                 let digits = text.bytes().all(|b| {
                     b.is_ascii_digit() || (b.is_ascii_uppercase() && !matches!(b, b'I' | b'L' | b'O' | b'U'))
@@ -170,7 +170,7 @@ const JOIN_DIGITS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
 /// Digits in a code: 130 bits.
 const JOIN_LENGTH: usize = 26;
 
-/// A one-time join code: `capstan-join-` and 26 digits. Whoever has it may enrol, once, within the hour.
+/// A one-time join code: `capstan-join-` and 26 digits. It lets its holder enrol, once, within the hour.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JoinCode(String);
 
@@ -184,7 +184,7 @@ impl JoinCode {
     /// Reads what a person pasted: surrounding blanks do not matter.
     ///
     /// # Errors
-    /// Where it is no join code. The error does not quote it.
+    /// It is not a join code. The error does not quote it.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         let text = text.trim();
         let good = text.strip_prefix(JOIN_PREFIX).is_some_and(|digits| {

@@ -1,7 +1,7 @@
 //! The file in which the owners of a cluster find its key, on its way to the bot.
 //!
-//! What of it the bot takes, and serves or proposes, [`GitOwners`](super::GitOwners) judges: nothing that holds a secret in
-//! the open. So whoever reads the bot's database reads no key.
+//! [`GitOwners`](super::GitOwners) judges what of it the bot accepts, and serves or proposes: nothing that holds a
+//! secret in the open. So a reader of the bot's database finds no key.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,14 +26,14 @@ pub struct KubeconfigRequest {
 /// A file with its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KubeconfigFile {
-    /// What is said of it.
+    /// What is known of it.
     pub said: Kubeconfig,
     /// The file, in base64.
     #[serde(deserialize_with = "bounded::text::<_, { limits::KUBECONFIG_BASE64 }>")]
     pub content: String,
 }
 
-/// What is said of a file.
+/// What is known of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kubeconfig {
     /// What it is.
@@ -41,7 +41,7 @@ pub struct Kubeconfig {
     /// SHA-256 of the file in lowercase hex digits.
     #[serde(deserialize_with = "bounded::sha256")]
     pub sha256: String,
-    /// Whom it is encrypted to.
+    /// The recipients that it is encrypted to.
     #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::OWNERS }>")]
     pub recipients: Vec<KubeconfigRecipient>,
     /// When what is in it ends.
@@ -83,7 +83,7 @@ pub enum KubeconfigPlace {
     Git,
 }
 
-/// Somebody whom a file is encrypted to.
+/// A recipient that a file is encrypted to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KubeconfigRecipient {
     /// What Git calls them.

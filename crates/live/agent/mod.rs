@@ -11,11 +11,11 @@
 //! | [`GitOwners`] | whether the bot takes such a file, by what Git says of the owners |
 //! | [`token`] | the claims of an agent's token, and when they are believed |
 //! | [`permission`] | which folders an agent has |
-//! | [`archive`] | what an archive holds, and what its signature speaks of |
+//! | [`archive`] | what an archive holds, and what its signature covers |
 //! | [`preflight`] | the question "what would the live cluster say", and its answer |
 //! | [`rollout`] | reports on rollouts |
 //! | [`next_step`] | when a cluster is offered its next step |
-//! | [`progress`] | what reports add up to: each turn told once |
+//! | [`progress`] | what reports add up to: each transition once |
 //! | [`wire`] | bodies of requests and answers |
 //!
 //! Everything that comes from the other side is bounded when it is read: lists by their length, texts by

@@ -7,20 +7,20 @@ use super::rollout::{RolloutReport, RolloutState};
 /// What is known of a cluster's last rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastRollout<'a> {
-    /// No management cluster claims the cluster: other tools apply it, and nobody reports.
+    /// No management cluster claims the cluster: other tools apply it, and no reconciler reports.
     Unclaimed,
-    /// No reconciler of the one that claims it has enrolled: what is merged is applied by nobody.
+    /// No reconciler of the one that claims it has enrolled: what is merged is not applied.
     NotEnrolled,
     /// Its reconciler has not reported on it.
     NotReported,
-    /// The newest report, and whether what it speaks of is the cluster as it is now.
+    /// The newest report, and whether it is about the cluster as it is now.
     Reported(&'a RolloutReport, SpeaksOf),
 }
 
 /// Of what a report speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpeaksOf {
-    /// Nobody has looked.
+    /// This was not checked.
     NotKnown,
     /// What the cluster is made of now.
     TheNewest,
@@ -103,7 +103,7 @@ mod tests {
             RolloutState::Unknown,
         ] {
             let report = report(state);
-            // Whatever it speaks of: nobody looks.
+            // Whatever it is about: this is not checked.
             for speaks_of in [SpeaksOf::NotKnown, SpeaksOf::TheNewest, SpeaksOf::AnOlder] {
                 let waits = NextStep::Waits(Awaited::Rollout(&report));
                 assert_eq!(next_step(LastRollout::Reported(&report, speaks_of)), waits, "{state:?}");

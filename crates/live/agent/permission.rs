@@ -24,7 +24,7 @@ impl ManagedBy {
         self.0.is_empty()
     }
 
-    /// Whether the repository knows this management cluster: whoever is not named learns nothing of it.
+    /// Whether the repository knows this management cluster: one that it does not name gets nothing from it.
     pub fn knows(&self, uid: &ManagementClusterUid) -> bool {
         self.0.iter().any(|known| known.uid.is(uid.as_str()))
     }
@@ -34,8 +34,8 @@ impl ManagedBy {
         self.0.iter().find(|known| known.uid.is(uid.as_str())).map(|known| known.name.as_str())
     }
 
-    /// Who applies what a target is. A provider set is the management cluster's that names it, unless others apply it; one that
-    /// nobody names is nobody's, whatever patterns of clusters its folder fits.
+    /// The management cluster that applies a target. It applies a provider set that it names, unless others apply that.
+    /// A set that no management cluster names has no owner, even if its folder matches patterns of clusters.
     pub fn owner_of(&self, target: &Target) -> Option<&ManagementCluster> {
         match target {
             Target::Cluster(id) => self.owner(id),
@@ -53,8 +53,8 @@ impl ManagedBy {
         Some((known, set.by))
     }
 
-    /// Who applies a folder of which nobody knows yet whether it is a cluster or a provider set. A cluster that two claim is
-    /// nobody's; a set as of [`Self::owner_of`].
+    /// The management cluster that applies a folder, before it is known whether the folder is a cluster or a provider
+    /// set. A cluster that two of them claim has no owner; for a set see [`Self::owner_of`].
     pub fn owner(&self, cluster: &ClusterId) -> Option<&ManagementCluster> {
         if let Some((known, by)) = self.set(cluster) {
             return (by != ProvidersBy::Others).then_some(known);
@@ -64,7 +64,7 @@ impl ManagedBy {
         claims.next().is_none().then_some(first)
     }
 
-    /// Whether a cluster is this management cluster's, and nobody else's.
+    /// Whether this management cluster, and no other, has a cluster.
     pub fn has(&self, uid: &ManagementClusterUid, cluster: &ClusterId) -> bool {
         self.owner(cluster).is_some_and(|owner| owner.uid.is(uid.as_str()))
     }

@@ -20,7 +20,7 @@ const PASSING: [&str; 5] =
 /// The reason of a cloud that did not answer: it may, the next time.
 const UNANSWERED_BY_CLOUD: &str = "CloudNotAnswered";
 
-/// A question is not asked again within so long.
+/// A question is not asked again within this time.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 
 /// A question of the bot's.
@@ -28,10 +28,10 @@ const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 pub struct PreflightQuestion {
     /// Its id.
     pub id: PreflightId,
-    /// Whom it is asked for: the head of a pull request from the repository itself.
+    /// What it is asked for: the head of a pull request from the repository itself.
     pub head: CommitId,
-    /// The commit to be tried: the head where it stands on the tip of the default branch, else GitHub's test
-    /// merge of it. What a merge would bring is what the live cluster will meet.
+    /// The commit to try: the head if it is based on the tip of the default branch, else GitHub's test merge of it. The
+    /// live cluster would get the result of the merge.
     pub commit: CommitId,
     /// The clusters that it touches.
     #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::PREFLIGHT_CLUSTERS }>")]
@@ -46,7 +46,7 @@ pub struct PreflightQuestion {
 pub enum PreflightVerdict {
     /// Every object would be taken.
     Accepted,
-    /// It cannot be told before the merge; the reasons say why.
+    /// This is unknown before the merge; the reasons say why.
     NotVerifiable,
     /// Some object would be refused.
     Rejected,
@@ -79,9 +79,9 @@ pub struct PreflightAnswer {
 }
 
 impl PreflightAnswer {
-    /// Whether the same question may be answered otherwise once the machines of a cluster have moved on: the
-    /// live cluster could not tell, or all that stands against it is how the machines stand now. What the API
-    /// server refuses for what it is, it refuses again.
+    /// Whether the same question may have another answer once the machines of a cluster have changed. It may if the
+    /// live cluster could not say, or if all errors come from the present state of the machines. An object that the API
+    /// server refuses for its content is refused again.
     pub fn may_change_with_machines(&self) -> bool {
         let may = |one: &&ClusterAnswer| {
             let mut errors =
@@ -120,7 +120,7 @@ pub enum Standing {
     NotAsked(String),
 }
 
-/// How a preflight stands in the records.
+/// The recorded state of a preflight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreflightState {
     /// Asked, and not answered yet.
@@ -140,11 +140,11 @@ pub struct AskedBefore<'a> {
     pub asked_at: Timestamp,
     /// Until when an answer is waited for.
     pub until: Timestamp,
-    /// How the machines of its clusters stand since.
+    /// Whether its machines have changed since.
     pub machines: MachinesSince,
 }
 
-/// How machines stand since a question was asked.
+/// Whether machines have changed since a question was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachinesSince {
     /// As they did.
@@ -153,7 +153,7 @@ pub enum MachinesSince {
     MovedOn,
 }
 
-/// Whether somebody wants a question asked anew.
+/// Whether somebody wants a question asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskWish {
     /// Nobody does.
@@ -163,24 +163,24 @@ pub enum AskWish {
 }
 
 impl AskedBefore<'_> {
-    /// Whether it was asked just now: a wish that is told twice is not obeyed twice.
+    /// Whether it was asked just now: the same wish twice asks only once.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.asked_at.saturating_add(JUST_NOW).is_ok_and(|then| now < then)
     }
 
-    /// What it comes to; `None` where it is to be asked anew.
+    /// What is known of it; `None` if it is to be asked again.
     pub fn standing(&self, wish: AskWish, now: Timestamp) -> Option<Standing> {
         match self.state {
             PreflightState::Asked if self.until > now => Some(Standing::Asked),
             _ if wish == AskWish::Anew => None,
             PreflightState::Asked => Some(Standing::Unanswered),
-            // Machines that have moved on may have taken away what stood against it.
+            // The machines have changed since: the error may be gone.
             PreflightState::Answered(answer)
                 if answer.may_change_with_machines() && self.machines == MachinesSince::MovedOn =>
             {
                 None
             }
-            // Who has to wait between two looks is whoever looks; a command meanwhile is heard by the next one.
+            // A cloud did not answer: ask again, but not within `JUST_NOW`.
             PreflightState::Answered(answer) if answer.lacks_a_cloud() && !self.is_fresh(now) => None,
             PreflightState::Answered(answer) => Some(Standing::Answered(answer.clone())),
             PreflightState::NotAsked(why) => Some(Standing::NotAsked(why.clone())),
@@ -208,8 +208,8 @@ pub enum PreflightMeaning {
     Neutral,
     /// An answer may still come.
     Awaited,
-    /// A required one is unanswered, or the live cluster cannot tell where its yes is required. GitHub counts
-    /// a neutral check as passed, so that would let through what nobody tried.
+    /// A required one is unanswered, or the live cluster cannot tell where its yes is required. GitHub counts a neutral
+    /// check as passed, so a neutral one would let through an untried change.
     ActionRequired,
     /// The live cluster would refuse it.
     Rejected,
@@ -228,10 +228,10 @@ impl Preflight {
             Standing::Answered(answer) => {
                 let of = |cluster: &ClusterId| answer.clusters.iter().find(|one| one.cluster == *cluster);
                 let each = self.clusters.iter().map(|cluster| match of(cluster).map(|one| one.verdict) {
-                    // An answer that leaves a cluster out is none for that cluster.
+                    // No answer for this cluster counts as unanswered.
                     None => unanswered,
                     Some(PreflightVerdict::Accepted) => PreflightMeaning::Fine,
-                    // Whoever cannot tell has not said yes.
+                    // This is not an acceptance.
                     Some(PreflightVerdict::NotVerifiable) => unanswered,
                     Some(PreflightVerdict::Rejected) => PreflightMeaning::Rejected,
                 });

@@ -1,4 +1,4 @@
-//! What reports add up to: how a cluster stands, since when, and each turn of its rollout told once.
+//! What reports add up to: the state of a cluster, since when, and each transition of its rollout once.
 //!
 //! *Guarantee.* Reports may come twice, late and out of order: whatever is not newer than what is known
 //! changes nothing.
@@ -13,7 +13,7 @@ use super::words::Words;
 /// Turns that are kept; of a rollout with more the first ones go.
 const TURNS: usize = 40;
 
-/// How one cluster's rollout stands.
+/// The state of one cluster's rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// The newest report; `None` before the first.
@@ -39,12 +39,12 @@ pub struct Transition {
     /// In the words of the report, where it had any.
     #[serde(default)]
     pub words: Option<Words>,
-    /// Whether people were told of it in a comment.
+    /// Whether a comment announced it.
     #[serde(default)]
     pub announced: Announced,
 }
 
-/// Whether a turn was told in a comment.
+/// Whether a comment announced a transition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Announced {
@@ -69,7 +69,7 @@ pub enum TransitionKind {
     Freed,
     /// All is up to date.
     Done,
-    /// Nobody can tell any more.
+    /// It is not known any more.
     Unknown,
 }
 
@@ -88,7 +88,7 @@ impl TransitionKind {
 }
 
 impl Progress {
-    /// Nothing has been heard yet.
+    /// The progress before the first report.
     pub const fn waiting(since: Timestamp) -> Self {
         Self { report: None, reported_by: None, since, began: since, turns: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Reports on rollouts: how one cluster stands with a commit of the default branch.
+//! Reports on rollouts: the state of one cluster at a commit of the default branch.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub struct RolloutReport {
 }
 
 impl RolloutReport {
-    /// The commit that the report speaks of: the one that was refused, else the one that is applied.
+    /// The commit that the report is about: the one that was refused, else the one that is applied.
     pub fn commit(&self) -> &CommitId {
         match (self.state, &self.applied) {
             (RolloutState::Refused, _) | (_, None) => &self.attempted,
@@ -81,11 +81,11 @@ pub enum RolloutState {
     Rolling,
     /// Every machine is up to date.
     Done,
-    /// It does not go on without somebody doing something.
+    /// It does not go on until somebody does something.
     Stuck,
     /// Nothing of the commit is applied.
     Refused,
-    /// Nobody can tell.
+    /// It is unknown.
     Unknown,
 }
 

@@ -37,7 +37,7 @@ impl Claims {
     }
 }
 
-/// Why a token is not believed. For the log: whoever asks hears one sentence for all of them.
+/// Why a token is not believed. For the log: the client gets the same sentence for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefusal {
     /// It names another agent than the one whose key it was checked with.
@@ -55,7 +55,7 @@ pub enum TokenRefusal {
     /// It lives longer than tokens may.
     #[error("it lives longer than {TOKEN_SECONDS} s")]
     LivesTooLong,
-    /// Its id is no id.
+    /// Its id is missing or malformed.
     #[error("its jti is missing or invalid")]
     Id,
 }

@@ -31,7 +31,7 @@ pub const SIGNATURE_HEADER: &str = "capstan-signature";
 /// The archive's SHA-256 in lowercase hex.
 pub const DIGEST_HEADER: &str = "capstan-sha256";
 
-/// Somebody with a join code wants to be an agent.
+/// A request of a reconciler with a join code to become an agent.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct EnrolRequest {
     /// The code.
@@ -58,20 +58,20 @@ pub struct EnrolAnswer {
     pub agent: AgentId,
     /// The key that archives are signed with.
     pub bot_public_key: PublicKey,
-    /// Whom its tokens are for.
+    /// The audience of its tokens.
     pub audience: String,
 }
 
 /// What there is to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkAnswer {
-    /// The tip of the default branch; `None` where nobody has looked at it yet.
+    /// The tip of the default branch; `None` if the bot has not read it yet.
     #[serde(default)]
     pub commit: Option<CommitId>,
     /// Open questions.
     #[serde(default)]
     pub preflights: Vec<PreflightQuestion>,
-    /// The questions, answered or not, about heads that are still to be merged; `None` where that is not told.
+    /// The questions, answered or not, about heads that are still to be merged; `None` if the bot does not list them.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -93,12 +93,11 @@ pub struct ReportsRequest {
 pub struct ReportsAnswer {
     /// Those that are stored now, or were before: they need not be sent again.
     pub taken: Vec<ReportId>,
-    /// Those that are none of this agent's business, or that can never be taken: sending them again
-    /// changes nothing.
+    /// Those that this agent may not send, or that can never be accepted: sending them again changes nothing.
     pub refused: Vec<ReportId>,
 }
 
-/// Where else the bot heard of a cluster.
+/// From where else the bot got reports on a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordAnswer {
     /// The name of another management cluster that reported on it.

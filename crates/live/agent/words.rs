@@ -1,4 +1,4 @@
-//! Text that somebody else wrote, short and without what it may not show.
+//! Text from the other side: short, and without what must not be shown.
 
 use std::fmt;
 

@@ -6,8 +6,8 @@ use capstan_kustomize::render::RenderedFolder;
 use capstan_model::object::FieldPath;
 use capstan_plan::boundary::{Beyond, FolderHome, ForeignObject, Surroundings};
 
-/// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
-/// the folder is applied.
+/// The objects of a render that are outside the folder's boundary, ordered by object. If there is one, nothing of the
+/// folder is applied.
 ///
 /// `rendered` has its namespaces already ([`place_in_namespaces`](super::place_in_namespaces)).
 pub fn boundary(

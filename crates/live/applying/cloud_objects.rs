@@ -1,4 +1,4 @@
-//! How an object of the OpenStack resource controller (ORC) stands: what the cloud must have before machines name it.
+//! The state of an object of the OpenStack resource controller (ORC): what the cloud must have before machines name it.
 //!
 //! Source: <https://k-orc.cloud/development/architecture/>, and what its version 2.6.0 answers.
 
@@ -8,7 +8,7 @@ use capstan_yaml::Value;
 
 use crate::live_objects::{LONGEST_MESSAGE, is_terminating, text};
 
-/// How an object stands.
+/// The state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CloudObjectState {
     /// The cloud has it as the object asks for.
@@ -43,7 +43,7 @@ const DIED: [&str; 14] = [
     "use of closed network connection",
 ];
 
-/// So often an object is made anew that its controller gave up when the create died.
+/// How often an object is created again after its create died and its controller gave up.
 pub(super) const MOST_MADE_ANEW: u32 = 3;
 
 /// Whether an object is ORC's.
@@ -58,7 +58,7 @@ fn unread(object: &Value) -> Option<String> {
     Some(KindReader::CloudObjects.told(kind, api_version))
 }
 
-/// How a live object stands, by what its controller says of this generation of it.
+/// The state of a live object, by the conditions that its controller has set for this generation.
 pub(super) fn standing(live: &Value) -> CloudObjectState {
     if let Some(why) = unread(live) {
         return CloudObjectState::Waits(format!("its state is unknown: {why}"));
@@ -96,7 +96,7 @@ pub(super) fn standing(live: &Value) -> CloudObjectState {
 }
 
 /// Whether the create that a controller gave up died of its connection: `invalid configuration creating image: Post
-/// "https://glance/v2/images": read: connection reset by peer`. Words of a service stand in no such place.
+/// "https://glance/v2/images": read: connection reset by peer`. A message from a service never has this form.
 fn died_in_its_create(condition: &Value) -> bool {
     let cause = || {
         // `resource`, or what it is.
@@ -129,7 +129,7 @@ pub(super) enum CloudReference<'v> {
     Called(&'v str),
     /// The same in a template of a class's patch, of which only its literals are known.
     InTemplate(&'v str),
-    /// Whichever: nobody can tell what a template of that version names.
+    /// Any of them: this version of the template cannot be read.
     Any,
 }
 
@@ -190,7 +190,7 @@ pub(super) fn is_named(id: &ObjectId, value: &Value, named: &CloudReference<'_>)
         }
 }
 
-/// Whether a Go template may come to a text in which that name stands for itself: `name: ubuntu-{{ .version }}` and
+/// Whether a Go template may render to a text that contains that name as a word: `name: ubuntu-{{ .version }}` and
 /// `ubuntu-v1.36.3`.
 fn mentions(template: &str, name: &str) -> bool {
     let mut flat = String::new();

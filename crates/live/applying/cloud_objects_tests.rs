@@ -30,7 +30,7 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
             image(2, "a", &[("Available", "True", "Success", "OpenStack resource is available", 2)]),
             CloudObjectState::Available,
         ),
-        // That is of what stood there before.
+        // That condition is of the generation before.
         (
             image(2, "a", &[("Available", "True", "Success", "OpenStack resource is available", 1)]),
             waits("its controller has not observed it yet"),
@@ -75,7 +75,7 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
             image(1, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]),
             refused("UnrecoverableError: quota exceeded"),
         ),
-        // The same words about the generation before are no verdict.
+        // The same words about the generation before do not count.
         (
             image(2, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]),
             waits("its controller has not observed it yet"),
@@ -101,7 +101,7 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", updated, 1)]),
             refused(&format!("InvalidConfiguration: {updated}")),
         ),
-        // What is said of a connection is no word of the network where a service or a person says it.
+        // A connection error does not count as one if a service or a person reports it.
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", told_by_service, 1)]),
             refused(&format!("InvalidConfiguration: {told_by_service}")),
@@ -114,7 +114,7 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
             image(1, "", &[("Progressing", "False", "UnrecoverableError", reset, 1)]),
             refused(&format!("UnrecoverableError: {reset}")),
         ),
-        // It was made, so making it anew would leave one behind.
+        // The cloud has created it: creating it again would leave one behind.
         (
             image(1, "a", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
             refused(&format!("InvalidConfiguration: {reset}")),

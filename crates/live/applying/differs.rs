@@ -26,9 +26,9 @@ const PASSED_OVER: &[&str] = &[
 /// The fields in which a dry run differs from the live object, deepest first met, ordered by path; the root
 /// alone where there is no live object. Nothing: there is nothing to apply.
 ///
-/// A field that only changes its owner is named where the dry run has it, else where the live object has
-/// it. `/apiVersion` stands for the version in which Capstan applied last: what is written down in one that
-/// is no longer served could not be applied any more.
+/// A field that only changes its owner is named where the dry run has it, else where the live object has it.
+/// `/apiVersion` is in the result if Capstan last applied in another version: once the API server drops the recorded
+/// version, the object could not be applied any more.
 pub fn differs(live: Option<&Value>, dry_run: &Value) -> Vec<FieldPath> {
     let Some(live) = live else { return vec![FieldPath::root()] };
     let mut found = BTreeSet::new();
@@ -146,7 +146,7 @@ mod tests {
         let one = ours(&json!({"f:spec": {"f:replicas": {}}}));
         // Somebody took the field over, with the same value.
         assert_eq!(paths(&deployment(3, &one), &deployment(3, &both)), ["/spec/template/spec/taints/1/key"]);
-        // Git let it go, and somebody else holds it.
+        // Git let it go, and another manager holds it.
         assert_eq!(paths(&deployment(3, &both), &deployment(3, &one)), ["/spec/template/spec/taints/1/key"]);
         // Nothing was ours yet.
         assert_eq!(paths(&deployment(3, &json!([])), &deployment(3, &one)), ["/spec/replicas"]);

@@ -1,8 +1,8 @@
 //! Objects that a folder renders and has not applied, and that are perhaps another's: a folder's beside it, or a
 //! folder's of another Fleet.
 //!
-//! Two folders that render one object nobody has applied are told apart by what becomes of them: the one that is
-//! refused for another reason owns nothing, so the other may have it. Where neither is, neither has it.
+//! If two folders render an object that neither has applied, their states decide. A folder that is refused for another
+//! reason owns nothing, so the other may have the object. If neither is refused, neither gets it.
 
 use super::inventory::AppliedInventory;
 use capstan_kustomize::render::RenderedObject;
@@ -10,16 +10,16 @@ use capstan_model::ids::ClusterId;
 use capstan_model::object::FieldPath;
 use capstan_plan::boundary::{Beyond, ForeignObject};
 
-/// How a folder stands that renders the same object.
+/// The state of the other folder that renders the same object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rival {
     /// It has applied the object meanwhile.
     HasApplied,
-    /// Nobody has looked at what it asks for now.
+    /// Its present content has not been checked yet.
     Untried,
     /// It is refused, and not for the object.
     Refused,
-    /// Nothing else stands against it.
+    /// Nothing else keeps it from applying the object.
     Able,
 }
 

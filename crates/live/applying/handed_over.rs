@@ -1,4 +1,4 @@
-//! Fields that Git lets go: counts that somebody else shall own, and removed fields that survive.
+//! Fields that Git no longer names: counts that pass to another owner, and removed fields that survive.
 //!
 //! A field that Capstan owns and Git no longer names is removed by the next apply, and the server fills in
 //! its default. For `replicas` that default is 1: a MachineDeployment that is handed to an autoscaler would
@@ -54,8 +54,8 @@ fn is_named(manifest: &Value, spelled: &[String]) -> bool {
     }
 }
 
-/// The fields that Capstan owned in the live object and no longer does in the dry run, though they are still
-/// there, because somebody else holds them too.
+/// The fields that Capstan owned in the live object and no longer owns in the dry run, but that are still there,
+/// because another manager holds them too.
 pub fn survived(live: &Value, dry_run: &Value) -> Vec<FieldSurvived> {
     let leaves = |object| ManagerEntry::ours(object).map(|entry| entry.leaves()).unwrap_or_default();
     let (before, after) = (leaves(live), leaves(dry_run));

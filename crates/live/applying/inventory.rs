@@ -1,7 +1,7 @@
 //! What a folder has applied: the only objects that may ever be deleted for it.
 //!
-//! An entry is written *before* its object is applied, so that a reconciler that is killed in between
-//! leaves nothing behind that nobody remembers; its UID follows when the object is there.
+//! An entry is written *before* its object is applied, so that a reconciler that is killed in between leaves no
+//! unrecorded object behind. Its UID follows when the object exists.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ impl AppliedInventory {
         }
     }
 
-    /// The object is about to be deleted and made anew, once more.
+    /// Counts that the object is about to be deleted and created again.
     pub fn make_anew(&mut self, id: &ObjectId) {
         if let Some(object) = self.objects.iter_mut().find(|object| object.is(id)) {
             object.made_anew = object.made_anew.saturating_add(1);

@@ -1,4 +1,4 @@
-//! Machines of a `Cluster`, and the control plane that they stand on: whatever it is called in Git.
+//! Machines of a `Cluster`, and the control plane that they belong to, whatever its name in Git.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use capstan_plan::templates::{Reference, references};
 /// The label by which Cluster API marks machines of a control plane.
 const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
 
-/// The `Cluster`s whose machines decide on a folder: those that it renders, those that it has applied, and those
-/// that something belongs to which it has applied and renders no more, whoever applies them. Only once the machines of
-/// all of them were read may it be said that all were ([`LiveObjects::listed`]).
+/// The `Cluster`s whose machines decide on a folder: those that it renders or has applied, and those of objects that it
+/// has applied and no longer renders. Another folder may apply the latter Clusters. A complete read of machines has to
+/// cover all of them ([`LiveObjects::listed`]).
 pub fn clusters_to_read(
     rendered: &[RenderedObject],
     inventory: &AppliedInventory,
@@ -87,7 +87,7 @@ pub(super) fn control_plane_of<'v>(cluster: &ObjectId, value: &'v Value) -> Opti
     named.into_iter().find(|reference| reference.path.to_string() == "/spec/controlPlaneRef/name")
 }
 
-/// Whether machines may stand on a control plane that nobody sees as Machines: a provider runs them, or they were not
+/// Whether a control plane may have machines that are not seen as Machines: a provider runs them, or they were not
 /// read.
 pub(super) fn has_unseen_machines(control_plane: &ObjectId, live: &LiveObjects) -> bool {
     let is_provided = matches!(role_of(control_plane), Some(KindRole::ControlPlane(Machines::Provider)));

@@ -89,12 +89,12 @@ pub(super) fn path_in(object: &Value, spelled: &[String]) -> Option<FieldPath> {
     Some(path)
 }
 
-/// Whether one field is the other, or one stands inside the other.
+/// Whether one field is the other, or one is inside the other.
 pub(super) fn overlap(one: &[String], other: &[String]) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// Whether a field says how many machines there are: `replicas`, wherever it stands.
+/// Whether a field says how many machines there are: `replicas`, at any path.
 pub(super) fn is_count(spelled: &[String]) -> bool {
     spelled.last().is_some_and(|last| last == "f:replicas")
 }

@@ -1,15 +1,15 @@
 //! Who manages the fields of a live object, and how they become Capstan's when it adopts the object.
 //!
-//! An object that kubectl or Flux applied carries their `metadata.managedFields` entries. Applying it anew
-//! adds a manager and removes nothing: a field that Git no longer names stays for as long as the entry of the
-//! one who applied it. So the entries are turned into one of Capstan's, as if it had applied them
-//! (the way of <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
+//! An object that kubectl or Flux applied carries their `metadata.managedFields` entries. A further apply adds a
+//! manager and removes nothing: a field that Git no longer names stays as long as the entry of its earlier applier. So
+//! the entries are turned into one of Capstan's, as if it had applied them (the way of
+//! <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
 //!
-//! Of what client-side apply wrote only that is moved which it was told to write (the annotation that it leaves
-//! says so): the rest are defaults, and to remove a default only makes the server think of it again.
+//! Of the fields of client-side apply only those move that its manifest named (its annotation holds the manifest). The
+//! rest are defaults; if Capstan removed one, the server would only set it again.
 //!
-//! Deliberately not moved: status, finalizers and owners, which controllers live by, whoever is said to have
-//! written them; and the entry `before-first-apply`, which stands for everybody.
+//! Deliberately not moved: status, finalizers and owners, which controllers need, whichever manager the entry names;
+//! and the entry `before-first-apply`, which does not name a manager.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// The manager of client-side apply.
 const CLIENT_SIDE_APPLY: &str = "kubectl-client-side-apply";
 
-/// Managers by which people and delivery tools write what they wish; controllers are none of them.
+/// Managers of people and delivery tools, which write what they wish. Controllers are not among them.
 const TOOLS: &[&str] = &[
     "argocd-application-controller",
     "argocd-controller",
@@ -67,8 +67,8 @@ pub fn is_applied_by_capstan(live: &Value) -> bool {
     entries(live).iter().any(is_capstans)
 }
 
-/// Whether Capstan may have applied a live object of which the API server notes no manager: it notes none of an object that
-/// is applied with nothing but its kind and name, and nobody else manages a field of this one.
+/// Whether Capstan may have applied a live object that has no managers. The API server records none for an object that
+/// is applied with only its kind and name; and no other manager has a field of this one.
 pub fn may_be_applied_without_fields(wanted: &Value, live: &Value) -> bool {
     entries(live).iter().all(|entry| !is_of_the_object(&entry)) && !has_fields(wanted)
 }
@@ -135,8 +135,8 @@ pub(super) fn taken(live: &Value, from: &[String]) -> Option<Value> {
     Some(Value::Array(kept))
 }
 
-/// The fields of a live object that go when Capstan takes over what these managers wrote and then applies
-/// this manifest: they wrote them, the manifest lacks them, and nobody else manages them.
+/// The fields of a live object that go when Capstan takes over what these managers wrote and then applies this
+/// manifest. They wrote them, the manifest lacks them, and no other manager has them.
 pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
     let Some(managed) = taken(live, from) else { return Vec::new() };
     let managed = managed.as_array().map_or(&[][..], Vec::as_slice);
@@ -163,7 +163,7 @@ fn manager(entry: &Value) -> Option<&str> {
     entry.get("manager").and_then(Value::as_str)
 }
 
-/// Whether an entry speaks of the object itself and not of a subresource (status, scale).
+/// Whether an entry is about the object itself and not about a subresource (status, scale).
 fn is_of_the_object(entry: &&Value) -> bool {
     entry.get("subresource").and_then(Value::as_str).is_none_or(str::is_empty)
 }
@@ -180,7 +180,7 @@ fn is_taken(entry: &&Value, from: &[String]) -> bool {
         && manager(entry).is_some_and(|name| from.iter().any(|wanted| wanted == name))
 }
 
-/// What client-side apply was told to write.
+/// The manifest of the last client-side apply.
 fn last_applied(live: &Value) -> Option<Value> {
     let annotation = live.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
     serde_json::from_str(annotation).ok()
@@ -215,7 +215,7 @@ fn spare(fields: &mut Value) {
     }
 }
 
-/// Takes a field, and what is below it, out of a set that speaks of this value.
+/// Takes a field, and what is below it, out of a field set of this value.
 fn remove(fields: &mut Value, value: &Value, path: &[Step]) {
     let (Some(members), Some((first, rest))) = (fields.as_object_mut(), path.split_first()) else { return };
     let meant =

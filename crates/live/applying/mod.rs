@@ -4,15 +4,15 @@
 //! at the live cluster, what waits for the control plane, what differs, what is deleted, what an answer of
 //! the API server means. Facts come in as values: rendered objects, and live objects in a [`LiveObjects`](crate::live_objects::LiveObjects).
 //!
-//! Deliberately absent: requests, clocks, and what the rollout has come to ([`crate::rollout::observed`]).
+//! Deliberately absent: requests, clocks, and the state of the rollout ([`crate::rollout::observed`]).
 //!
 //! *Expected flow*: the folders of a commit are rendered and [indexed](OwnerIndex); of each,
 //! [`place_in_namespaces`], [`boundary()`], live names of templates, [`named_outside`] and one read of the live
 //! cluster, [`guards()`], a dry run of everything, [`differs()`], [`plan()`]; [`AppliedInventory::intend`] is stored, then
 //! each step is applied ([`handed_over()`] first, then [`sent_over`] or [`sent_new`]); [`prune()`]; and the rollout is judged.
 //!
-//! *Guarantees*: the same facts give the same decisions; none of them needs another's memory, so a pass may
-//! be broken off anywhere and the next one begins anew.
+//! *Guarantees*: the same facts give the same decisions. No decision needs the memory of an earlier one, so a pass may
+//! stop anywhere and the next one starts from scratch.
 //!
 //! | file | tells |
 //! |---|---|

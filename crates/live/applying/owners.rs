@@ -1,8 +1,8 @@
 //! One identity belongs to one folder: who renders what, and who has it in the inventory.
 //!
-//! An object belongs to the folder that has applied it. To render it gives no right to it: so it passes to another
-//! folder only when that one was applied, and a folder that is refused takes nothing, blocks nobody and makes
-//! nobody forget anything, whatever it renders. What it has applied before stays its own.
+//! An object belongs to the folder that has applied it. Rendering it gives no right to it, so it passes to another
+//! folder only once that folder has been applied. A refused folder takes no objects, blocks no other folder and makes
+//! none forget an object, whatever it renders. What it has applied before stays its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,12 +79,12 @@ impl OwnerIndex {
         self.objects.get(id).is_some_and(|owners| owners.rendered.0.contains(folder))
     }
 
-    /// A folder cannot be rendered: nobody knows what it still wants of what it has applied.
+    /// A folder cannot be rendered: what it still wants of its applied objects is unknown.
     pub fn unreadable(&mut self, folder: &ClusterId) {
         self.unreadable.insert(folder.clone());
     }
 
-    /// A folder is refused for what stands in Git, whatever is live: what it renders is not applied.
+    /// A folder is refused for its content in Git, whatever is live: what it renders is not applied.
     pub fn refused(&mut self, folder: &ClusterId) {
         self.refused.insert(folder.clone());
     }
@@ -102,8 +102,8 @@ impl OwnerIndex {
         }
     }
 
-    /// Whose an object is that a folder renders. Of several that render it, the one that has applied it
-    /// keeps it; what nobody applied belongs to none of them, since nobody can say who is right.
+    /// Which folder owns an object that a folder renders. Of several that render it, the one that has applied it keeps
+    /// it. If none has applied it, it belongs to none of them, since nothing decides between them.
     pub(super) fn claim(&self, folder: &ClusterId, id: &ObjectId) -> Claim {
         let Some(FolderOwners { rendered, recorded }) = self.objects.get(id) else { return Claim::Own };
         let is_own = recorded.0.contains(folder);
@@ -157,8 +157,8 @@ impl OwnerIndex {
         rendered.iter().filter(move |other| *other != folder)
     }
 
-    /// The other folders that render something of this one's inventory. Whether it is theirs by now, their own
-    /// inventories tell: to be read before [`prune`](super::prune()) is asked.
+    /// The other folders that render something of this one's inventory. Their own inventories tell whether it is theirs
+    /// by now: read these before calling [`prune`](super::prune()).
     pub fn neighbours(&self, folder: &ClusterId, inventory: &AppliedInventory) -> BTreeSet<ClusterId> {
         let entries = inventory.objects().iter();
         let beside = entries.flat_map(|entry| self.beside(folder, entry));
@@ -239,7 +239,7 @@ mod tests {
         };
         let two = folder("two");
         for (folders, refused, expected) in [
-            // What it renders blocks nobody.
+            // What it renders does not block others.
             (vec![("one", Rendered), ("two", Rendered)], vec!["two"], Claim::Own),
             (vec![("one", Rendered), ("two", Rendered)], vec![], Claim::Undecided(two.clone())),
             (

@@ -33,11 +33,11 @@ pub fn sent(object: &Value) -> Value {
     sent
 }
 
-/// The object as it is applied over the live one that was judged. It carries that one's UID, so that an
-/// object which was deleted meanwhile is not made a second time; and its resource version where it asks for a version of
-/// Kubernetes, so that a version which somebody raised meanwhile is not lowered, and where it has no status: no controller
-/// writes to it all the time, so whoever did meanwhile meant what it says, another leader most of all. Where either has
-/// changed, the server answers with a conflict, and the next look judges anew.
+/// The object to apply over the live one that was judged. It carries the UID of that one, so that an object which was
+/// deleted meanwhile is not created again. It carries the resource version in two cases. If the object asks for a
+/// version of Kubernetes, a version that was raised meanwhile is not lowered. If the live object has no status, no
+/// controller writes to it all the time: a write meanwhile was intended, above all one of another leader. If either has
+/// changed, the server answers with a conflict, and the next look judges the new object.
 pub fn sent_over(object: &Value, live: &Value) -> Value {
     let mut sent = sent(object);
     let Some(id) = identity(&sent) else { return sent };
@@ -55,9 +55,9 @@ pub fn sent_over(object: &Value, live: &Value) -> Value {
 /// A resource version that no object has: the revision of an empty database, which the first write already leaves.
 const NOWHERE: &str = "1";
 
-/// The object as it is applied where the look found none. It carries a resource version that no object has: the API
-/// server asks for it where there is an object, and not where it makes one. So what somebody else made since the look
-/// (another leader most of all) is not written over; the server answers with a conflict, and the next look judges anew.
+/// The object to apply if the look found none. It carries a resource version that no object has. The API server checks
+/// it only if the object exists, not when it creates one. So an object that was created since the look (above all by
+/// another leader) is not overwritten: the server answers with a conflict, and the next look judges that object.
 pub fn sent_new(object: &Value) -> Value {
     let mut sent = sent(object);
     if let Some(metadata) = sent.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -1,11 +1,10 @@
 //! What taking over an object that others applied would change, to be shown before anybody says yes.
 //!
-//! What the server would set, a dry run tells. What would go it cannot tell: the fields leave their old owner
-//! first, and that cannot be tried. Where the owner spoke in the manifest's own version, its entry in
-//! `metadata.managedFields` says which fields those are. In another version their names are other ones, and
-//! only conversion webhooks know both (`nodeDrainTimeout` is `deletion.nodeDrainTimeoutSeconds`). There a
-//! dry-run *creation* helps: what the live object has and a new one would not have goes, unless somebody else
-//! holds it.
+//! A dry run shows what the server would set. It cannot show what would go: the fields leave their old owner first, and
+//! that step has no dry run. If the owner used the manifest's own version, its entry in `metadata.managedFields` lists
+//! these fields. In another version their names differ, and only conversion webhooks know both (`nodeDrainTimeout` is
+//! `deletion.nodeDrainTimeoutSeconds`). There a dry-run *creation* helps: what the live object has and a new one would
+//! not have goes, unless another manager holds it.
 //!
 //! Deliberately absent: the taking itself ([`super::managers`]).
 
@@ -64,8 +63,8 @@ pub fn take_over(
     TakeOver { sets, removes, lets_go }
 }
 
-/// The fields of these managers that Git lacks and that stay though they are taken over, because somebody else
-/// holds them too. A count that somebody else holds is meant to be that one's.
+/// The fields of these managers that Git lacks and that stay after Capstan takes them over, because another manager
+/// holds them too. A count that another manager holds is left to that manager.
 pub fn survives_take_over(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldSurvived> {
     let Some(managed) = taken(live, from) else { return Vec::new() };
     let object = json!({"metadata": {"managedFields": managed}});
@@ -94,7 +93,7 @@ pub fn survives_take_over(live: &Value, manifest: &Value, from: &[String]) -> Ve
     found
 }
 
-/// What a new object would not have of a tried one and nobody else holds.
+/// What a new object would not have of a tried one and no other manager holds.
 fn lacking(tried: &Value, created: &Value, from: &[String]) -> Vec<FieldPath> {
     let is_taken = |entry: &ManagerEntry<'_>| {
         entry.is_ours() || entry.subresource.is_empty() && from.iter().any(|name| name == entry.manager)

@@ -23,7 +23,7 @@ use crate::live_objects::LiveObjects;
 /// What one folder asks of one cloud.
 #[derive(Debug, Clone)]
 pub struct CloudAsk {
-    /// With whose credential it is asked.
+    /// The credential that asks.
     pub identity: Identity,
     /// The object that names the identity, and the field.
     pub named_by: (ObjectId, FieldPath),

@@ -18,6 +18,6 @@ pub(super) struct Brought {
 pub(super) struct Made {
     /// What it is.
     pub(super) thing: Thing,
-    /// What the cloud will call it; `None` where nobody can tell.
+    /// What the cloud will call it; `None` if that is unknown.
     pub(super) name: Option<String>,
 }

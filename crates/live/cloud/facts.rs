@@ -128,7 +128,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order of reports.
     pub const ALL: [Self; 8] = [
         Self::Instances,
         Self::Cores,

@@ -126,13 +126,13 @@ fn wanted(value: &Value, live: Option<&Value>) -> u64 {
     in_git.or_else(|| live.and_then(replicas)).or_else(least).unwrap_or(1)
 }
 
-/// What `spec.replicas` says, at most what its type holds: whoever wrote it may have written anything.
+/// The value of `spec.replicas`, capped at what its type holds: a manifest may have any number.
 fn replicas(value: &Value) -> Option<u64> {
     let said = value.pointer("/spec/replicas").and_then(Value::as_u64)?;
     Some(said.min(u64::from(u32::MAX)))
 }
 
-/// How many of its machines stand in the cloud: those that have been given an id there.
+/// How many of its machines exist in the cloud: those that have an id there.
 fn there(owner: &ObjectId, live_owner: Option<&Value>, live: &LiveObjects) -> u64 {
     let Some(value) = live_owner else { return 0 };
     if !live.has_all("cluster.x-k8s.io", names::MACHINE) {
@@ -164,7 +164,7 @@ fn zone(value: &Value) -> Option<(String, FieldPath)> {
     Some((zone.to_owned(), FieldPath::of_keys(["spec", "template", "spec", "failureDomain"])))
 }
 
-/// Whether kubeadm is told not to look at cores and memory.
+/// Whether kubeadm is configured to ignore cores and memory.
 fn ignores_size(value: &Value) -> bool {
     let ignored: BTreeSet<String> = ["initConfiguration", "joinConfiguration"]
         .iter()

@@ -1,4 +1,4 @@
-//! With whose credential a cloud is asked.
+//! The credential that a cloud is asked with.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for CloudKind {
     }
 }
 
-/// Where a credential lies, and which of the clouds that it names is meant.
+/// Which object holds a credential, and which of the clouds in it is meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// The kind of cloud.

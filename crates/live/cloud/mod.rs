@@ -34,7 +34,7 @@
 //! | another machine type | new machines take the place of old ones; what counts is the moment at which the two together are most |
 //! | an owner that goes | counts until it is gone |
 //! | a managed topology | comes from a class and its variables, and is not judged |
-//! | a version of the provider's kinds that is not known here | is told, and nothing of it is read |
+//! | a version of the provider's kinds that is not known here | is reported, and nothing of it is read |
 
 mod ask;
 mod brought;

@@ -18,7 +18,7 @@ use super::words::Words;
 const LEAST_CORES: u64 = 2;
 const LEAST_RAM_MIB: u64 = 2048;
 
-/// So many ids of several that are meant are told.
+/// How many ids a message lists if several match.
 const MOST_IDS: usize = 5;
 
 /// Reasons, each once.
@@ -66,7 +66,7 @@ impl Found {
         }
     }
 
-    /// What was found out; `None` where nobody knows, which is noted.
+    /// What was found out; `None` if the cloud did not answer, which is added to the reasons.
     fn known<'f, T>(
         &mut self,
         answer: &'f Answer<T>,
@@ -171,7 +171,7 @@ fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<
     let all = found.known(&facts.images, &format!("an image {named}"), object, field)?;
     let mut meant: Vec<&Image> =
         all.iter().filter(|image| named.means(&image.id, &image.name, &image.tags)).collect();
-    // Beside one that machines boot, those that are on their way or gone are nobody's choice.
+    // If a bootable image matches, ignore those that are not bootable yet or any more.
     if meant.iter().any(|image| image.not_bootable.is_none()) {
         meant.retain(|image| image.not_bootable.is_none());
     }

@@ -56,7 +56,7 @@ struct Count<'f> {
 impl Count<'_> {
     fn need(self, ask: &CloudAsk) -> Option<Need> {
         let (mut first, mut second) = (Vec::new(), Vec::new());
-        // While the control plane rolls, workers that roll stand as they stood; while they do, it is done.
+        // While the control plane rolls, workers have not begun to; while they roll, the control plane is done.
         for group in &ask.groups {
             if group.turn == Turn::First {
                 first.extend(self.worst(group, Moment::Rolling));
@@ -140,7 +140,7 @@ fn moments(group: &Group, at: Moment) -> Vec<Vec<Part<'_>>> {
     let old = group.was.as_ref().filter(|old| !takes_the_same(old, new));
     let mut done = Vec::new();
     match old {
-        // Those that there are go, and new ones stand in their place.
+        // The new machines replace the old ones.
         Some(old) if group.surge.is_some() => {
             done.push(part(new, Sort::Comes, wanted));
             done.push(part(old, Sort::Goes, there));
@@ -151,11 +151,11 @@ fn moments(group: &Group, at: Moment) -> Vec<Vec<Part<'_>>> {
     let (Some(surge), Moment::Rolling) = (group.surge, at) else { return vec![done] };
     let beyond = (wanted + surge).saturating_sub(there);
     let comes = wanted.saturating_sub(there).min(beyond);
-    // At the beginning all old ones stand, and as many new ones as may come.
+    // At the beginning all old ones run, and as many new ones as may come.
     let begins = vec![part(new, Sort::Comes, comes), part(new, Sort::Surges, beyond - comes)];
     match old {
         None => vec![begins],
-        // At the end all new ones stand, and the last old ones.
+        // At the end all new ones run, and the last old ones.
         Some(old) => {
             let left = surge.min(there);
             vec![begins, vec![part(new, Sort::Comes, wanted), part(old, Sort::Goes, there - left)]]

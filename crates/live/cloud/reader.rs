@@ -1,7 +1,7 @@
 //! How the objects of a kind of cloud are read: what a row of the table says.
 //!
-//! It says what Cluster API's provider for that cloud, and whatever else makes things in it from objects, ask for. What
-//! it comes to, and what is said of it, is the same for all.
+//! It knows what Cluster API's provider for that cloud, and whatever else makes things in it from objects, ask for. The
+//! sums and messages are the same for all clouds.
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -33,7 +33,7 @@ pub(super) trait CloudReader: Sync {
     fn machine(&self, template: &ObjectId, value: &Value) -> Option<Machine>;
     /// The field of a machine template that names a credential of its own.
     fn identity_of_machine(&self) -> FieldPath;
-    /// Whether an object makes something in the cloud that is no machine.
+    /// Whether an object makes something in the cloud other than a machine.
     fn is_brought(&self, _id: &ObjectId) -> bool {
         false
     }
@@ -59,7 +59,7 @@ pub(super) trait CloudReader: Sync {
     fn secret_of<'v>(&self, _object: &'v Value) -> Option<&'v str> {
         None
     }
-    /// What is said of an object whose version is not read.
+    /// The message for an object whose version is not read.
     fn unread(&self, _object: &Value) -> Option<String> {
         None
     }

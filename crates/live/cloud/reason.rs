@@ -13,7 +13,7 @@ pub enum Weight {
     Impossible,
 }
 
-/// Why a cloud cannot give what is asked for, or nobody can tell.
+/// Why a cloud cannot give what is asked for, or why that is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudReason {
     /// A CamelCase word of a closed set.

@@ -16,7 +16,8 @@ pub struct Elsewhere {
     pub needs: Vec<Need>,
 }
 
-/// Told of each quota that leaves room for what a folder needs, and none for those of other proposals besides.
+/// Reports each quota that has room for what a folder needs, but not for that and the needs of other proposals
+/// together.
 pub fn exceeded_together(
     ask: &CloudAsk,
     own: &[Need],

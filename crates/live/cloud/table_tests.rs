@@ -1,4 +1,5 @@
-//! Another cloud is another row: what it asks for is read by the row, and judged and told in its own words by what is common.
+//! Another cloud is another row: the row reads what it asks for, and the common code judges and reports it in its
+//! words.
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -125,7 +126,7 @@ impl CloudReader for Pastures {
     }
 }
 
-/// What is said of the folder, by what the cloud has.
+/// The messages for the folder, by what the cloud has.
 fn said(facts: &CloudFacts) -> Vec<String> {
     let path = |text: &str| RepoPath::parse(text).unwrap();
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };

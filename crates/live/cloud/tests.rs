@@ -301,9 +301,9 @@ fn another_flavor_takes_the_place_of_the_old_one_at_the_worst_moment() {
         .replace("flavor: SCS-2V-8", "flavor: SCS-4V-16");
     let lines = told(&before, &after, &all);
     assert_eq!(lines[0], "instances: 1 (1 surge of SCS-4V-16)");
-    // Three of the new stand beside the last of the old: 3 x 4 - 2 x 2.
+    // Three of the new run beside the last of the old: 3 x 4 - 2 x 2.
     assert_eq!(lines[1], "cores: 8 (3 machines of SCS-4V-16, in place of 2 of SCS-2V-8)");
-    // Back again, one new one stands beside all the old ones.
+    // Back again, one new machine runs beside all the old ones.
     assert_eq!(told(&after, &before, &all)[1], "cores: 2 (1 surge of SCS-2V-8)");
 }
 
@@ -655,7 +655,7 @@ fn port_security_asks_the_cloud_for_nothing() {
     }
 }
 
-/// Every kind of the table: read in the versions that it names, and in another one told by that version's name.
+/// Every kind of the table: read in the versions that it names, and reported by its version in another one.
 #[test]
 fn what_is_read_is_what_the_table_says() {
     for known in KindReader::CloudPreflight.known().filter(|known| !known.kinds.is_empty()) {

@@ -13,8 +13,8 @@ use super::reason::{CloudReason, Weight};
 use super::table::ALL;
 use crate::live_objects::LiveObjects;
 
-/// What of a folder is not judged: Clusters of a managed topology beside templates of a cloud that is asked, which is only told; and what
-/// is asked for by objects of a version that is not known.
+/// What of a folder is not judged. Clusters of a managed topology beside templates of a known cloud are only reported.
+/// So are objects of a version that is not known.
 pub fn unjudged(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudReason> {
     let mut reasons = of_topologies(after);
     reasons.extend(unread(after, live, rollouts));

@@ -1,20 +1,21 @@
-//! Which folder processes die of: told from what each was at when it ended, and when such a folder is tried again.
+//! Which folder processes die of: inferred from what each process worked on when it ended; and when such a folder is
+//! tried again.
 //!
-//! A process notes each turn before it begins and after it ended. The next one finds what was under way at a death, and
-//! cannot know who killed: the folder, or somebody outside who killed at random, or at each start.
+//! A process notes each turn before it begins and after it ended. The next process finds what was under way at a death.
+//! It cannot know the cause: the folder, or kills from outside, at random or at each start.
 //!
-//! *Rules*: what was under way when a process died is **suspected**. Suspects are tried behind the others, one at a
-//! time, while the others go on; a turn that comes to its end clears its folder. Where a process dies while it tries a
-//! suspect, that one alone is to blame, and how much that says is how much longer the process had lived than the turn
-//! had run: whoever kills at random rarely meets the first second of a turn after minutes without it. So the folder is
-//! tried again after ten seconds of the next process's life, up to two minutes where there is evidence, in which all
-//! else goes on. Only what is beyond chance waits longer: [4, 8, 16 minutes](Suspect::pause). A death at anything else
-//! speaks for a suspect. An end in order says nothing.
+//! *Rules*: what was under way when a process died is **suspected**. Suspects are tried after the others, one at a
+//! time, while the others continue; a turn that comes to its end clears its folder. If a process dies while it tries a
+//! suspect, only that suspect is to blame. This counts the more, the longer the process had lived compared with the
+//! turn: random kills rarely hit the first second of a turn after minutes without it. So the folder is tried again
+//! after ten seconds of the next process's life, or up to two minutes if there is evidence; everything else continues
+//! meanwhile. Only evidence beyond chance makes it wait longer: [4, 8, 16 minutes](Suspect::pause). A death at anything
+//! else counts in favour of a suspect. An end in order says nothing.
 //!
-//! *Guarantees*, which the simulation holds: random kills, however many, keep no folder for longer than two minutes
-//! after the last of them; a folder of which the process dies at once is [known](TurnStart::Known) after five deaths, and
-//! nobody beside it ever is. *Caveat*: whoever kills at one folder's every turn, and only there, cannot be told from
-//! the folder; it is kept for no longer than that went on, and for 16 minutes at most.
+//! *Guarantees*, which the simulation checks: random kills, however many, hold back no folder for longer than two
+//! minutes after the last of them. A folder that kills the process at once is [known](TurnStart::Known) after five
+//! deaths, and no folder beside it ever is. *Caveat*: kills at every turn of one folder, and only there, look like the
+//! folder's own fault. It is held back no longer than they lasted, and for 16 minutes at most.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +27,17 @@ mod simulation;
 
 /// While a suspect is tried, it is to be noted that often that the process [lives](Turns::live).
 pub const BEAT: SignedDuration = SignedDuration::from_secs(1);
-/// A suspect waits so long for another one, and is asked about again that often.
+/// How long a suspect waits for another one, and how often it is checked again.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(1);
-/// What was not begun for so long is not suspected any more: a head that nobody asks about again, say.
+/// What was not begun for this long is not suspected any more: a head that is not asked about again, for example.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 
 /// What one death may say at most: a doubling each of the life before it, against the turn.
 const MOST_EVIDENCE: u32 = 5;
 /// What a death at something else says against it.
 const COUNTER_EVIDENCE: u32 = 3;
-/// So much is no chance: it takes four deaths in a row, and of a million kills at random none comes to it.
+/// So much evidence is beyond chance: it takes four deaths in a row, and none of a million random kills reaches it.
 const BEYOND_CHANCE: u32 = 17;
 
 /// What is under way, what is suspected, and since when the process lives that notes it.
@@ -97,7 +98,7 @@ pub enum TurnStart {
     Wait(SignedDuration),
     /// Processes die of it, beyond chance: it is tried again at that time.
     Known {
-        /// So many did.
+        /// How many did.
         deaths: u32,
         /// Then.
         until: Timestamp,

@@ -1,4 +1,4 @@
-//! Fleets, their processes and whoever kills them, played with a clock of numbers.
+//! Fleets, their processes and killers, simulated with a clock of numbers.
 //!
 //! *The model*: a fleet of 3, 8 or 50 folders, each worked on after each start and every five minutes, a tenth more or
 //! less; four at a time, suspects a second behind the others. A turn takes half a second to five; of one folder in
@@ -67,7 +67,7 @@ struct SimulatedFleet {
     turns: Turns,
     folders: Vec<SimulatedFolder>,
     killer: Killer,
-    /// So many are left.
+    /// How many are left.
     kills: usize,
     deaths: usize,
 }
@@ -99,7 +99,7 @@ impl SimulatedFleet {
         Self { random, now: 0, turns: Turns::default(), folders, killer, kills, deaths: 0 }
     }
 
-    /// Processes after one another: until that time, or until the last kill was survived for so long.
+    /// Processes one after another: until that time, or until the last kill has been survived for `survives`.
     fn run(&mut self, until: i64, survives: i64) {
         loop {
             let until = if self.kills == 0 { self.now + survives } else { until };
@@ -212,7 +212,7 @@ impl SimulatedFleet {
     }
 }
 
-/// Between so many seconds.
+/// A random time between these seconds, in milliseconds.
 fn between(random: &mut Random, least: i64, most: i64) -> i64 {
     let width = usize::try_from((most - least) * SECOND).unwrap();
     least * SECOND + i64::try_from(random.below(width + 1)).unwrap()

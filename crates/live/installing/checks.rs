@@ -2,8 +2,9 @@
 //! (`internal/controller/preflight_checks.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0), and
 //! those that are Capstan's own.
 //!
-//! Its seventh, a call to public GitHub with the token of the config Secret, is not made: a left-over token would keep a
-//! cluster without a way there from ever installing. A token that a source refused is said under the same reason.
+//! Its seventh check, a call to public GitHub with the token of the config Secret, is left out. With a left-over token,
+//! a cluster that cannot reach GitHub would never install. A token that a source refused is reported under the same
+//! reason.
 
 use std::sync::LazyLock;
 
@@ -14,7 +15,7 @@ use regex::Regex;
 /// The one name of a CoreProvider.
 const CORE: &str = "cluster-api";
 
-/// The annotation by which somebody allows that what others installed for a provider object is taken over: `take`. Anything else
+/// The annotation that allows Capstan to take over what others installed for a provider object: `take`. Anything else
 /// is `preview`.
 pub const ADOPT: &str = "capstan.dev/adopt";
 
@@ -40,7 +41,7 @@ pub struct CheckedProvider<'a> {
 /// Why a provider is not gone on with. `reason` and `message` are those of `PreflightCheckPassed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailedCheck {
-    /// `spec.version` is no semantic version: the parser's words.
+    /// `spec.version` is not a semantic version: the parser's words.
     IncorrectVersionFormat(String),
     /// An older minor than the installed one, of that provider.
     UnsupportedProviderDowngrade(String),
@@ -64,7 +65,7 @@ pub enum FailedCheck {
     MissingRights(String),
     /// cert-manager is not there, or not ready: what is missing, in words.
     CertManagerNotReady(String),
-    /// Others installed it, and nobody allowed to take it over: what that would change, in words.
+    /// Others installed it, and the takeover is not allowed yet: what that would change, in words.
     AdoptionNeeded(String),
     /// A rule forbids it: which, and what it says.
     Forbidden(String),
@@ -92,8 +93,8 @@ impl FailedCheck {
         }
     }
 
-    /// The operator's message, where it has one. Two of its own are mended: the provider's name stands in the first of
-    /// them, kind and name in the second.
+    /// The operator's message, if it has one. Two are corrected: the one on a downgrade has the provider's name, the
+    /// one on a second provider its kind and name.
     pub fn message(&self) -> String {
         match self {
             Self::UnsupportedProviderDowngrade(provider) => {
@@ -134,7 +135,7 @@ impl FailedCheck {
 pub fn check(provider: &CheckedProvider<'_>, all: &[CheckedProvider<'_>]) -> Result<(), FailedCheck> {
     if let Some(version) = provider.version.filter(|version| !version.is_empty()) {
         let wanted = semantic(version).map_err(FailedCheck::IncorrectVersionFormat)?;
-        // An installed version that is none says nothing: the operator stops there, in its log alone.
+        // Ignore an installed version that cannot be parsed: the operator stops there, and only its log says so.
         let installed = provider.installed.and_then(|installed| semantic(installed).ok());
         if installed.is_some_and(|installed| wanted < installed) {
             return Err(FailedCheck::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));

@@ -1,13 +1,13 @@
 //! The status of a provider object: the operator's conditions, with its types, reasons and messages
-//! (`api/v1alpha2/conditions_consts.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0). Where it
-//! is meant to differ stands in one table, in `README.md`.
+//! (`api/v1alpha2/conditions_consts.go` of <https://github.com/kubernetes-sigs/cluster-api-operator> at v0.28.0). One
+//! table in `README.md` lists the intended differences.
 //!
-//! *Expected flow*: a pass finds out how a provider stands ([`ProviderCondition`]); [`status`] says what its status is to be, from
-//! that and from what stands there.
+//! *Expected flow*: a pass finds out the condition of a provider ([`ProviderCondition`]); [`status`] computes its new
+//! status from that and from its present status.
 //!
-//! *Guarantees*: the same standing and the same status give the same status, to the byte: whoever compares them writes
-//! only where something is to be said. A condition's `lastTransitionTime` changes with its `status` alone. Conditions of
-//! other types are left as they are. Every reason obeys the API's pattern.
+//! *Guarantees*: the same condition and the same status give the same status, to the byte, so a caller that compares
+//! them writes only changes. A condition's `lastTransitionTime` changes with its `status` alone. Conditions of other
+//! types are left as they are. Every reason obeys the API's pattern.
 
 use std::sync::LazyLock;
 
@@ -48,10 +48,10 @@ pub struct Installed {
     pub contract: String,
 }
 
-/// How one provider stands, as a pass found it.
+/// The condition of one provider, as a pass found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderCondition {
-    /// `metadata.generation` of the object that was looked at.
+    /// `metadata.generation` of the object that was read.
     pub generation: i64,
     /// The version that shall be: `spec.version`, or the one that was chosen where it says none; `None` where none could
     /// be chosen.
@@ -69,11 +69,11 @@ pub struct ProviderCondition {
 pub enum ProviderCourse {
     /// Preflight does not let it begin, or go on.
     Halted(FailedCheck),
-    /// Something failed: what, and where the pass stands.
+    /// Something failed.
     Failed {
         /// What sort of thing.
         failure: InstallFailure,
-        /// What was found and what to do, and where it stands. Never a value of a variable.
+        /// What was found, where, and what to do. Never a value of a variable.
         message: String,
     },
     /// It is on its way: the step, in words.
@@ -85,7 +85,7 @@ pub enum ProviderCourse {
 /// What failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InstallFailure {
-    /// clusterctl does not know it, and its configuration is none.
+    /// clusterctl does not know it, and its configuration is missing or wrong.
     UnknownProvider,
     /// Its components cannot be had or read, or lack values.
     ComponentsFetch,
@@ -249,7 +249,7 @@ fn with_subject(id: &capstan_model::object::ObjectId, message: &str, workloads: 
     if workloads == 1 { message.to_owned() } else { format!("{id}: {message}") }
 }
 
-/// A reason that somebody else gave, where the API would take it.
+/// A workload's own reason, if the API accepts it.
 fn reason_or<'a>(reason: &'a str, otherwise: &'a str) -> &'a str {
     // The pattern of `reason` in <https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition>.
     static REASON: LazyLock<Option<Regex>> =
@@ -258,7 +258,7 @@ fn reason_or<'a>(reason: &'a str, otherwise: &'a str) -> &'a str {
     if is_taken { reason } else { otherwise }
 }
 
-/// The conditions of a status, as they are said anew.
+/// The conditions of a status while they are rewritten.
 pub(super) struct ConditionWriter {
     pub(super) conditions: Vec<Value>,
     generation: i64,

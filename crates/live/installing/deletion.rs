@@ -1,6 +1,6 @@
-//! What must be gone before a provider goes: objects of the kinds that its definitions bring, since nobody would look after
-//! them and their conversion webhook would answer no more; and, before core goes, all other providers. And what must be
-//! gone before a definition goes: every object of it.
+//! What must be gone before a provider goes: objects of the kinds that its definitions bring. They would have no
+//! controller, and their conversion webhook would not answer. Before core goes, all other providers must be gone, and
+//! before a definition goes, every object of it.
 //!
 //! The finalizer that holds a provider object meanwhile is the operator's own
 //! (`provider.cluster.x-k8s.io`). Definitions stay when a provider goes; they are deleted only on a tombstone of their own.
@@ -18,7 +18,7 @@ pub const DELETION_BLOCKED: &str = "DeletionBlocked";
 /// Group and kind of a definition.
 pub const DEFINITION: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 
-/// How many names are told; the others are counted.
+/// How many names a message lists; the others are counted.
 const NAMED: usize = 5;
 
 /// Objects of one kind that exist.
@@ -28,7 +28,7 @@ pub struct InUse {
     pub definition: String,
     /// How many there are.
     pub count: usize,
-    /// Some of them by name, as whoever looked had them: `my-org/pool-1`; the first five are told.
+    /// Some of them by name, as the caller read them: `my-org/pool-1`; messages list the first five.
     pub names: Vec<String>,
 }
 

@@ -1,18 +1,18 @@
 //! Installing providers on a management cluster (`docs/providers.md`): the job of the Cluster API operator, where Capstan
 //! has it.
 //!
-//! Owns what is decided of provider objects of `operator.cluster.x-k8s.io` from facts that somebody else gathered.
+//! Owns the decisions about provider objects of `operator.cluster.x-k8s.io`, from facts that the caller gathered.
 //! Deliberately absent: requests, clocks, and what components render to ([`capstan_providers`]).
 //!
 //! | file | tells |
 //! |---|---|
 //! | `ownership` | who installs: Capstan, or an operator that lives; which Leases Capstan holds meanwhile |
 //! | `checks` | what preflight says of one provider among all others, before anything is rendered |
-//! | `workloads` | how a Deployment, DaemonSet or StatefulSet stands |
+//! | `workloads` | the health of a Deployment, DaemonSet or StatefulSet |
 //! | `conditions` | the status of a provider object, in the operator's words |
 //! | `deletion` | what must be gone before a provider goes, or a definition |
 //! | `pass` | what is done next, over all providers |
-//! | `verdict` | what has become of a set that was applied from Git, whoever installs it |
+//! | `verdict` | what has become of a set that was applied from Git, by Capstan or an operator |
 
 mod checks;
 mod conditions;

@@ -1,12 +1,13 @@
 //! Who installs providers here: one of Capstan and the Cluster API operator, never both.
 //!
-//! An operator is told by its Deployment, whose labels its manifests, its Helm chart and forks keep, and by the Lease that
-//! it elects its leader by, which one whose labels were changed has all the same. It *lives* while its Deployment asks for
-//! a pod, or while somebody renews its Lease. Capstan, where it installs, holds that Lease: an operator that is started
-//! later stands by.
+//! An operator is recognized by its Deployment: its manifests, its Helm chart and forks keep the labels. An operator
+//! with changed labels is recognized by the Lease of its leader election. It *lives* while its Deployment asks for a
+//! pod, or while its Lease is renewed. When Capstan installs, it holds that Lease: an operator that is started later
+//! waits for it.
 //!
-//! No clock of another machine is believed: a Lease is dead when nobody was seen to renew it for as long as it lasts
-//! ([`Sightings`]). So nobody knows at first, and until that time has passed a Lease that is written counts as held.
+//! No clock of another machine is trusted: a Lease is dead when no renewal was seen for as long as it lasts
+//! ([`Sightings`]). So its state is unknown at first, and until that time has passed a Lease with a holder counts as
+//! held.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,10 +32,11 @@ pub const OWNED_ELSEWHERE: &str = "OwnedElsewhere";
 /// How long a Lease lasts that does not say it.
 const USUAL_DURATION: Duration = Duration::from_secs(15);
 
-/// Who holds a Lease renews it every two seconds: one that is not renewed for so long has stopped, wherever it ran.
+/// The holder of a Lease renews it every two seconds: if it is not renewed for this long, the holder has stopped,
+/// wherever it ran.
 const SILENT: Duration = Duration::from_secs(5);
 
-/// What was seen of Leases, and when. Kept from look to look by whoever looks.
+/// What was seen of Leases, and when. The caller keeps it from one look to the next.
 #[derive(Debug, Clone, Default)]
 pub struct Sightings {
     seen: BTreeMap<String, SeenLease>,
@@ -61,19 +63,19 @@ impl Sightings {
         }
     }
 
-    /// Whether somebody may hold a Lease still.
+    /// Whether a Lease may still be held.
     fn is_held(&self, lease: &Value, at: Duration) -> bool {
         text(lease, "/spec/holderIdentity").is_some() && self.unchanged(lease, at) <= lasts(lease)
     }
 
-    /// For how long nobody was seen to renew a Lease.
+    /// For how long no renewal of a Lease was seen.
     fn unchanged(&self, lease: &Value, at: Duration) -> Duration {
         let seen = self.seen.get(namespace(lease)).filter(|seen| seen.mark == mark(lease));
         seen.map_or(Duration::ZERO, |seen| at.saturating_sub(seen.since))
     }
 }
 
-/// How long a Lease is held that nobody renews.
+/// How long a Lease is held without a renewal.
 fn lasts(lease: &Value) -> Duration {
     let seconds = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
     seconds.map_or(USUAL_DURATION, Duration::from_secs)
@@ -121,9 +123,9 @@ pub struct LiveOperator {
     pub namespace: String,
     /// Its Deployment; `None` where none has the labels.
     pub deployment: Option<String>,
-    /// Who holds its Lease; `None` where nobody does.
+    /// The holder of its Lease, if any.
     pub holder: Option<String>,
-    /// Of one that has stopped: after how long its Lease has run out, if nobody renews it.
+    /// Of one that has stopped: after how long its Lease runs out unless it is renewed.
     pub runs_out: Option<Duration>,
 }
 
@@ -197,7 +199,7 @@ pub fn owner(facts: &OwnerFacts<'_>) -> InstallOwner {
         hold.push(namespace.to_owned());
         let holder = holder_in(namespace);
         let is_ours = holder.is_some_and(|holder| holder.starts_with(HOLDER));
-        // It stands by while Capstan holds its Lease, unless it asks for none.
+        // It waits while Capstan holds its Lease, unless it runs without leader election.
         let stands_by = is_ours && elects(deployment);
         if asks_for_pods(deployment) && !stands_by {
             let holder = holder.filter(|_| !is_ours).map(str::to_owned);
@@ -218,7 +220,7 @@ pub fn owner(facts: &OwnerFacts<'_>) -> InstallOwner {
         };
         let named = operators.entry(namespace.to_owned()).or_default();
         if named.is_empty() {
-            // One at 0 whose pod goes on, or one whose labels are others.
+            // A Deployment at 0 whose pod still runs, or one with other labels.
             let is_there =
                 facts.deployments.iter().find(|deployment| self::namespace(deployment) == namespace);
             let unchanged = facts.sightings.unchanged(lease, facts.at);

@@ -68,7 +68,7 @@ fn a_deployment_at_0_and_a_dead_lease_are_no_operator() {
     assert!(after(&deployments, &[(0, held())]).refusal().is_some(), "nobody knows yet");
     assert!(after(&deployments, &[(0, held()), (15, held())]).refusal().is_some());
     assert_eq!(after(&deployments, &[(0, held()), (16, held())]), capstan(&["operators"]));
-    // Its pod goes on renewing, whatever the Deployment says.
+    // Its pod still renews, whatever the Deployment says.
     let renewed = vec![lease("operators", "pod-1_a", SECOND)];
     assert!(after(&deployments, &[(0, held()), (16, renewed)]).refusal().is_some());
     // Given away as it ended.
@@ -79,7 +79,7 @@ fn a_deployment_at_0_and_a_dead_lease_are_no_operator() {
     assert!(after(&[ending], &[(0, vec![])]).refusal().is_some());
 }
 
-/// What is waited for is said, and until when; one that nobody knows to have stopped is no such one.
+/// The refusal names the Lease that Capstan waits for, and until when. It waits for no operator that may still run.
 #[test]
 fn of_an_operator_that_stopped_its_lease_alone_is_waited_for() {
     let held = || vec![lease("operators", "pod-1_a", FIRST)];
@@ -141,7 +141,7 @@ fn an_operator_that_is_started_later_stands_by_while_capstan_holds_its_lease() {
     // In another namespace than the one whose Lease is held.
     let elsewhere = [deployment("elsewhere", 1, ELECTS)];
     assert!(after(&elsewhere, &[(0, held)]).refusal().is_some());
-    // Capstan's Lease ran out: nobody stands by.
+    // Capstan's Lease ran out: the operator may take it.
     let lost = vec![lease("operators", "capstan-providers_x", FIRST)];
     assert!(after(&started, &[(0, lost.clone()), (16, lost)]).refusal().is_some());
 }

@@ -27,13 +27,13 @@ pub struct SetFacts<'a> {
     pub rendered: &'a [RenderedObject],
     /// The provider objects, and all workloads with [`PROVIDER_LABEL`] in their namespaces, in one read.
     pub live: &'a LiveObjects,
-    /// Whether somebody installs what the provider objects say; `Err` where nobody is seen to, in words.
+    /// Whether something installs what the provider objects say; `Err` if no installer is seen, in words.
     pub installer: Result<(), &'a str>,
     /// When something of the folder was written last.
     pub applied_at: Option<Timestamp>,
     /// Now.
     pub now: Timestamp,
-    /// How long it may stand still before it is stuck.
+    /// How long nothing may move before it is stuck.
     pub still: SignedDuration,
 }
 
@@ -42,7 +42,7 @@ pub fn is_provider(id: &ObjectId) -> bool {
     role_of(id) == Some(KindRole::Provider)
 }
 
-/// How a set stands.
+/// The state of a set.
 pub fn judge_set(facts: &SetFacts<'_>) -> RolloutVerdict {
     let asked = facts.rendered.iter().filter(|object| is_provider(&object.id));
     let mut owners: Vec<OwnerVerdict> = asked.map(|object| judge(facts, object)).collect();

@@ -64,7 +64,7 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
     for (docs, expected) in [
         (vec![], (RolloutProgress::Waiting, "not applied yet")),
         (vec![provider("v1.12.8", 1, INSTALLED_OLD)], (RolloutProgress::Waiting, "not applied yet")),
-        // Seen of the operator: Ready while nobody has looked at the new version.
+        // Seen of the operator: Ready, although it has not observed the new version.
         (
             vec![provider("v1.13.4", 2, INSTALLED_OLD), deployment(1, "cluster-api")],
             (RolloutProgress::Rolling, "its current generation was not observed yet"),
@@ -140,7 +140,7 @@ fn a_set_that_nobody_installs_says_so() {
     let recent = Some("2026-11-23T11:59:00Z");
     let nobody = judged(&[provider("v1.13.4", 2, INSTALLED_OLD)], Err("no operator"), recent);
     assert_eq!(words(&nobody), (RolloutProgress::Stuck, "no operator"));
-    // What is installed is, whoever did it.
+    // An installed set is done, even if no installer is known now.
     assert_eq!(
         judged(&[provider("v1.13.4", 2, INSTALLED_NEW)], Err("no operator"), recent).state,
         RolloutProgress::Done

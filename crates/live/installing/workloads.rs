@@ -1,4 +1,4 @@
-//! How a workload stands: a Deployment, a DaemonSet, a StatefulSet.
+//! The health of a workload: a Deployment, a DaemonSet, a StatefulSet.
 //!
 //! It is available when its controller has seen what it asks for, all of its pods are of that, and all of them are
 //! available: what `kubectl rollout status` waits for
@@ -13,7 +13,7 @@ pub const APPS: &str = "apps";
 /// An operator is one, and so is most of what providers run.
 pub const DEPLOYMENT: &str = "Deployment";
 
-/// The kinds of that group that run pods by themselves and are no part of another.
+/// The kinds of that group that run pods by themselves and do not belong to another.
 pub const WORKLOADS: [&str; 3] = ["DaemonSet", DEPLOYMENT, "StatefulSet"];
 
 /// Group and kind of what leaders are elected by.
@@ -28,15 +28,15 @@ pub struct ProviderWorkload {
     pub health: WorkloadHealth,
 }
 
-/// How a workload stands.
+/// The health of a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkloadHealth {
     /// All that it asks for is there, of this generation. Reason and message of its condition `Available`, where it has
     /// one.
     Available {
-        /// `MinimumReplicasAvailable`; empty where nobody says.
+        /// `MinimumReplicasAvailable`; empty if there is none.
         reason: String,
-        /// Its controller's own words; empty where nobody says.
+        /// Its controller's own words; empty if there are none.
         message: String,
     },
     /// It is rendered and not there.
@@ -61,7 +61,7 @@ pub enum WorkloadHealth {
     },
 }
 
-/// How a workload stands that is rendered; `live` is what an API server holds of it, `None` where it has none.
+/// The health of a rendered workload. `live` is the API server's object, `None` if there is none.
 ///
 /// `None` where `id` is of no kind that runs pods by itself.
 pub fn workload(id: &ObjectId, live: Option<&Value>) -> Option<ProviderWorkload> {
@@ -102,7 +102,7 @@ fn health(kind: &str, live: &Value) -> WorkloadHealth {
             }
         }
     }
-    // Where pods are replaced only when somebody deletes them, or only some of them, old ones are meant to stay.
+    // If pods are replaced only once they are deleted, or only some of them, old ones are meant to stay.
     let replaces = live.pointer("/spec/updateStrategy/type").and_then(Value::as_str) != Some("OnDelete")
         && number("/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0) == 0;
     let ready = if replaces { updated.min(available) } else { available };

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 /// The name of the one binding.
 pub const BINDING: &str = "capstan:owners";
-/// Whom the API server sees: all owners hold one key.
+/// The user that the API server sees: all owners hold one key.
 pub const USER: &str = "capstan:owners";
 /// The kind of a request for a certificate, and its API group.
 pub const REQUEST_KIND: (&str, &str) = ("certificates.k8s.io/v1", "CertificateSigningRequest");
 /// Who signs certificates of clients
 /// (<https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers>).
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
-/// Nobody counts so far: what says so, inside of the cluster or in a Secret, was not counted by Capstan, and is not counted on.
+/// No cluster counts this far. Capstan did not write a greater generation, inside of the cluster or in a Secret, and
+/// does not continue from it.
 pub const FURTHEST: u64 = 1 << 52;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -28,9 +29,9 @@ pub fn group(generation: u64) -> String {
 pub enum BindingWord {
     /// There is none.
     Nobody,
-    /// The group of this generation, and nobody else.
+    /// The group of this generation, and no other.
     To(u64),
-    /// Somebody else changed it.
+    /// Something else: Capstan did not write it.
     Others,
 }
 
@@ -44,7 +45,7 @@ pub fn binding_id() -> ObjectId {
     }
 }
 
-/// What the binding that is there says; `None` is none.
+/// What the live binding says.
 pub fn bound(live: Option<&Value>) -> BindingWord {
     let Some(live) = live else { return BindingWord::Nobody };
     let subjects = live.get("subjects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -98,7 +99,7 @@ pub fn request(request: CertificateRequest<'_>) -> Value {
     })
 }
 
-/// The JSON Patch of its part `approval` that approves the request with this UID, and none that somebody put into its place.
+/// The JSON Patch of its part `approval` that approves the request with this UID, and not one that replaced it.
 pub fn approval(uid: &str) -> Value {
     json!([
         {"op": "test", "path": "/metadata/uid", "value": uid},
@@ -111,18 +112,18 @@ pub fn approval(uid: &str) -> Value {
     ])
 }
 
-/// How a request stands.
+/// The state of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requested {
-    /// Nobody has signed it yet.
+    /// It is not signed yet.
     Open,
     /// The certificate in PEM form, with those of authorities after it where the signer adds some.
     Signed(String),
-    /// It will not be signed, in the words of whoever decided so.
+    /// It will not be signed: reason and message of the signer or approver.
     Refused(String),
 }
 
-/// How a request that is there stands.
+/// The state of a live request.
 pub fn requested(live: &Value) -> Requested {
     let text =
         |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -27,7 +27,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// What the current context of a kubeconfig says; `None` of a text that is none, and of one whose server is not
+    /// What the current context of a kubeconfig says; `None` if the text is not a kubeconfig, or its server is not
     /// reached by https.
     pub fn read(text: &str) -> Option<Self> {
         let file = YamlFile::read(text).ok()?;

@@ -3,7 +3,8 @@
 //! Owners hold a client certificate of the group `capstan:owners:<n>`, which one ClusterRoleBinding inside of the cluster
 //! gives everything. Certificates cannot be taken back; so when somebody leaves, the binding names the group `n + 1`.
 //!
-//! *Caveat*: Cluster API's own key ([`OwnersForm::Admin`]) is of `system:masters`. Whoever leaves keeps it until it ends.
+//! *Caveat*: Cluster API's own key ([`OwnersForm::Admin`]) is of `system:masters`. An owner who leaves keeps it until
+//! it ends.
 //!
 //! | file | owns |
 //! |---|---|

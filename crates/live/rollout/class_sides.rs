@@ -1,4 +1,4 @@
-//! The ClusterClass of a Cluster before and after, with its templates, wherever it lies.
+//! The ClusterClass of a Cluster before and after, with its templates, from any folder.
 
 use super::by_id::{ById, find_value_in};
 use super::class::{Blueprint, ClassSides, Find};
@@ -41,7 +41,7 @@ impl<'a> ClusterChange<'a> {
         ClassSides { sides, renamed: old != new, unknown, differs }
     }
 
-    /// Where the class of a Cluster stands with its templates: its own render wins.
+    /// Where the class of a Cluster and its templates are found: its own render wins.
     fn home<'s>(&'s self, side: usize, cluster: &Value, class: &str) -> Option<ClassHome<'s, 'a>> {
         let own = if side == 0 { &self.before } else { &self.after };
         if find_value_in(own, names::CLUSTER_CLASS, class).is_some() {
@@ -67,7 +67,7 @@ impl<'a> ClusterChange<'a> {
     }
 }
 
-/// Where a class stands with its templates, and who applies it.
+/// Where a class and its templates are found, and who applies them.
 #[derive(Clone, Copy)]
 struct ClassHome<'s, 'a> {
     objects: &'s ById<'a>,

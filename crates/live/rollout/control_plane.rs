@@ -1,4 +1,4 @@
-//! Control planes, whoever runs their machines.
+//! Control planes whose machines the user or a provider runs.
 
 use super::cluster_change::ClusterChange;
 use super::course::CourseFindings;

@@ -48,7 +48,7 @@ impl CourseFindings {
         self.course.notes.push(note.into());
     }
 
-    /// So many machines are replaced.
+    /// How many machines are replaced.
     pub(super) fn replaces(&mut self, machines: Option<u32>) {
         self.machines = machines;
         self.course.replaced = machines;
@@ -76,7 +76,7 @@ impl CourseFindings {
         self.definite == Sureness::Surely
     }
 
-    /// Whether nobody can tell without the live cluster.
+    /// Whether only the live cluster can say.
     pub(super) fn is_unknown(&self) -> bool {
         self.definite == Sureness::Perhaps
     }
@@ -101,7 +101,7 @@ impl CourseFindings {
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.suspects);
         }
-        // What scales is no reason for replacing, and only tells why where nothing else does.
+        // Scaling replaces no machines: it is the reason only if there is no other.
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.scaling);
             self.course.effect = Effect::Scales;

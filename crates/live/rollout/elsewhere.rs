@@ -1,7 +1,7 @@
-//! Classes that lie elsewhere than the Clusters that name them.
+//! Classes that are elsewhere than the Clusters that name them.
 //!
-//! They are applied by others than whoever applies the Clusters, under the names that they have in Git: a template
-//! that is edited under its name is refused by the API server, and stays.
+//! Another applier than that of the Clusters applies them, under their names in Git. The API server refuses an edit of
+//! a template under its name, and the template stays.
 
 use super::by_id::{ById, by_id};
 use capstan_kustomize::render::{RenderedObject, in_versions_of};

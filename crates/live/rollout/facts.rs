@@ -1,5 +1,5 @@
-//! What is known of the kinds that own machines: which fields replace machines, which are changed in
-//! place, who runs a control plane. Everything that a new provider or a new API version adds stands here.
+//! What is known of the kinds that own machines: which fields replace machines, which are changed in place, who runs a
+//! control plane. A new provider or a new API version adds its facts here.
 //!
 //! Sources: `MachineTemplateUpToDate` (mdutil) for MachineDeployments, `UpToDate` (filters.go) for
 //! KubeadmControlPlane, the metadata propagation chapter of the Cluster API book, and the providers'
@@ -21,8 +21,8 @@ pub(super) fn rolls_as_kubeadm(kind: &str) -> bool {
     [KUBEADM, K0S, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
 }
 
-/// The fields besides version and machine template that a control plane's controller compares with its machines;
-/// `None` where nobody has read its code.
+/// The fields besides version and machine template that a control plane's controller compares with its machines; `None`
+/// if its code is not known here.
 ///
 /// Talos compares the configuration for joining machines and never `init`, RKE2 all of its embedded
 /// `RKE2ConfigSpec` and the configuration of the server. k0smotron compares `k0sConfigSpec` but for `k0s` (helper.go),
@@ -58,7 +58,7 @@ pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2Co
 /// MachineDeployments, and on Machines by its control plane).
 pub(super) const CANONICAL_IN_PLACE: &str = "v1beta2.k8sd.io/in-place-upgrade-to";
 
-/// What is said of machines whose strategy is `OnDelete`.
+/// The note for machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: machines are replaced only when somebody deletes them.";
 
 /// What `rollout.after` does in a control plane, whose controller compares each machine with the time.
@@ -115,7 +115,7 @@ pub(crate) const WORKERS_IN_PLACE: &[&str] = &[
     "/spec/template/spec/taints",
 ];
 
-/// Where owners say after which time their machines are made anew, in v1beta1 and v1beta2.
+/// Where owners say after which time their machines are replaced, in v1beta1 and v1beta2.
 pub(super) const ROLLOUT_AFTER: &[&str] = &["/spec/rolloutAfter", "/spec/rollout/after"];
 
 /// Whether a field says such a time: of an owner, or of a group of a topology.
@@ -127,7 +127,7 @@ pub(super) fn is_rollout_after(pointer: &str) -> bool {
 pub(super) const ROLLOUT_BEFORE: &[&str] =
     &["/spec/rolloutBefore/certificatesExpiryDays", "/spec/rollout/before/certificatesExpiryDays"];
 
-/// Where strategies stand, in v1beta1 (MachineDeployment, KubeadmControlPlane) and v1beta2.
+/// The paths of strategies, in v1beta1 (MachineDeployment, KubeadmControlPlane) and v1beta2.
 pub(super) const STRATEGIES: &[&str] = &["/spec/strategy", "/spec/rolloutStrategy", "/spec/rollout/strategy"];
 
 /// Parts of `kubeadmConfigSpec` that make no machine outdated: they are updated in place, concern joining
@@ -147,7 +147,7 @@ pub(super) const KUBEADM_IGNORED: &[&str] = &[
     "/joinConfiguration/timeouts/controlPlaneComponentHealthCheckSeconds",
 ];
 
-/// Annotations by which an autoscaler, or somebody else, owns the number of machines.
+/// Annotations by which an autoscaler, or another controller, owns the number of machines.
 pub(super) const COUNT_OWNED: &[&str] = &[
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",

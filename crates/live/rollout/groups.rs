@@ -17,9 +17,9 @@ pub struct TopologyGroup {
     pub name: String,
     /// Whether they are of the control plane.
     pub is_control_plane: bool,
-    /// Where it stands in the Cluster, as a JSON Pointer.
+    /// Its path in the Cluster, as a JSON Pointer.
     pub path: String,
-    /// How many; `None` where Git does not say, or somebody else does.
+    /// How many; `None` if Git does not say, or an annotation leaves the count to another controller.
     pub replicas: Option<u32>,
     /// Machines above that number while they are replaced; one where only the topology controller knows.
     pub max_surge: u32,

@@ -84,7 +84,7 @@ impl Hold<'_> {
         format!("annotation `{}` of `{}`", self.annotation, self.holder.name)
     }
 
-    /// Where its annotation stood; its list, where the group that had it is gone.
+    /// The field of its annotation; the list of the group if the group is gone.
     fn field(&self, after: &GroupsByName<'_>) -> String {
         after.find(self.holder).map_or_else(
             || format!("/spec/topology/workers/{}", self.holder.list),

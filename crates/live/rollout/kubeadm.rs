@@ -4,7 +4,7 @@ use super::facts::KUBEADM_IGNORED;
 use super::pointer::{PointerTarget, is_below};
 use capstan_yaml::Value;
 
-/// What differs, and for whom.
+/// What differs, and which machines it concerns.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Differences {
     /// JSON Pointers of fields that replace machines.
@@ -48,7 +48,7 @@ fn walk(before: Option<&Value>, after: Option<&Value>, path: &str, leaves: &mut 
             }
         }
         (Some(one), Some(other)) if one == other || same_arguments(one, other) => {}
-        // A part that comes or goes is told field by field, so that what is ignored is.
+        // A part that comes or goes is compared field by field, so that ignored fields are left out.
         (Some(Value::Object(map)), None) | (None, Some(Value::Object(map))) => {
             for (key, value) in map {
                 let escaped = key.replace('~', "~0").replace('/', "~1");

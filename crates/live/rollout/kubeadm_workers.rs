@@ -31,7 +31,7 @@ pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) 
             }
             continue;
         }
-        // What lagged as far before is no news.
+        // The workers lagged just as far before: this change does not add a note.
         let before = change.before.get(&key(control_plane));
         let before = before.and_then(|plane| asked(&plane.id, &plane.value, VersionRole::ControlPlane));
         if before.is_some_and(|before| before.minor() == minor) {

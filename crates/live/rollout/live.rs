@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(told(&from_git), format!("5 offline {rolls}"));
         assert_eq!(with(&is(A_WITH_DEFAULT), &[(A_WITH_DEFAULT, "md-x")]), "nothing");
         assert_eq!(with(&is(B), &[(A, "md-x"), (B, "md-y")]), format!("5 exact {rolls}"));
-        // A spec that nobody asked the API server about.
+        // A spec that was not sent to the API server.
         assert_eq!(with(&is(B), &[(A, "md-x")]), format!("5 offline {rolls}"));
         assert_eq!(with(&is(B), &[]), format!("5 offline {rolls}"));
         assert_eq!(with(&is(A), &[(A, "md-x")]), "nothing");

@@ -19,12 +19,12 @@
 //! | `numbers` | how many machines are replaced, come and go |
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `own_fields` | what a control plane's controller makes of its own fields |
-//! | `elsewhere` | classes that lie elsewhere than the Clusters that name them |
+//! | `elsewhere` | classes from other folders than the Clusters that name them |
 //! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
 //! | `groups` | the groups of machines of one topology, as its class makes them |
 //! | `held_back` | worker groups that an annotation holds back in upgrades |
 //! | `upgrade_course` | by which versions of Kubernetes a topology goes |
-//! | `class_sides` | the class of a Cluster before and after, wherever it lies |
+//! | `class_sides` | the class of a Cluster before and after, from any folder |
 //! | `course` | a verdict in the making |
 //! | `predict` | the rollouts of all owners |
 //! | `live` | the same with the live names of templates |

@@ -13,8 +13,8 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Outdated machines whose place a new one takes. Where fewer are wanted than there were, all the old ones
-    /// go all the same: those beyond are [`deleted`](Self::deleted), without a successor.
+    /// Outdated machines that new ones replace. If fewer are wanted than there were, the old ones beyond that number
+    /// go, too, but without a successor: they are [`deleted`](Self::deleted).
     pub(super) fn replaced(self) -> Option<u32> {
         match (self.before, self.after) {
             (Some(before), Some(after)) => Some(before.min(after)),
@@ -22,7 +22,7 @@ impl Numbers {
         }
     }
 
-    /// The same of an upgrade that replaces all machines so many times; `None` = nobody knows how often.
+    /// The same of an upgrade that replaces all machines several times; `None` if it is unknown how often.
     pub(super) fn replaced_in(self, times: Option<u32>) -> Option<u32> {
         let again = times?.saturating_sub(1);
         let first = self.replaced()?;

@@ -18,8 +18,8 @@ pub(super) struct OwnFields {
     pub(super) notes: Vec<String>,
 }
 
-/// Compares two states of a control plane of this kind, but for its machine template and its version, which stands
-/// at `versions`.
+/// Compares two states of a control plane of this kind, without its machine template and its version, whose paths are
+/// `versions`.
 pub(super) fn own_fields(pair: FieldPair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
     let unread = |object: &Value| {
         let api_version = object.at("/apiVersion").and_then(Value::as_str);
@@ -58,8 +58,8 @@ fn kubeadm_fields(pair: FieldPair<'_>) -> OwnFields {
     found
 }
 
-/// A control plane of another provider. Where its code tells which of its fields make machines outdated
-/// ([`facts::own_fields_that_roll`]), the others do nothing; else nobody can know from Git.
+/// A control plane of another provider. If it is known from its code which of its fields make machines outdated
+/// ([`facts::own_fields_that_roll`]), the others do nothing; else Git alone does not tell.
 fn of_others(pair: FieldPair<'_>, rolling: Option<&[&str]>, versions: &[&str]) -> OwnFields {
     let mut found = OwnFields::default();
     let below = |path: &str, fields: &[&str]| fields.iter().any(|field| is_below(path, field));

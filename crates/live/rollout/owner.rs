@@ -48,7 +48,7 @@ pub(super) fn annotation<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get("metadata")?.get("annotations")?.get(name)?.as_str()
 }
 
-/// How many machines; `None` where Git does not say, or somebody else does.
+/// How many machines; `None` if Git does not say, or an annotation leaves the count to another controller.
 pub fn replicas(value: &Value) -> Option<u32> {
     if facts::COUNT_OWNED.iter().any(|name| annotation(value, name).is_some()) {
         return None;
@@ -79,7 +79,7 @@ pub(super) fn replacing(value: &Value, replicas: Option<u32>) -> Replacing {
     replacing_by(facts::STRATEGIES.iter().find_map(|pointer| value.at(pointer)), replicas)
 }
 
-/// The same of a strategy, wherever it stands; without one, what Cluster API sets.
+/// The same of a strategy from any field; without one, what Cluster API sets.
 pub(super) fn replacing_by(strategy: Option<&Value>, replicas: Option<u32>) -> Replacing {
     let word = strategy.and_then(|strategy| strategy.get("type")).and_then(Value::as_str);
     let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));

@@ -2,9 +2,9 @@
 
 use capstan_yaml::Value;
 
-/// What stands at a pointer.
+/// Lookup by JSON Pointer.
 pub(super) trait PointerTarget {
-    /// The value at a JSON Pointer; `None` where nothing stands there.
+    /// The value at a JSON Pointer; `None` if there is none.
     fn at(&self, pointer: &str) -> Option<&Self>;
 }
 

@@ -142,7 +142,7 @@ fn fields((before, after): (&Value, &Value), below: &[&str]) -> Vec<String> {
     found
 }
 
-/// Says whose fields they are: a reason is a path alone, and these stand in an object that the pool names.
+/// Says which object has these fields: a reason is a path alone, and these are in an object that the pool names.
 fn are_fields_of(reference: Option<&Value>, fields: &[String]) -> String {
     let named = few(fields.iter().map(|field| format!("`{field}`")), NAMED, "more");
     let (_, kind, name) = target(reference).unwrap_or((None, "the object", "that it names"));

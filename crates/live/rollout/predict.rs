@@ -77,7 +77,8 @@ fn gets_version(rollout: &Rollout) -> bool {
 impl ClusterChange<'_> {
     /// What the upgrade of the control plane in the same change does to these workers.
     ///
-    /// The preflight checks are those of the MachineSet controller: nobody holds back a MachinePool outside of a topology.
+    /// The preflight checks are those of the MachineSet controller: they do not hold back a MachinePool outside of a
+    /// topology.
     fn beside_control_plane(&self, rollout: &Rollout) -> Option<&'static str> {
         let is_pool = role_of(&rollout.object) == Some(KindRole::Workers(Workers::Pool));
         match self.applied {

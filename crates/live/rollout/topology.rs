@@ -267,7 +267,7 @@ impl<'c, 'v> TopologyChange<'c, 'v> {
         group.value.get("failureDomain").or_else(of_class)
     }
 
-    /// Of variables that are changed and end in no machine it is said that they do not.
+    /// Notes which changed variables reach no machine.
     fn say_what_reaches_nothing(
         &self,
         verdict: &mut CourseFindings,

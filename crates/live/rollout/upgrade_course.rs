@@ -12,7 +12,7 @@ use capstan_yaml::Value;
 pub(super) enum UpgradeCourse {
     /// In one step.
     Once,
-    /// By these versions, which its class lists; workers follow so many times.
+    /// By these versions, which its class lists; `workers` is how often workers follow.
     Chain { versions: Vec<String>, workers: u32 },
     /// A runtime extension decides, over more than one minor.
     Extension,

@@ -43,7 +43,7 @@ pub enum StoreAuth {
         path: String,
         /// The role; `{namespace}` is the VaultSecret's.
         role: String,
-        /// Whom the token is for.
+        /// The audience of the token.
         audience: String,
     },
     /// With such a token, which Vault shows to the API server.
@@ -53,7 +53,7 @@ pub enum StoreAuth {
         path: String,
         /// The role; `{namespace}` is the VaultSecret's.
         role: String,
-        /// Whom the token is for; the API server itself where `None`.
+        /// The audience of the token; `None` means the API server itself.
         audience: Option<String>,
     },
     /// With the keys `roleId` and `secretId` of a Secret beside the store.
@@ -79,7 +79,7 @@ impl StoreAuth {
     }
 }
 
-/// Reads a spec; what is wrong is told with its field.
+/// Reads a spec; an error names its field.
 fn read<T: DeserializeOwned>(spec: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(spec).map_err(|error| {
         let why = with_plain_type(&error.inner().to_string());
@@ -117,7 +117,7 @@ pub struct VaultSecretSpec {
     /// The Secret that is written.
     #[serde(default)]
     pub secret: TargetSecret,
-    /// What stands under each key of it.
+    /// The field of Vault for each key of it.
     #[serde(default)]
     pub data: BTreeMap<String, KvField>,
     /// What it holds instead: the fields of a lease.
@@ -185,12 +185,12 @@ impl KvField {
     }
 }
 
-/// What a lease is asked for with.
+/// The request for a lease.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct LeaseRequest {
     /// The path, its mount included.
     pub path: String,
-    /// How it is asked.
+    /// The HTTP method.
     #[serde(default)]
     pub method: LeaseMethod,
     /// What is sent along.
@@ -198,7 +198,7 @@ pub struct LeaseRequest {
     pub parameters: Map<String, Value>,
 }
 
-/// How a lease is asked for.
+/// The HTTP method of a request for a lease.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum LeaseMethod {
     /// As credentials of databases are.
@@ -211,8 +211,8 @@ pub enum LeaseMethod {
 }
 
 impl LeaseRequest {
-    /// What a lease of that store was asked for with, as a digest that is noted beside it. The same request has the same
-    /// one for ever: a lease with another one is given back, and a new one is asked for.
+    /// A digest of the request for a lease of that store, which is noted beside the lease. The same request always has
+    /// the same digest: a lease with another one is revoked, and a new one is requested.
     pub fn print(&self, store: &str) -> String {
         let method = match self.method {
             LeaseMethod::Get => "Get",
@@ -295,7 +295,7 @@ mod tests {
         );
     }
 
-    /// The digests stand in statuses of years: with another one every lease would be taken anew.
+    /// Old statuses hold these digests: with another digest every lease would be requested again.
     #[test]
     fn a_request_for_a_lease_has_the_same_digest_for_ever() {
         for (store, lease, digest) in [

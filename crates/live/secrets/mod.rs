@@ -1,9 +1,9 @@
 //! Secrets out of Vault: what a `VaultSecret` asks for, and who may have it.
 //!
-//! Owns how `VaultStore` and `VaultSecret` are read ([`VaultStoreSpec`], [`VaultSecretSpec`]), the words that are said of
-//! them ([`ResolvedReason`]), and which store serves which namespace ([`VaultStoreSpec::serves`]).
+//! Owns how `VaultStore` and `VaultSecret` are read ([`VaultStoreSpec`], [`VaultSecretSpec`]), the reasons of their
+//! conditions ([`ResolvedReason`]), and which store serves which namespace ([`VaultStoreSpec::serves`]).
 //!
-//! Deliberately absent: what comes next of a lease and of the login that it hangs on (`crates/reconciler-core`).
+//! Deliberately absent: the next step of a lease and of its login (`crates/reconciler-core`).
 
 mod definition;
 mod why;

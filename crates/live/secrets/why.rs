@@ -13,9 +13,9 @@ pub enum ResolvedReason {
     Sealed,
     /// Vault, or the API server, does not answer.
     Away,
-    /// What is there cannot be used: it is no JSON object, or no such Secret can be written.
+    /// The answer cannot be used: it is not a JSON object, or no such Secret can be written.
     BadData,
-    /// It may not be had so: the store serves other namespaces, or the Secret is somebody else's.
+    /// It is not allowed: the store serves other namespaces, or the Secret is not Capstan's.
     NotAllowed,
 }
 
@@ -33,7 +33,7 @@ impl ResolvedReason {
         }
     }
 
-    /// Whether it may pass without anybody changing what is asked for.
+    /// Whether it may pass without a change of the VaultSecret.
     pub const fn passes(self) -> bool {
         matches!(self, Self::Sealed | Self::Away)
     }

@@ -29,7 +29,7 @@ pub enum ServiceCause {
     ServiceNotRendered,
     /// Another service of the cluster has the object.
     TwoServices,
-    /// Another network of pods is there, and nobody said that it may be switched.
+    /// Another network of pods is there, and its switch is not allowed.
     CniSwitchRefused,
     /// Others applied the object.
     AdoptionNeeded,
@@ -87,7 +87,7 @@ impl ServiceCause {
         }
     }
 
-    /// How a service stands for that cause alone.
+    /// The state of a service for that cause alone.
     pub const fn state(self) -> ServiceState {
         match self {
             Self::ControlPlaneNotInitialized

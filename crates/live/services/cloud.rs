@@ -8,10 +8,10 @@ use super::conditions::{any_condition, condition};
 use super::health::is_failure;
 use crate::live_objects::{identity, shortened, text};
 
-/// How the cloud stands to a cluster.
+/// Whether the cloud gives what a cluster asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloudState {
-    /// It gives all that is asked.
+    /// It gives all of it.
     Ready,
     /// It is about to.
     Provisioning {
@@ -36,7 +36,7 @@ pub fn is_initialized(cluster: &Value) -> bool {
         || any_condition(cluster, "ControlPlaneInitialized").is_some_and(|condition| condition.is_true())
 }
 
-/// The infrastructure that a live `Cluster` or `Machine` names, with its API version where that stands there.
+/// The infrastructure that a live `Cluster` or `Machine` names, with its API version if the reference has one.
 pub fn infrastructure_of(owner: &Value) -> Option<(ObjectId, Option<String>)> {
     let named = owner.pointer("/spec/infrastructureRef")?;
     let version = text(named, "/apiVersion");
@@ -51,8 +51,8 @@ pub fn infrastructure_of(owner: &Value) -> Option<(ObjectId, Option<String>)> {
     Some((id, version.map(str::to_owned)))
 }
 
-/// How the cloud stands to a cluster; `None` where the `Cluster` names no infrastructure. `infrastructure` is the object
-/// that it names, as far as it was read; `machines` its live `Machine`s.
+/// Whether the cloud gives what a cluster asks for; `None` if the `Cluster` names no infrastructure. `infrastructure`
+/// is the object that it names, as far as it was read; `machines` its live `Machine`s.
 pub fn cloud_state<'v>(
     cluster: &Value,
     infrastructure: Option<&Value>,

@@ -1,4 +1,4 @@
-//! Conditions of an object, read so that what was said of an older generation does not count.
+//! Conditions of an object, read so that those of an older generation do not count.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl<'v> ServiceCondition<'v> {
     }
 }
 
-/// The condition of a type, where it speaks of the present generation.
+/// The condition of a type, if it is of the present generation.
 pub(super) fn condition<'v>(object: &'v Value, kind: &str) -> Option<ServiceCondition<'v>> {
     let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
     let found = any_condition(object, kind)?;
@@ -46,7 +46,7 @@ pub(super) fn condition<'v>(object: &'v Value, kind: &str) -> Option<ServiceCond
     is_present.then_some(found)
 }
 
-/// The condition of a type, whatever generation it speaks of; of v1beta2 and of v1beta1.
+/// The condition of a type, of any generation; of v1beta2 and of v1beta1.
 pub(super) fn any_condition<'v>(object: &'v Value, kind: &str) -> Option<ServiceCondition<'v>> {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array)?;
     conditions.iter().find(|condition| text(condition, "/type") == Some(kind)).map(ServiceCondition)

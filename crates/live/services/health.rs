@@ -1,11 +1,11 @@
-//! How one object stands, by what its controller says of its present generation.
+//! The health of one object, by what its controller says of its present generation.
 //!
-//! Workloads as `kubectl rollout status` has it ([`crate::installing::workloads`]); Jobs, definitions and API services by
-//! their conditions; what engines carry out by theirs: CAAPH
+//! Workloads as `kubectl rollout status` has it ([`crate::installing::workloads`]); Jobs, definitions and API services
+//! by their conditions; what engines carry out by theirs: CAAPH
 //! (<https://github.com/kubernetes-sigs/cluster-api-addon-provider-helm>, v0.6.4) and Flux
-//! (<https://fluxcd.io/flux/components/helm/helmreleases/#conditions>). Any other object that has a condition `Ready` or
-//! `Stalled` stands as it says (<https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus>); one that has none
-//! is well by being there.
+//! (<https://fluxcd.io/flux/components/helm/helmreleases/#conditions>). A condition `Ready` or `Stalled` decides for
+//! any other object (<https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus>); an object without one is
+//! healthy if it exists.
 
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
@@ -18,7 +18,7 @@ use crate::live_objects::{is_terminating, shortened};
 /// The group of CAAPH's kinds.
 const ADDONS: &str = "addons.cluster.x-k8s.io";
 
-/// How an object stands.
+/// The health of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectHealth {
     /// Well.
@@ -35,7 +35,7 @@ impl ObjectHealth {
     }
 }
 
-/// How a live object stands.
+/// The health of a live object.
 pub fn health(id: &ObjectId, live: &Value) -> ObjectHealth {
     if is_terminating(live) {
         return ObjectHealth::progressing("it is being deleted");

@@ -1,18 +1,18 @@
-//! Services inside a cluster: whose turn it is, how each one stands, and what of the cloud stands in its way.
+//! Services inside a cluster: whose turn it is, the state of each, and what of the cloud is in its way.
 //!
-//! Owns every decision between what was read of a workload cluster and what is said of its services. Facts come in as
-//! values: objects in JSON, settings, times. *Guarantee*: the same facts and the same status before give the same status
-//! after.
+//! Owns every decision between what was read of a workload cluster and the reported state of its services. Facts come
+//! in as values: objects in JSON, settings, times. *Guarantee*: the same facts and the same status before give the same
+//! status after.
 //!
 //! | file | tells |
 //! |---|---|
 //! | `cause` | why a service is not ready, in words of a closed set |
-//! | `state` | how a service stands, in one word |
+//! | `state` | the state of a service, in one word |
 //! | `conditions` | conditions of the present generation |
-//! | `status` | what stands in the status of a ManagedCluster, and what becomes of it |
+//! | `status` | the services in the status of a ManagedCluster, and what becomes of them |
 //! | `network` | whether a network of pods would take the place of another one |
 //! | `turn` | whether a service may begin, and whether it may change while machines roll |
-//! | `health` | how one object stands, by what its controller says of its present generation |
+//! | `health` | the health of one object, by what its controller says of its present generation |
 //! | `pods` | what keeps the pods of a workload from running |
 //! | `checks` | what `checks` of settings say |
 //! | `roles` | what is true of a cluster once a service of a role is well |

@@ -28,7 +28,7 @@ pub fn networks_there<'v>(
     statuses.iter().filter(|status| status.role == ServiceRole::Cni).filter_map(of).collect()
 }
 
-/// Why a network may not come: another one is there, and nobody said that it may take its place.
+/// Why a network may not come: another one is there, and its switch is not allowed.
 pub fn refused_network(
     there: &[PodNetwork],
     coming: &PodNetwork,

@@ -1,4 +1,4 @@
-//! In which order objects of a service are applied, and taken away: what others lie in, or are of, comes first.
+//! In which order objects of a service are applied, and deleted: what other objects need comes first.
 
 use capstan_model::object::ObjectId;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! What a cluster leaves in its cloud when it is deleted: what its own controllers made there, and nobody else knows of.
+//! What a cluster leaves in its cloud when it is deleted: what its own controllers made there, and nothing outside of
+//! it knows.
 
 use std::fmt;
 
@@ -13,10 +14,10 @@ use crate::live_objects::{identity, is_terminating, text, uid};
 /// How long it may take until all of it is gone.
 const CLEANUP: SignedDuration = SignedDuration::from_mins(10);
 
-/// The kinds that are looked at, all of the core group: Services, claims, volumes.
+/// The kinds that are checked, all of the core group: Services, claims, volumes.
 pub const OUTLIVING_KINDS: [&str; 3] = ["Service", "PersistentVolumeClaim", "PersistentVolume"];
 
-/// So many stand in a status.
+/// How many a status lists.
 const MOST: usize = 100;
 
 /// An object inside a cluster for which something exists in its cloud.
@@ -179,7 +180,7 @@ impl CleanupState {
 }
 
 impl CleanupStatus {
-    /// How it stands by what was found now: `Err` says why nobody could look. `wished` is what `cleanup` says.
+    /// The status after a new look: `Err` says why nothing could be read. `wished` is the setting `cleanup`.
     pub fn after(
         before: Option<&Self>,
         seen: Result<Vec<Outliving>, String>,

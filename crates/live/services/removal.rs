@@ -10,8 +10,8 @@ use crate::live_objects::text;
 const OF_EVERY_NAMESPACE: [(&str, &str); 2] =
     [("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")];
 
-/// Whether nobody would miss objects of a kind that are in nobody's inventory when their namespace goes: what is told, who
-/// leads, and what is measured of what runs.
+/// Whether objects of a kind may go with their namespace although no inventory has them: events, leases, metrics,
+/// endpoints.
 pub fn is_fleeting(group: &str, kind: &str) -> bool {
     match group {
         "events.k8s.io" | "coordination.k8s.io" | "metrics.k8s.io" | "discovery.k8s.io" => true,
@@ -31,12 +31,12 @@ pub fn is_of_its_own(object: &Value, goes: impl Fn(&str, &str, &str) -> bool) ->
     };
     let named =
         (text(object, "/kind").unwrap_or_default(), text(object, "/metadata/name").unwrap_or_default());
-    // A claim holds data, whoever owns it.
+    // A claim holds data, whatever owns it.
     let is_owned = !owners.is_empty() && owners.iter().all(goes) && named.0 != "PersistentVolumeClaim";
     !is_owned && !OF_EVERY_NAMESPACE.contains(&named)
 }
 
-/// Whether an object is one in which others lie.
+/// Whether an object is a namespace.
 pub fn is_namespace(id: &ObjectId) -> bool {
     id.group.is_empty() && id.kind == "Namespace"
 }
@@ -52,9 +52,9 @@ pub enum RemovalBlocker {
     AlsoOf(Vec<String>),
     /// It is a namespace in which something is left.
     NotEmpty,
-    /// It is a namespace of which nobody can tell what is left in it: that API group does not answer.
+    /// It is a namespace whose content is unknown: that API group does not answer.
     Unread(String),
-    /// It is a namespace in which more objects of a kind lie than are looked through.
+    /// It is a namespace with more objects of a kind than Capstan checks.
     TooMany(String),
 }
 
@@ -78,8 +78,8 @@ impl RemovalBlocker {
     }
 }
 
-/// Whether an object stays for what it is, or for whom else it is of; `live` is what is there. What else lies in a
-/// namespace and whether a definition has objects is asked of the cluster.
+/// Whether an object stays because it holds data, or because others applied it, too; `live` is the live object. The
+/// caller asks the cluster for other objects of a namespace and for objects of a definition.
 pub fn held(id: &ObjectId, live: &Value) -> Option<RemovalBlocker> {
     if id.group.is_empty() && matches!(id.kind.as_str(), "PersistentVolume" | "PersistentVolumeClaim") {
         return Some(RemovalBlocker::Data);

@@ -1,4 +1,4 @@
-//! How a service stands, in one word.
+//! The state of a service, in one word.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

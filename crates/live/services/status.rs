@@ -1,4 +1,4 @@
-//! How services stand, as it is written down, and what becomes of that.
+//! The state of services as it is stored, and how it changes.
 
 use capstan_plan::settings::{ServiceObject, ServiceRole};
 use jiff::{SignedDuration, Timestamp};
@@ -65,7 +65,8 @@ impl ServiceStatus {
         }
     }
 
-    /// How it stands now, by what was found: the gravest problem decides. What has not been well for `still` is stuck.
+    /// Its new state, by what was found: the gravest problem decides. A service that has not been ready for `still` is
+    /// stuck.
     pub fn settle(&mut self, problems: &[Problem], now: Timestamp, still: SignedDuration) {
         let decisive = decisive(problems);
         let found = decisive.map_or(ServiceState::Ready, |problem| problem.cause.state());
@@ -86,7 +87,7 @@ impl ServiceStatus {
     }
 }
 
-/// The problem that decides how a service stands: the first of the gravest.
+/// The problem that decides the state of a service: the first of the gravest.
 fn decisive(problems: &[Problem]) -> Option<&Problem> {
     let gravest = problems.iter().map(|problem| problem.cause.state()).max()?;
     problems.iter().find(|problem| problem.cause.state() == gravest)
@@ -108,13 +109,13 @@ pub enum SummaryState {
     Done,
     /// Some are not yet.
     Progressing,
-    /// Of some nobody can tell.
+    /// The state of some is unknown.
     Unknown,
     /// Some need a person.
     Stuck,
 }
 
-/// How all services stand; `None` where there are none.
+/// The state of all services together; `None` if there are none.
 pub fn summary(statuses: &[ServiceStatus]) -> Option<Summary> {
     let state = |status: &ServiceStatus| match status.state {
         ServiceState::Ready | ServiceState::Removing => SummaryState::Done,

@@ -21,7 +21,7 @@ pub enum MachineConvergence {
 }
 
 impl MachineConvergence {
-    /// By what was applied, and how the machines stand.
+    /// By what was applied, and the state of the machines.
     pub fn of(phase: Option<ApplyPhase>, machines: RolloutProgress) -> Self {
         match (phase, machines) {
             (Some(ApplyPhase::ControlPlane), _) => Self::ControlPlane,

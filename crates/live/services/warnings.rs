@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::live_objects::{shortened, text};
 
-/// So many are told of one object.
+/// How many warnings one object has at most.
 const OF_ONE: usize = 2;
-/// So many are told in all.
+/// How many warnings there are at most.
 const MOST: usize = 10;
 
 /// One warning.

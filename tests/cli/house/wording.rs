@@ -63,8 +63,6 @@ const UNEDITED: &[(&str, usize)] = &[
     ("crates/bot/sync/noting.rs", 1),
     ("crates/bot/sync/publish.rs", 2),
     ("crates/demo", 2),
-    ("crates/fleet", 143),
-    ("crates/live", 330),
     ("crates/openstack", 8),
     ("crates/plan", 766),
     ("crates/planner-process", 16),

@@ -61,7 +61,7 @@ pub enum Request {
     Candidates {
         /// The fleet.
         fleet: FleetRequest,
-        /// Those that are beyond the limits: nobody tells them apart.
+        /// Those that are beyond the limits, which are not rendered.
         unrendered: BTreeSet<ClusterId>,
     },
     /// What a merge would do.
@@ -116,7 +116,7 @@ pub enum Request {
         tree: TreeRef,
         /// The clusters.
         clusters: Vec<Folders>,
-        /// Those of which the folders alone are told.
+        /// Clusters that are not rendered: only the files of their folders are returned.
         unrendered: BTreeSet<ClusterId>,
     },
     /// [`Planner::scopes`](super::super::Planner::scopes)
@@ -172,7 +172,7 @@ impl Request {
         }
     }
 
-    /// The same question, asked on no day: what it costs hangs on what is read, and on the day nearly never.
+    /// The same request without its day: its cost depends on what is read, and almost never on the day.
     pub fn on_no_day(&self) -> Self {
         let mut asked = self.clone();
         let today = match &mut asked {
@@ -195,7 +195,7 @@ impl Request {
         asked
     }
 
-    /// The mirror that it asks about: whoever was asked of that before answers faster.
+    /// The mirror that it asks about: a process that has already read that mirror answers faster.
     pub fn mirror(&self) -> Option<PathBuf> {
         Some(self.tree().stored()?.git_dir.clone())
     }
@@ -224,7 +224,7 @@ pub struct FleetRequest {
     pub rolled_back: Vec<ProposalId>,
     /// Live names of templates.
     pub names: BTreeMap<ClusterId, TemplateNames>,
-    /// What came of asking for components.
+    /// The components that were requested, or why they are missing.
     pub supplies: Arc<Supplies>,
 }
 
@@ -277,7 +277,7 @@ pub struct Judging {
     pub clusters: Vec<ClusterId>,
     /// What is known of live names.
     pub live: BTreeMap<ClusterId, LiveNames>,
-    /// What came of asking for components.
+    /// The components that were requested, or why they are missing.
     pub supplies: Arc<Supplies>,
     /// Neighbours that are not rendered: they are beyond the limits.
     pub unrendered: BTreeSet<ClusterId>,
@@ -304,7 +304,7 @@ pub enum Response {
     Judged(JudgedCluster),
     /// What the rules say of releases. The end.
     JudgedReleases(Box<JudgedReleases>),
-    /// Whom a change of the inventory concerns. The end.
+    /// The clusters that a change of the inventory concerns. The end.
     InventoryChanged(Option<Box<InventoryChange>>),
     /// Clusters. The end.
     Clusters(Vec<ClusterId>),
@@ -324,7 +324,7 @@ pub enum Response {
     Forgotten(Vec<u64>),
     /// All was answered. The end.
     Done,
-    /// A snapshot could not be had; what was said before does not count. The end.
+    /// A snapshot could not be had; earlier parts of the answer do not count. The end.
     Unavailable(String),
     /// What was begun and not answered has an answer that is too long to be said. The end.
     TooLong(String),

@@ -1,8 +1,8 @@
 //! Planning in a process of its own: what a bot and its planning process say to each other, and the process' side.
 //!
-//! Whoever can open a pull request writes what is planned and rendered. Budgets stop what is too large, but a budget
-//! that somebody forgot must not end the bot for everybody else: so that work is done in another process of the same
-//! program, which has limits of memory and stack, no secret and no connection, and whose death is an answer.
+//! Anybody who can open a pull request writes what is planned and rendered. Budgets stop what is too large. But a
+//! missing budget must not end the bot for everybody: so another process of the same program does that work. It has
+//! limits of memory and stack, no secret and no connection, and its death counts as an answer.
 //!
 //! *Expected flow*: the bot writes a [`Request`] in one [frame], the process answers with any number of
 //! [`Response`]s, the last of which [is the end](Response::is_end), and waits for the next request. It ends with its
@@ -32,7 +32,7 @@ pub trait StoredTrees {
     /// It is not there, or cannot be listed; a sentence without a full stop.
     fn open(&mut self, stored: &StoredTree) -> Result<Arc<dyn Tree>, String>;
 
-    /// Whether anything could not be read that should be there since this was asked last: an answer from a mirror that
-    /// another took the place of is none. What is damaged is opened anew the next time.
+    /// Whether anything could not be read since the last call that should be there. The answer is then invalid, because
+    /// another mirror may have replaced the one that it was read from. A damaged mirror is opened again the next time.
     fn take_damage(&mut self) -> bool;
 }

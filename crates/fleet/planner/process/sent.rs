@@ -7,7 +7,8 @@ use capstan_plan::upgrade::Upgrade;
 
 use super::SentUpgrade;
 
-/// The upgrades that the other side knows, by where they lie: that place is no other's while this names it.
+/// The upgrades that the other side knows, by their address in memory. The weak reference keeps that address from being
+/// used for another upgrade.
 #[derive(Default)]
 pub(super) struct Sent {
     known: HashMap<usize, (u64, Weak<Upgrade>)>,
@@ -31,7 +32,7 @@ impl Sent {
         self.known.retain(|_, (known, _)| *known != number);
     }
 
-    /// Forgets those that nobody here has any more, and names them.
+    /// Forgets those that nothing here holds any more, and names them.
     pub(super) fn forget(&mut self) -> Vec<u64> {
         let mut forgotten = Vec::new();
         self.known.retain(|_, (number, upgrade)| {

@@ -21,7 +21,7 @@ use crate::generator::{Fleet, Refused, WatchRenders, onboard};
 /// Answers requests until there are no more.
 ///
 /// # Errors
-/// Whoever asks is gone, or writes what is no request.
+/// The other side has closed the connection, or wrote something that is not a request.
 pub fn serve(
     generator: &Generator,
     trees: &mut dyn StoredTrees,
@@ -112,8 +112,8 @@ impl Out<'_> {
         // The message is made outside of the lock: it is what costs.
         let frame = frame::encode(response, frame::LONGEST_RESPONSE)?;
         let mut answers = locked(&self.answers);
-        // A plan goes out with what is begun next, or with the end: no plan is lost for what is worked on after it, and a
-        // thousand of them wake whoever waits half as often.
+        // A plan is flushed with the next `Begun` or with the end. No plan is lost if the next target crashes the
+        // process, and a thousand of them wake the reader half as often.
         let written = match response {
             Response::Planned(..) => answers.write_all(&frame),
             _ => frame::write(&mut *answers, &frame),
@@ -272,12 +272,12 @@ fn answer(
     }
 }
 
-/// The fleet that was opened last: whoever opens one asks for its plans next.
+/// The fleet that was opened last: its plans are usually asked for next.
 #[derive(Default)]
 struct LastFleet(Option<(Vec<u8>, Fleet)>);
 
 impl LastFleet {
-    /// That fleet, or another one where something else is asked for.
+    /// That fleet, or another one if the request differs.
     fn open(
         &mut self,
         generator: &Generator,

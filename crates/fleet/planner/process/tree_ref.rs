@@ -36,7 +36,7 @@ impl TreeRef {
         })
     }
 
-    /// Where it is, if that is said.
+    /// Its place in a mirror, if it has one.
     pub const fn stored(&self) -> Option<&StoredTree> {
         match &self.0 {
             Named::Stored(stored) => Some(stored),

@@ -8,8 +8,8 @@
 //! | [`KubeconfigForm::Age`] | `owners` | one stanza for each recipient, every recipient is an owner ([`sealed`]) |
 //! | [`KubeconfigForm::Plain`] | `access.oidc` | the very bytes that Capstan makes of `access.oidc` ([`login`]) |
 //!
-//! Fewer recipients than owners are taken: of a folder that is refused or suspended the file is renewed for those who have
-//! one, and for nobody else.
+//! Fewer recipients than owners are accepted: if a folder is refused or suspended, the file is renewed only for those
+//! who have one.
 //!
 //! *Caveats.* A stanza for an age key does not say whose key it is. Nobody without one of the keys can read what is
 //! encrypted, so the bot cannot judge it. `docs/owners.md` says so.
@@ -29,7 +29,7 @@ use super::words::Words;
 /// What Git says of the owners of a cluster. The default is what a cluster without a `capstan.yaml` says: there are none.
 #[derive(Debug, Clone, Default)]
 pub struct GitOwners {
-    /// Those whom something can be encrypted to, with their names.
+    /// The owners whose keys can be encrypted to, with their names.
     owners: Vec<(Words, Recipient)>,
     login: Option<OidcLogin>,
     publish: PublishedAt,
@@ -38,14 +38,14 @@ pub struct GitOwners {
 /// A file that may be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedFile {
-    /// What is said of it; the names of the recipients are Git's.
+    /// What is known of it; the names of the recipients are Git's.
     pub said: Kubeconfig,
     /// The file.
     pub bytes: Vec<u8>,
 }
 
 impl GitOwners {
-    /// What a cluster's `capstan.yaml` says. An owner whose key cannot be encrypted to is none here.
+    /// What a cluster's `capstan.yaml` says. An owner whose key cannot be encrypted to is left out.
     pub fn new(owners: &[Owner], access: &OwnersAccess) -> Self {
         let usable =
             |owner: &Owner| Some((Words::new(owner.name.as_str()), Recipient::parse(&owner.key).ok()?));
@@ -56,7 +56,7 @@ impl GitOwners {
         }
     }
 
-    /// Whether the file is to stand in the cluster's folder, too.
+    /// Whether the cluster's folder is to hold the file, too.
     pub fn want_it_in_git(&self) -> bool {
         self.publish == PublishedAt::Git
     }
@@ -84,7 +84,7 @@ impl GitOwners {
         Ok(PublishedFile { said: Kubeconfig { recipients, ..said.clone() }, bytes })
     }
 
-    /// The recipients, by the names that Git has for them. An owner whom Git names twice may be a recipient twice.
+    /// The recipients, by the names that Git has for them. An owner that Git names twice may be a recipient twice.
     fn judge_sealed(&self, said: &Kubeconfig, bytes: &[u8]) -> Result<Vec<KubeconfigRecipient>, String> {
         if self.owners.is_empty() {
             return Err("is encrypted, but Git names no owner with a key".to_owned());

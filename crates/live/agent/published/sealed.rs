@@ -1,4 +1,4 @@
-//! A file of age as Capstan writes it, as far as it can be told without a key
+//! A file of age as Capstan writes it, as far as it can be checked without a key
 //! (<https://github.com/C2SP/C2SP/blob/main/age.md>).
 //!
 //! | part | what is held to |
@@ -7,8 +7,8 @@
 //! | header | the version, stanzas of the three kinds that Capstan encrypts to, the line of the MAC |
 //! | payload | a nonce, whole chunks, and a last one that holds something |
 //!
-//! The library that encrypts adds one stanza that is for nobody, so that readers keep passing over what they do not know
-//! (its kind ends with `-grease`): one such is passed over, where it is small.
+//! The library that encrypts adds one stanza without a recipient, so that readers keep ignoring unknown stanzas (its
+//! kind ends with `-grease`). One such stanza is ignored, if it is small.
 //!
 //! Deliberately absent: the MAC and the chunks, which take a key to be judged.
 
@@ -29,10 +29,10 @@ const NONCE: usize = 16;
 const CHUNK: usize = 64 << 10;
 /// What authenticates a chunk.
 const SEAL: usize = 16;
-/// Bytes of the first line and of the body of a stanza that is for nobody.
+/// Bytes of the first line and of the body of a stanza without a recipient.
 const MOST_GREASE: usize = 128;
 
-/// Whom a stanza is for, as far as it says so.
+/// The recipient of a stanza, as far as the stanza names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stanza {
     /// An age key, and it does not say which one.
@@ -74,10 +74,10 @@ fn modulus(key: &[u8]) -> Option<usize> {
     Some(last.len() - zeros)
 }
 
-/// The stanzas of a file, but for the one that is for nobody.
+/// The stanzas of a file, without the one that has no recipient.
 ///
 /// # Errors
-/// It is no file that Capstan writes: part of a sentence.
+/// Capstan did not write this file; why, as part of a sentence.
 pub(super) fn stanzas(file: &[u8]) -> Result<Vec<Stanza>, String> {
     let bytes = without_armor(file).ok_or("is not encrypted by age: its armor is not what Capstan writes")?;
     let mut rest = bytes.as_slice();

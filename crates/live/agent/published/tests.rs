@@ -13,7 +13,7 @@ const BOB: &str = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujw
 /// 2048 bits.
 const CLEO: &str = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQCiICMMDHLUuEBELNIa2DFBUOlQe1XzGyP9zo6CvnMslrcYTNtlGc+L5tmrjKQ4ygXbBoebqjq3/vpO0VwpsxV0N6tv2qgDfFR0pHo+rxIdfTmNnW6X3QKYFhkUQ/cL7xpnlJjl3J4bTajp83T1XVhQu1UZphv2S4kGKREhswV2mDkQwg5Ie70wvV/XCSUk/66PBICmsIStC68NTGhLzqyA9aNIVK3op2cwW9NuWc/ozLQa4fw8TOpuo3Lc8ND2aw9suagRPlKKUZkKKVoYNGmiARpV7uZYwYFzNbTGJ86JaGKnQpJX7VdkiL1ReOJgpazKjoLk6owG8H2yEbuiwi/v";
 const CLEOS: &str = "SHA256:HKNYSN4ECNmr2O3Js3zVv9YXwEtydDxF4wASR/qvzO4";
-/// Nobody's whom Git names.
+/// A key that Git names for no owner.
 const EVE: &str = "age19dxrgt65x047tydpmfm7qy73kuj8243dfptcmj5tsjavvegu8jusxey9mx";
 
 /// The first four bytes of the fingerprints of `ADA` and `CLEO`.
@@ -110,9 +110,10 @@ fn a_file_for_owners_whom_git_names_is_taken_under_the_names_of_git() {
     assert_eq!(taken.bytes, file);
     let names: Vec<&str> = taken.said.recipients.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["ada", "bob", "cleo"]);
-    // Of a folder that is refused those who have a key keep it, and a file without the stanza for nobody is one, too.
+    // If a folder is refused, those who have a key keep it. A file without the stanza that has no recipient is
+    // accepted, too.
     assert!(age(&all_three(), &sealed(&[&x25519()]), &[BOB]).is_ok());
-    // Whom Git names twice, it is encrypted to twice.
+    // An owner that Git names twice gets two stanzas.
     let twice = git(&format!("owners:\n- {{name: bob, key: {BOB}}}\n- {{name: bo, key: {BOB}}}\n"));
     let file = sealed(&[&x25519(), &x25519()]);
     assert!(age(&twice, &file, &[BOB, BOB]).is_ok());

@@ -44,20 +44,20 @@ pub enum GuardBreach {
         /// What the render asks for.
         to: KubernetesVersion,
     },
-    /// What the render asks for is no version, so that nobody can tell whether it goes back.
+    /// The render asks for a text that is not a version, so it cannot be compared with the live one.
     NoVersion {
-        /// What stands there.
+        /// The text.
         text: String,
         /// What is live.
         live: KubernetesVersion,
     },
-    /// The `Cluster` would be pointed away from the control plane that its machines stand on.
+    /// The `Cluster` would be pointed away from the control plane of its machines.
     ControlPlaneReplaced {
         /// Kind of that control plane.
         kind: String,
         /// Its name.
         name: String,
-        /// How many machines are seen to stand on it; a provider's are not seen.
+        /// How many machines of it are seen; a provider's are not seen.
         machines: u32,
     },
     /// The `Cluster` would be pointed at another one's control plane.
@@ -90,7 +90,7 @@ pub enum GuardBreach {
         /// Its name.
         name: String,
     },
-    /// Somebody deletes the `Cluster`: what is applied now would be made anew beneath it. Passes by itself.
+    /// The `Cluster` is being deleted: what is applied now would be created again beneath it. Passes by itself.
     ClusterTerminating,
     /// A reference to what is being deleted.
     ReferenceTerminating {

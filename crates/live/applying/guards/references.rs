@@ -31,8 +31,7 @@ fn is_rendered(reference: &Reference<'_>, owner: &RenderedObject, rendered: &[Re
     rendered.iter().any(|other| reference.means(owner.id.namespace.as_deref(), &other.id))
 }
 
-/// What rendered objects name and nobody renders, each once: to be read before [`guards`](super::guards)
-/// are asked.
+/// What rendered objects name and no folder renders, each once: read these before calling [`guards`](super::guards).
 pub fn named_outside(rendered: &[RenderedObject]) -> Vec<ObjectId> {
     let mut found: Vec<ObjectId> = Vec::new();
     for owner in rendered {

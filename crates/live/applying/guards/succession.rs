@@ -38,7 +38,7 @@ pub(super) fn check(
     }
 }
 
-/// A `Cluster` is not pointed away from the control plane that its machines stand on, nor at another Cluster's.
+/// A `Cluster` is not pointed away from the control plane of its machines, nor at another Cluster's.
 fn pointed_elsewhere(
     cluster: &RenderedObject,
     live: &LiveObjects,

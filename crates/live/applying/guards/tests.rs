@@ -79,7 +79,7 @@ fn no_minor_is_left_out() {
                 "/spec/version StillRolling KubeadmControlPlane org/cp waits with Kubernetes v1.36.0: machines of v1.34.3 still run, and Kubernetes must be upgraded one minor at a time",
             ],
         ),
-        // What stands there already is not set anew.
+        // An unchanged version passes.
         ("v1.36.0", "v1.36.0", "{version: v1.34.3}", vec![]),
     ] {
         assert_eq!(
@@ -340,7 +340,7 @@ fn a_control_plane_under_another_name_is_held_against_the_machines() {
     let old =
         old("").replace("spec: {version: v1.35.1}", "spec: {version: v1.35.1}\nstatus: {version: v1.35.1}");
     assert_eq!(with_machines(&cluster("new", "v1.34.3"), &old), [version("VersionBelowLive")]);
-    // Nobody looked whether there are machines.
+    // It was not read whether there are machines.
     assert_eq!(verdicts(&cluster("new", "v1.35.1"), &cluster("cp", "v1.35.1")).len(), 1);
     // A control plane that a hand has deleted from beneath its machines, made again in another version.
     let orphans = format!("{}{}", pointed_at("cp"), machine("m-0", "v1.35.1", PLANE));
@@ -396,8 +396,8 @@ fn a_broken_guard_says_where_it_was_written() {
     assert_eq!(found[0].written.to_string(), "c/base/a.yaml:4:17");
 }
 
-/// Every way in which a render, a live object and its machines can stand to one another: what passes never
-/// goes back and never leaves out a minor, neither from what is asked for nor from what runs.
+/// Every combination of a render, a live object and its machines: what passes never goes back and never leaves out a
+/// minor, neither from what is asked for nor from what runs.
 #[test]
 fn whatever_passes_goes_forward_by_one_minor_at_most() {
     let minors = 33..38_u32;
@@ -420,6 +420,6 @@ fn whatever_passes_goes_forward_by_one_minor_at_most() {
             passed += u32::from(passes);
         }
     }
-    // What stands there already, in 1*5 + 2*4 + 3*3 + 4*2 + 5*1 ways; one minor on, in three from each of four.
+    // Unchanged versions pass in 1*5 + 2*4 + 3*3 + 4*2 + 5*1 ways; one minor on, in three from each of four.
     assert_eq!(passed, 35 + 12);
 }

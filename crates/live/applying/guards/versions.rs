@@ -55,7 +55,7 @@ pub(super) fn check(
             broken(field, GuardBreach::VersionBelowLive { wanted, live: highest.clone() });
             continue;
         }
-        // What stands there already is not set anew, however far its machines have come.
+        // An unchanged version passes, however far its machines have come.
         if spec.as_ref().is_some_and(|spec| spec.compare(&wanted) == Some(Ordering::Equal)) {
             continue;
         }

@@ -14,7 +14,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::templates::{Reference, TemplateRole, references};
 use capstan_yaml::Value;
 
-/// What is said of a create that died.
+/// The message for a create that died.
 const LOST: &str =
     "its creation failed with a lost connection, and the controller does not retry: Capstan recreates it";
 

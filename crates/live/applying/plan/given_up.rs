@@ -1,5 +1,5 @@
-//! Objects of the OpenStack resource controller that it has given up: whether somebody has to change something, or the
-//! object is made anew.
+//! Objects of the OpenStack resource controller that it has given up: whether somebody has to change something, or
+//! Capstan creates the object again.
 
 use super::super::cloud_objects::{CloudObjectState, MOST_MADE_ANEW, is_cloud_object, standing};
 use super::super::inventory::AppliedInventory;
@@ -15,7 +15,7 @@ pub struct GivenUp<'r> {
     pub object: &'r RenderedObject,
     /// In its controller's own words.
     pub words: String,
-    /// What comes of it.
+    /// What becomes of it.
     pub course: AfterGivingUp,
 }
 
@@ -24,9 +24,9 @@ pub struct GivenUp<'r> {
 pub enum AfterGivingUp {
     /// Somebody has to change something.
     Refused,
-    /// Its create died with the connection: it is deleted and applied anew.
+    /// Its create died with the connection: it is deleted and applied again.
     MadeAnew,
-    /// The same, and it was made anew as often as it is.
+    /// The same, but it was already created again as often as allowed.
     Spent,
 }
 

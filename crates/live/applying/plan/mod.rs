@@ -1,10 +1,10 @@
 //! What of the changes is applied now, in which order, and what waits for the control plane.
 //!
-//! Kubernetes lets kubelets be older than their API server, never newer, and Cluster API accepts newer
-//! workers all the same and then blocks. So workers whose version or machines would change are withheld
-//! until their control plane is done. A change that replaces no machine is not withheld: more replicas, a
-//! label, a drain timeout are often what helps while a control plane is stuck. An object is applied whole
-//! or not at all: one that changes its replicas *and* its version waits.
+//! Kubernetes lets kubelets be older than their API server, never newer. Cluster API accepts newer workers nonetheless
+//! and then blocks. So workers whose version or machines would change are withheld until their control plane is done. A
+//! change that replaces no machine is not withheld: more replicas, a label, a drain timeout are often what helps while
+//! a control plane is stuck. An object is applied whole or not at all: one that changes its replicas *and* its version
+//! waits.
 //!
 //! A MachinePool is withheld together with its infrastructure object and its bootstrap config: they are
 //! edited in place, and the provider rolls instances by them. Machine templates have new names, so they may
@@ -77,7 +77,7 @@ impl ApplyPhase {
     }
 }
 
-/// What of the changes is applied now, given how the rollout stands before they are.
+/// What of the changes is applied now, given the state of the rollout before them.
 ///
 /// `rendered` has its namespaces and its live names; `verdict` was judged on the same `live`.
 pub fn plan(

@@ -39,8 +39,8 @@ impl<'a> ApplyOrder<'a> {
         } else if provider && named_as(TemplateRole::Data) {
             (ApplyStage::Templates, 0)
         } else if let Some(kind) = ProviderKind::parse(&id.kind).filter(|_| id.group == GROUP) {
-            // Whoever installs them may begin before all have changed: those that come first change first, behind ConfigMaps
-            // that they are rendered from.
+            // Their installer may begin before all have changed. So they are applied in the order of their kinds, after
+            // the ConfigMaps that they are rendered from.
             (ApplyStage::AddOns, 1 + kind as u8)
         } else if let Some(place) = stage(id) {
             place

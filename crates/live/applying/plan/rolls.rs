@@ -50,7 +50,7 @@ pub(super) fn class_changes(
         && changes.get(id).is_some_and(|fields| fields.iter().any(|field| changes_below(field, "/spec")))
 }
 
-/// Whether a field lies below a path, and is more than a count.
+/// Whether a field is at, above or below a path, and not a count.
 fn changes_below(field: &FieldPath, path: &str) -> bool {
     let field = field.to_string();
     let is_below = field.is_empty()

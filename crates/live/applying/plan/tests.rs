@@ -1,4 +1,4 @@
-//! Folders, what changes in them and how they stand, and what is applied now: one a row.
+//! Folders, their changes and their state, and what is applied now: one a row.
 
 use super::super::inventory::AppliedInventory;
 use super::super::testing::{id, live, objects};
@@ -346,8 +346,8 @@ spec: {topology: {version: v1.35.1}}
 }
 
 proptest::proptest! {
-    /// Whatever changes and however the cluster stands: each change is planned once or withheld once, in
-    /// order, and no worker's version passes a control plane that is not done.
+    /// Whatever changes and whatever the state of the cluster: each change is planned once or withheld once, in order,
+    /// and no worker's version passes a control plane that is not done.
     #[test]
     fn no_change_is_lost_and_no_version_overtakes(
         picked in proptest::collection::vec((0..14_usize, 0..6_usize), 0..20),
@@ -441,7 +441,7 @@ fn machines_wait_for_what_the_cloud_must_have_before() {
         "Available, status: 'True', reason: Success",
     );
     assert_eq!(told(&there, &[MD]), ("MachineDeployment".to_owned(), vec![]));
-    // One at which nobody looked.
+    // One whose state was not read.
     let other = there.replace("name: workers", "name: others");
     assert_eq!(
         told(&other, &[MD]).1,
@@ -524,7 +524,7 @@ fn a_topology_waits_for_what_its_class_and_its_variables_name() {
     assert_eq!(told(&waits("n"), ""), [sentence("Network org/net")]);
     assert_eq!(told(&waits("a"), ""), [sentence("Image org/node-v1.36.3")]);
     assert_eq!(told(&waits("g"), "/spec/topology/version"), [sentence("ServerGroup org/workers")]);
-    // What is no topology of it waits for nothing.
+    // A change outside its topology waits for nothing.
     assert_eq!(told(&waits("g"), "/spec/paused"), [""; 0]);
     // A class that is another folder's.
     let (own, of_class) = TOPOLOGY.split_once("---").unwrap();

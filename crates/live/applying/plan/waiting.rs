@@ -111,8 +111,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Whether nobody needs to wait for an owner any more: it is done, if only until its own time comes, or its
-/// provider shows no more than that it is ready.
+/// Whether nothing needs to wait for an owner any more: it is done, if only until its own time comes, or its provider
+/// shows no more than that it is ready.
 pub(super) fn is_through(owner: &OwnerVerdict) -> bool {
     match owner.state {
         RolloutProgress::Done => true,

@@ -35,7 +35,7 @@ pub struct PruneFacts<'a> {
     /// What the folders have applied by now that render something of the inventory
     /// ([`OwnerIndex::neighbours`]).
     pub neighbours: &'a BTreeMap<ClusterId, AppliedInventory>,
-    /// How the rollout stands.
+    /// The state of the rollout.
     pub rollout: RolloutProgress,
     /// Whether changes are withheld.
     pub withheld: Withholding,

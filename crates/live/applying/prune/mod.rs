@@ -1,9 +1,8 @@
 //! What is deleted of what Git no longer names (DESIGN 7, "Deleting").
 //!
-//! Nothing is ever deleted that is not in the folder's [`Inventory`] under the very UID that is live. Of
-//! that, what a render that succeeded no longer has goes by itself only where nobody can miss it; the rest
-//! needs a tombstone, by name. Whatever cannot be told (an object nobody read, a render that failed, a
-//! folder that is gone) is kept.
+//! Only objects in the folder's [`Inventory`] are ever deleted, each under its recorded UID. If a successful render no
+//! longer has one, it is deleted without a tombstone only where nothing can miss it; the rest needs a tombstone, by
+//! name. An object whose state is unknown (it was not read, a render failed, a folder is gone) is kept.
 //!
 //! One call decides one round: what depends on another deletion waits for the next. A `Cluster` goes before
 //! all that it is made of, credentials go last, since providers need them to take machines away.

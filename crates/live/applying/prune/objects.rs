@@ -94,7 +94,7 @@ impl<'a> Round<'_, 'a> {
                 Ok(DeletionReason::Tombstone)
             };
         }
-        // Nobody sees which ConfigMap a provider is installed from: it selects it by labels.
+        // The ConfigMap that a provider is installed from is not visible here: the provider selects it by labels.
         if self.is_set() {
             return Err(Keep::NeedsTombstone);
         }
@@ -168,7 +168,7 @@ fn carried(id: &ObjectId, live: &LiveObjects) -> Option<ObjectId> {
     carried.next().map(|(cluster, _)| cluster.clone())
 }
 
-/// Whether an object belongs to a `Cluster` that nobody looked for.
+/// Whether an object belongs to a `Cluster` that was not looked for.
 fn is_of_unread(id: &ObjectId, live: &LiveObjects) -> bool {
     let clusters = live.get(id).map(|value| clusters_of(id, value)).unwrap_or_default();
     clusters.iter().any(|cluster| live.get(cluster).is_none() && !live.is_absent(cluster))

@@ -82,7 +82,7 @@ pub enum Keep {
     },
     /// That folder renders it and has not applied it.
     RenderedElsewhere(ClusterId),
-    /// Nobody looked at it, or at what could name it.
+    /// It was not read, or an object that could name it was not.
     NotRead,
     /// It is being deleted and not gone yet.
     Terminating,
@@ -167,7 +167,7 @@ pub enum Forget {
     Replaced,
     /// Another folder renders it and has applied it: it is that folder's now.
     Transferred(ClusterId),
-    /// A namespace is not deleted with the cluster: what else lies in it nobody knows.
+    /// A namespace is not deleted with the cluster: it may hold other objects.
     NamespaceStays,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Round<'f, 'a> {
 
 /// Whether an object passes to another folder.
 enum Passes {
-    /// Nobody else renders it.
+    /// No other folder renders it.
     No,
     /// That folder renders it and has not applied it.
     NotYet(ClusterId),

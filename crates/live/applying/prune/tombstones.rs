@@ -30,7 +30,7 @@ impl Tombstones {
                 .filter(|object| fits(&object.id()) || fits(&object.logical_id()))
                 .map(InventoryObject::id)
                 .collect();
-            // One template under several live names is one object for whoever writes tombstones.
+            // A tombstone sees one template under several live names as one object.
             let mut kinds: Vec<(&str, Option<&str>)> =
                 found.iter().map(|id| (id.group.as_str(), id.namespace.as_deref())).collect();
             kinds.sort_unstable();

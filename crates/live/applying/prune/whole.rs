@@ -1,8 +1,8 @@
 //! `delete: cluster`: the `Cluster` alone, then the rest, credentials last.
 //!
-//! Cluster API takes machines, control plane and infrastructure away itself while the `Cluster` goes, and
-//! needs every template and credential for that: deleting any of them beside it would leave machines behind
-//! that nobody pays attention to and somebody pays for.
+//! Cluster API takes machines, control plane and infrastructure away itself while the `Cluster` goes, and needs every
+//! template and credential for that. If one of them were deleted meanwhile, machines would be left behind that cost
+//! money and belong to nothing.
 
 use super::outcome::{DeletionReason, Forget, Keep};
 use super::round::{Present, Round, turn};

@@ -52,7 +52,7 @@ fn patterns() -> &'static [(Regex, &'static str)] {
     })
 }
 
-/// The reason, where it is one that is known. Of several the last: what stands before may be an object.
+/// The reason, if it is a known one. Of several matches the last: an earlier one may be part of an object.
 pub(super) fn explained(raw: &str) -> Option<String> {
     patterns().iter().find_map(|(pattern, sentence)| {
         let caught = pattern.captures_iter(raw).last()?;

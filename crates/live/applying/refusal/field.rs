@@ -39,7 +39,7 @@ impl FieldNotation {
         &self.0
     }
 
-    /// The path of that field in an object; what the object does not have is named all the same.
+    /// The path of that field in an object, even if the object does not have it.
     pub fn path_in(&self, object: &Value) -> FieldPath {
         resolve(Some(object), &self.parts(), FieldPath::root())
     }
@@ -148,7 +148,7 @@ fn position(items: &[Value], inner: &str) -> Option<usize> {
     })
 }
 
-/// Where a message says which field it speaks of, first that fits.
+/// Where a message names the field that it is about; the first pattern that fits.
 const SPOKEN_OF: [&str; 4] = [
     // failed to create typed patch object (/; …, Kind=…): .spec.replicaz: field not declared in schema
     r#"typed patch object \([^)]*\): (?:errors:\s+)?(\.[A-Za-z0-9_.\[\]="/-]+): "#,

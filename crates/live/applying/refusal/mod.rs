@@ -1,9 +1,9 @@
 //! What an API server answered instead of doing what it was asked, made safe to show.
 //!
-//! Messages of API servers and webhooks may hold whole objects, once or twice, with every Secret in them.
-//! So nothing is kept of what follows `Invalid value:`, of embedded objects and of values, and never more
-//! than 512 characters ([`safe`]). What people need most of the part that is cut off (which versions, which
-//! rule) is said again in words of a closed set, never in those of the message ([`explained`]).
+//! Messages of API servers and webhooks may hold whole objects, once or twice, with every Secret in them. So Capstan
+//! keeps nothing of what follows `Invalid value:`, of embedded objects and of values, and never more than 512
+//! characters ([`safe`]). What people need most of the rest (which versions, which rule) is repeated in words of a
+//! closed set, never in those of the message ([`explained`]).
 //!
 //! Deliberately absent: the request that was refused, and what to do about it.
 
@@ -50,10 +50,10 @@ pub struct StatusCause {
 
 /// What servers write for a field where they mean the object as a whole.
 const NO_FIELD: &str = "<nil>";
-/// What is said of an object as a whole, whose value is not shown.
+/// The message for an object as a whole, whose value is not shown.
 const WHOLE: &str = "a rule of its definition refuses the object as a whole";
 
-/// Whether a cause only says that rules were not looked at, for the other causes.
+/// Whether a cause only says that other causes kept rules from being checked.
 fn is_of_others(cause: &Value) -> bool {
     let message = cause.get("message").and_then(Value::as_str).unwrap_or_default();
     message.contains("some validation rules were not checked")
@@ -68,9 +68,9 @@ pub enum RefusalKind {
     Schema,
     /// The object was changed meanwhile.
     Conflict,
-    /// Somebody else manages a field with another value.
+    /// Another manager holds a field with another value.
     Contested,
-    /// Whoever asks may not.
+    /// The client lacks the right.
     Forbidden,
     /// No such object.
     NotFound,
@@ -80,7 +80,7 @@ pub enum RefusalKind {
     MissingKind,
     /// No such namespace.
     MissingNamespace,
-    /// It, or the namespace that it lies in, is being deleted: passes by itself.
+    /// It, or its namespace, is being deleted: passes by itself.
     Terminating,
     /// Cluster API is still completing an earlier upgrade: passes by itself.
     StillCompleting,
@@ -88,7 +88,7 @@ pub enum RefusalKind {
     Webhook,
     /// Asked too often.
     TooManyRequests,
-    /// The server failed, or what stands before it.
+    /// The server failed, or a proxy before it.
     Server,
     /// Anything else.
     Other,
@@ -118,8 +118,8 @@ impl RefusalKind {
 }
 
 impl ApiRefusal {
-    /// Reads an answer: the status of the response, and its body, which is a `Status` of Kubernetes or,
-    /// where something stands between, anything at all.
+    /// Reads an answer: the status of the response, and its body, which is a `Status` of Kubernetes or, from a proxy in
+    /// between, anything at all.
     pub fn read(status: u16, body: &Value) -> Self {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let raw = body.as_str().unwrap_or_else(|| text("/message"));
@@ -170,7 +170,7 @@ impl ApiRefusal {
         }
     }
 
-    /// Whether this is no error but a wait: it passes by itself when something else is done.
+    /// Whether this is a wait and not an error: it passes by itself when something else is done.
     pub const fn is_waiting(&self) -> bool {
         matches!(self.kind, RefusalKind::StillCompleting | RefusalKind::Terminating)
     }

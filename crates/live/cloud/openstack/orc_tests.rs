@@ -139,7 +139,7 @@ spec: {cloudCredentialsRef: {secretName: peu01-cloud-config, cloudName: openstac
     let text = format!("{FOLDER}{machines}");
     let nothing = LiveObjects::default();
     assert_eq!(said(&rendered(&text), &nothing, &facts), [""; 0]);
-    // An import must be there, and so must what nobody makes.
+    // An import must exist, and so must what no object makes.
     for other in [
         text.replace("name: c-worker, policy", "name: another, policy"),
         text.replace("kind: ServerGroup", "kind: Domain"),

@@ -8,7 +8,8 @@ use capstan_yaml::Value;
 pub(super) enum Version {
     /// v1alpha5 to v1alpha7, v1beta1: a flavor is a text, and switches turn things off.
     Beta1,
-    /// v1beta2: a flavor is an id or a filter, switches turn things on, and what the API server has stands together.
+    /// v1beta2: a flavor is an id or a filter, switches turn things on, and the API server's settings are in one
+    /// object.
     Beta2,
 }
 
@@ -24,7 +25,7 @@ impl Version {
     }
 }
 
-/// What is said of an object whose version is not read.
+/// The message for an object whose version is not read.
 pub(super) fn unread(object: &Value) -> Option<String> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let kind = text("kind").unwrap_or_default();

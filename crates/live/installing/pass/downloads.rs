@@ -15,8 +15,9 @@ const TYPE: &str = "provider.cluster.x-k8s.io/type";
 const VERSION: &str = "provider.cluster.x-k8s.io/version";
 const MANAGED: &str = "managed-by.operator.cluster.x-k8s.io";
 
-/// The ConfigMaps among these that hold downloads which nobody needs any more. `is_needed` tells of type word, name and version
-/// whether a provider asks for it, or has it installed. What has no version is nobody's download.
+/// The ConfigMaps among these that hold downloads which are not needed any more. `is_needed` gets type word, name and
+/// version, and says whether a provider asks for that version or has it installed. A ConfigMap without a version is not
+/// a download.
 pub fn superseded<'m>(
     config_maps: &'m [Value],
     is_needed: impl Fn(&str, &str, &str) -> bool,

@@ -19,7 +19,7 @@ pub struct ProviderFacts {
     pub wanted: DesiredProvider,
     /// What is remembered; `None` where nothing ever was.
     pub record: Option<ProviderRecord>,
-    /// What was seen of its objects; `None` where nobody looked.
+    /// What was read of its objects; `None` if nothing was.
     pub look: Option<ObjectsLook>,
     /// Why a step of it could not be performed: it is tried again by the next pass, and the others go on meanwhile.
     pub failed: Option<String>,
@@ -73,7 +73,7 @@ pub struct SeenObject {
     pub is_established: bool,
     /// Of a definition: versions that the rendered one has no more, and that something is still stored or managed in.
     pub going: Vec<String>,
-    /// Of what runs pods: how it stands.
+    /// Of what runs pods: its health.
     pub health: Option<WorkloadHealth>,
     /// Of a Deployment: how many replicas it asks for.
     pub replicas: Option<i64>,

@@ -80,13 +80,13 @@ fn name(version: &Value) -> Option<&str> {
     version.get("name").and_then(Value::as_str)
 }
 
-/// Whether a live object is the provider's of that label: only such a one is stopped or deleted.
+/// Whether a live object belongs to the provider of that label: no other object is stopped or deleted.
 pub fn is_own(live: &Value, provider: &str) -> bool {
     label(live, PROVIDER) == Some(provider)
 }
 
-/// The managers whose fields Capstan takes when it applies a live object: of those who installed it before, and, where nobody
-/// took it yet, of the tools by which people apply.
+/// The managers whose fields Capstan takes when it applies a live object: the earlier installers, and, if no manager
+/// has taken it yet, the tools by which people apply.
 pub fn installers(live: &Value) -> Vec<String> {
     let is_taken = is_applied_by_capstan(live);
     let entries = live.pointer("/metadata/managedFields").and_then(Value::as_array);
@@ -95,7 +95,7 @@ pub fn installers(live: &Value) -> Vec<String> {
         .flatten()
         .filter(|entry| entry.get("subresource").and_then(Value::as_str).unwrap_or_default().is_empty())
         .filter_map(|entry| entry.get("manager").and_then(Value::as_str))
-        // Managers of providers bear the name `manager`, too: only what nobody else took is the operator's.
+        // Managers of providers have the name `manager`, too: only what no other manager took is the operator's.
         .filter(|name| INSTALLERS.contains(name) && !(is_taken && *name == "manager"))
         .map(str::to_owned)
         .collect();

@@ -1,10 +1,11 @@
 //! One pass over the providers of a management cluster: what is done next.
 //!
-//! *Expected flow*: whoever has the facts ([`ProviderFacts`]) asks for the [`next`] step, performs that one, and looks anew.
-//! What has to outlive a step stands in a [`ProviderRecord`], which is written before what it speaks of is done.
+//! *Expected flow*: the caller gathers the facts ([`ProviderFacts`]), asks for the [`next`] step, performs it, and
+//! gathers the facts again. What has to outlive a step is in a [`ProviderRecord`], which is written before the step is
+//! performed.
 //!
-//! A provider goes through these phases, one provider at a time, in clusterctl's order; nobody begins before the one in hand
-//! has come to its end:
+//! A provider goes through these phases, one provider at a time, in clusterctl's order; the next one begins after the
+//! present one has finished:
 //!
 //! | phase | what is done |
 //! |---|---|
@@ -14,11 +15,11 @@
 //! | `Settled` | nothing, but that drift is repaired |
 //! | `Removing` | of a provider that goes: everything but definitions and Namespaces is deleted |
 //!
-//! *Guarantees*: the same facts give the same step. A process that is killed after any step, or within one, comes to the same
-//! end. Where nothing is to be done there is no step. No provider is begun while an object of it would be refused; the others
-//! are, unless they need it (`others`). Until the first definition changed the old Deployments come back when the new ones cannot, or do not within their
-//! time; from then on there is only the way forward, to that version or a later one. What was given up is not begun again before
-//! something else is asked for.
+//! *Guarantees*: the same facts give the same step. A process that is killed after any step, or within one, comes to
+//! the same end. If nothing is to be done there is no step. No provider is begun while an object of it would be
+//! refused; the others are begun, unless they need it (`others`). Until the first definition has changed, the old
+//! Deployments come back if the new ones cannot start, or do not start in time. From then on there is only the way
+//! forward, to that version or a later one. What was given up is not begun again before something else is asked for.
 //!
 //! Deliberately absent: requests; who installs at all, and what the operator's own checks say (`ownership`, `checks`).
 

@@ -13,7 +13,7 @@ use super::under_way::{begin, go_on, go_on_removing};
 
 /// The next step of a pass over these providers, which come in clusterctl's order of kinds and by name.
 ///
-/// Who was not looked at is neither begun nor repaired: the decision is asked for again with a look.
+/// A provider whose objects were not read is neither begun nor repaired: the caller reads them and asks again.
 pub fn next(providers: &[ProviderFacts], patience: InstallPatience) -> InstallDecision {
     let elsewhere = |own: &ProviderFacts| -> BTreeSet<ObjectId> {
         let others = providers.iter().filter(|other| other.id != own.id);

@@ -9,7 +9,7 @@
 //! | a core provider | where another one is installed that cannot go on, and whose contract it would not take |
 //! | kubeadm's two | where the core provider cannot go on: the three are released and tested together |
 //! | a control plane | where the bootstrap provider of its name cannot go on: they are one project's |
-//! | anybody | while another one is on its way and has not stood still for as long as it may |
+//! | anybody | while another one is on its way and has not waited for too long |
 
 use std::collections::BTreeMap;
 

@@ -3,13 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-/// How deep a schema is followed; nobody's required fields lie deeper.
+/// How deep a schema is followed; no schema of a provider requires deeper fields.
 const DEEPEST: usize = 20;
-/// How large it is at most, in bytes and values together: lists of lists that want many items each would multiply, and with
-/// them the texts that stand in them.
+/// How large it is at most, in bytes and values together: lists of lists that each require many items would multiply,
+/// and with them the texts in them.
 const LARGEST: usize = 100_000;
 
-/// An object of that version of a definition's kind, in that namespace where the kind has any; `None` where it is no definition.
+/// An object of that version of a definition's kind, with that namespace if the kind is namespaced; `None` if
+/// `definition` is not a definition.
 pub fn sample(definition: &Value, version: &str, name: &str, namespace: &str) -> Option<Value> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
     let (group, kind) = (text("/spec/group")?, text("/spec/names/kind")?);
@@ -84,7 +85,7 @@ impl Least {
         }
     }
 
-    /// What is required of an object, and so many further fields as it needs at least.
+    /// What is required of an object, and as many further fields as it needs at least.
     fn object(&mut self, schema: &Value, depth: usize) -> Map<String, Value> {
         let mut object = Map::new();
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {

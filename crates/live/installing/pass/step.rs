@@ -14,15 +14,15 @@ use super::stage::InstallStage;
 pub enum Step {
     /// This is written down; nothing else.
     Note(Box<ProviderRecord>),
-    /// Objects of a definition's kind are stored anew, in the version that stays, and nobody manages fields of them in these
-    /// versions any more; then they leave `status.storedVersions`.
+    /// Objects of a definition's kind are written again, so that they are stored in the version that stays, and entries
+    /// of `managedFields` in the versions that go are removed. Then those leave `status.storedVersions`.
     Migrate {
         /// The definition.
         definition: ObjectId,
         /// The versions that go.
         versions: Vec<String>,
     },
-    /// Deployments get so many replicas.
+    /// Deployments get these numbers of replicas.
     Scale(Vec<Stopped>),
     /// Objects are applied, all of one stage. Those of kinds that a definition of the same pass brought are tried first, and
     /// none is applied where one of them is refused.
@@ -41,7 +41,7 @@ pub enum Step {
         /// What is written down.
         then: Box<ProviderRecord>,
     },
-    /// Objects are deleted, each as it was looked at.
+    /// Objects are deleted, each as it was read.
     Delete(Vec<ObjectId>),
     /// Nothing is remembered of the provider any more, and its object may go.
     Forget,

@@ -1,4 +1,4 @@
-//! How one provider goes on that a pass has in hand.
+//! The next step of a provider that a pass has in hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,13 +44,13 @@ fn begun(record: ProviderRecord, components: &RenderedProvider, given_up: Option
     }
 }
 
-/// What is remembered of a provider that has come to its end.
+/// What is remembered of a provider that is finished.
 fn settled(
     record: &ProviderRecord,
     components: &RenderedProvider,
     given_up: Option<GivenUp>,
 ) -> ProviderRecord {
-    // Definitions stay in the inventory for as long as they are there: somebody may say that they go.
+    // Definitions stay in the inventory for as long as they exist: a tombstone may delete them later.
     let wanted: BTreeSet<&ObjectId> = components.objects.iter().map(|object| &object.id).collect();
     let mut inventory = record.inventory.clone();
     for object in record.inventory.objects() {
@@ -97,8 +97,8 @@ fn back(provider: &ProviderFacts, record: &ProviderRecord) -> Step {
     }))
 }
 
-/// What becomes of a wait. Since when it lasts is written down. When it has lasted for as long as it may, what was begun is
-/// given up where there is a way back; else that is said, and the wait goes on.
+/// What becomes of a wait. Its begin is written down. Once it has lasted for as long as it may, what was begun is given
+/// up if there is a way back; else the wait times out and continues.
 ///
 /// # Errors
 /// Nothing is to be done now but to wait.
@@ -202,7 +202,7 @@ fn prepare(
         }
         return Err(Wait::Stuck(format!("the API server refuses {id}: {why}")));
     }
-    // An old Deployment that may not be looked at would run on.
+    // An old Deployment that cannot be read would keep running.
     if let Some(wait) = unreadable(provider, record, &BTreeSet::new()) {
         return Err(wait);
     }
@@ -330,7 +330,7 @@ fn prune(
     }
 }
 
-/// The objects of an inventory that nobody renders any more, and that may be deleted.
+/// The objects of an inventory that are not rendered any more, and that may be deleted.
 fn outdated(
     provider: &ProviderFacts,
     record: &ProviderRecord,
@@ -342,7 +342,7 @@ fn outdated(
     ids.filter(|id| !is_kept(id) && !wanted.contains(id) && !elsewhere.contains(id)).collect()
 }
 
-/// What of those may not be looked at, so that nobody knows whether it is there.
+/// The first outdated object that cannot be read, so that it is unknown whether it exists.
 fn unreadable(
     provider: &ProviderFacts,
     record: &ProviderRecord,
@@ -354,7 +354,7 @@ fn unreadable(
     })
 }
 
-/// What is there of the objects that nobody renders any more, and is the provider's own.
+/// Those of the outdated objects that exist and belong to the provider.
 fn deletable(
     provider: &ProviderFacts,
     record: &ProviderRecord,
@@ -368,14 +368,14 @@ fn deletable(
     outdated(provider, record, elsewhere).into_iter().filter(is_there).collect()
 }
 
-/// The next step of a provider that goes. Webhooks go first: what they would be asked has nobody to answer.
+/// The next step of a provider that goes. Webhooks go first: their servers would not answer any more.
 pub(super) fn go_on_removing(
     provider: &ProviderFacts,
     record: &ProviderRecord,
     elsewhere: &BTreeSet<ObjectId>,
 ) -> Result<Step, Wait> {
     if let Some(components) = provider.components() {
-        // It was made anew meanwhile.
+        // It was created again meanwhile.
         let record = ProviderRecord { installed: None, definitions_changed: true, ..record.clone() };
         let begun = begun(record, components, None);
         return Ok(Step::Note(Box::new(ProviderRecord { phase: InstallPhase::Applying, ..begun })));
@@ -393,7 +393,7 @@ pub(super) fn go_on_removing(
         _ => 2,
     };
     let Some(first) = doomed.iter().map(rank).min() else {
-        // An object whose finalizers are not through goes on its own; Capstan has said that it goes.
+        // An object with open finalizers disappears without Capstan, which has deleted it.
         return Ok(Step::Forget);
     };
     Ok(Step::Delete(doomed.into_iter().filter(|id| rank(id) == first).collect()))

@@ -15,7 +15,7 @@ pub(in crate::rollout) struct MachineGroup<'v> {
     pub(in crate::rollout) replicas: Option<u32>,
     /// `controlPlane`, `machineDeployments` or `machinePools`.
     pub(in crate::rollout) list: &'static str,
-    /// Where it stands in the Cluster.
+    /// Its path in the Cluster.
     pub(in crate::rollout) path: String,
 }
 

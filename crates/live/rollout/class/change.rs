@@ -27,7 +27,7 @@ const TOO_LARGE: &str = "the class is too large to compute.";
 pub(in crate::rollout) enum GroupOutcome {
     /// They stay.
     Nothing,
-    /// Nobody can know from Git.
+    /// Git alone does not tell.
     Perhaps(Vec<RolloutCause>),
     /// They are replaced.
     Surely(Vec<RolloutCause>),
@@ -36,9 +36,9 @@ pub(in crate::rollout) enum GroupOutcome {
 /// A field of the Cluster through which machines are made from something else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::rollout) struct RolloutCause {
-    /// Where in the Cluster; what the class brings stands where that is named.
+    /// The path in the Cluster; for a change by the class, the path that names the class.
     pub(in crate::rollout) path: String,
-    /// The variable and the patch, or why nobody can know.
+    /// The variable and the patch, or why it is unknown.
     pub(in crate::rollout) note: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl<'s, 'v> GroupComparison<'s, 'v> {
         Self { sides, applied, class_path, work: ClassWork::new(MOST_WORK) }
     }
 
-    /// Whether all could be looked at, and every cause found.
+    /// Whether everything was compared, and every cause found.
     pub(in crate::rollout) fn is_complete(&self) -> bool {
         !self.work.is_spent()
     }
@@ -282,7 +282,7 @@ impl ComparedGroup<'_, '_, '_, '_> {
         causes
     }
 
-    /// Where a variable, or what a field of `builtin` tells, stands in the Cluster.
+    /// The path in the Cluster of a variable, or of what a field of `builtin` shows.
     fn path(&self, field: &str) -> String {
         let (group, work) = (self.groups[1], &self.comparison.work);
         let name = field.split(['.', '[']).next().unwrap_or(field);
@@ -464,7 +464,8 @@ fn control_plane_fields(pair: FieldPair<'_>, kind: &str) -> Vec<Leaf> {
     sure_ones(pair, sure.chain(unsure), "/spec/template")
 }
 
-/// What hangs on a value that is not computed is not sure. `holder` is where what is made stands in the template.
+/// A difference that depends on a value that is not computed is not sure. `holder` is the path in the template of what
+/// is made.
 fn sure_ones(
     pair: FieldPair<'_>,
     found: impl Iterator<Item = (String, Option<Doubt>)>,

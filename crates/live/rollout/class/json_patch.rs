@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(field, after("/a/b"), "the same from the same");
         let item = after("/a/list/0");
         assert!(is_uncomputed(&item["a"]["list"]) && item["a"]["b"] == json!(1));
-        // What is written below it hangs on it.
+        // A value that is written below it depends on it.
         let mut below = item.clone();
         assert_eq!(apply(&mut below, "/a/list/0/c", &ClassPatchOperation::Add(json!(1))), Ok(()));
         assert!(is_uncomputed(&below["a"]["list"]) && below != item);

@@ -1,13 +1,12 @@
 //! What a change means for the machines of a Cluster with a managed topology: its variables, the patches of its
 //! ClusterClass, the templates that the class names, another class.
 //!
-//! The topology controller makes templates of its own for each group of machines: those of the class, with the
-//! class's patches applied in their order, over the variables of the Cluster and of the group. Where a template's
-//! spec comes out different it is rotated, and machines roll; a control plane's own fields are changed in place,
-//! and its controller decides. So both sides of a change are computed as that controller would, for each group
-//! by itself, and compared. What cannot be computed from Git stands as a value of its own
-//! ([`uncomputed`](value::uncomputed)) that equals itself as long as all that it is made from does: only where
-//! that differs, nobody can know.
+//! The topology controller makes templates of its own for each group of machines: those of the class, with the class's
+//! patches applied in their order, over the variables of the Cluster and of the group. If the spec of a template
+//! changes, the template is rotated, and machines roll. A control plane's own fields are changed in place, and its
+//! controller decides. So both sides of a change are computed as that controller would, for each group by itself, and
+//! compared. What cannot be computed from Git becomes a placeholder value ([`uncomputed`](value::uncomputed)), which
+//! equals itself as long as everything that it is made from does. Only if that differs is the effect unknown.
 //!
 //! Mirrors, of Cluster API v1.11 (paths in kubernetes-sigs/cluster-api):
 //!

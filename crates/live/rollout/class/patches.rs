@@ -200,7 +200,7 @@ impl PatchRun<'_> {
         }
     }
 
-    /// What a template comes to; where that is not computed, a value that hangs on all that the template reads.
+    /// The value of a template; if it is not computed, a value that depends on everything that the template reads.
     fn template(&self, template: &str, reads: &mut Vec<String>) -> Option<Value> {
         self.work.spend(1 + template.len() / 16)?;
         let mentions = mentions(template);

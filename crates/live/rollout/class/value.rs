@@ -11,7 +11,7 @@ use capstan_yaml::Value;
 /// No string in a manifest that means anything begins so.
 const MARK: char = '\u{0}';
 
-/// A value that stands for what Git does not tell: equal to another that is made from the same.
+/// A placeholder for a value that Git does not have: it equals another one that is made from the same.
 pub(super) fn uncomputed(from: &Value) -> Value {
     Value::String(format!("{MARK}{}", SpecDigest::of(from)))
 }
@@ -31,7 +31,7 @@ fn is_variable(value: &Value) -> bool {
     name.is_some_and(|name| !name.contains(['{', '}']))
 }
 
-/// Whether anything in a value holds a variable that Flux substitutes later, so that no condition can be told of it.
+/// Whether anything in a value holds a variable that Flux substitutes later, so that no condition on it can be decided.
 pub(super) fn holds_variable(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.values().any(holds_variable),
@@ -75,8 +75,8 @@ fn holds_something(value: &Value) -> bool {
     }
 }
 
-/// What a stranger's class may cost: every value that is looked at or written takes from it, and what goes
-/// beyond is not computed.
+/// A budget for the class, which strangers may write: every value that is read or written takes from it. Beyond it
+/// nothing is computed.
 #[derive(Debug)]
 pub(super) struct ClassWork(Cell<usize>);
 

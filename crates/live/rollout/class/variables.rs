@@ -1,9 +1,9 @@
 //! The variables that a class's patches see for one group: those of the Cluster, what the group has instead, the
 //! class's defaults, and `builtin`.
 //!
-//! The API server writes the default of a variable that a Cluster does not set into the live Cluster, once: it
-//! stays when the class has another default later. Whoever applies server-side leaves it alone (the list is a map
-//! by name); an apply that replaces the list takes it away, and then the new default is written.
+//! The API server writes the default of a variable that a Cluster does not set into the live Cluster, once: it stays
+//! when the class has another default later. Server-side apply leaves it alone (the list is a map by name). An apply
+//! that replaces the list removes it, and then the new default is written.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ fn values(list: Option<&Value>) -> BTreeMap<&str, &Value> {
     found
 }
 
-/// Where the variables of a list stand in it.
+/// The index of each variable in a list.
 pub(super) fn places(list: Option<&Value>) -> BTreeMap<&str, usize> {
     let items = list.and_then(Value::as_array).into_iter().flatten().enumerate();
     items.filter_map(|(at, item)| Some((item.get("name")?.as_str()?, at))).collect()
@@ -156,7 +156,7 @@ pub(super) fn size(side: &Blueprint<'_>, group: &MachineGroup<'_>) -> usize {
     lists.into_iter().flatten().map(weight).sum()
 }
 
-/// All that Git gives a group, whoever defines it; a runtime extension may define variables of its own.
+/// All variables that Git gives a group, whichever source defines them; a runtime extension may define its own.
 pub(super) fn given(cluster: &Value, group: &MachineGroup<'_>) -> Map<String, Value> {
     let lists = [cluster.at(OF_CLUSTER), group.value.at(OF_GROUP)];
     let all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();

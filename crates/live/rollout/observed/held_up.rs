@@ -1,9 +1,10 @@
 //! Whether a rollout is stuck, since when, by which object, and in whose words.
 //!
-//! What is missing and will not come by itself is told after a short while; that nothing moves, after a
-//! long one. Movement is a machine made, a machine on its way out, a machine that reached another step on
-//! its way up, whatever a machine says of its update in place, and the moment at which something went wrong or fell due: a node that went away a minute ago, or a
-//! `rollout.after` that has just come, holds up no rollout of last month.
+//! If something is missing that will not come by itself, the rollout is stuck after a short while; if nothing moves,
+//! after a long one. A machine moves when it is created, is being deleted, reaches another step on its way up, or
+//! gets a new status during an update in place. The moment at which something went wrong or fell due counts as a move,
+//! too. So a node that went away a minute ago, or a `rollout.after` that has just come, does not make a rollout of last
+//! month stuck.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -148,7 +149,7 @@ fn last_movement(
     let broke = machines.iter().filter_map(|machine| {
         machine.condition(&["Ready"]).filter(|ready| !ready.is_true()).and_then(|ready| ready.since)
     });
-    // The condition keeps the time at which the update began. A failure that goes on writes nothing new.
+    // The condition keeps the time at which the update began. A failure that persists writes nothing new.
     let updated = machines.iter().filter_map(|machine| {
         machine.updating()?.since.into_iter().chain(status_written(machine.object)).max()
     });

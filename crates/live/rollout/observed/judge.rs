@@ -1,4 +1,4 @@
-//! How the rollout of a folder stands, owner by owner.
+//! The state of a folder's rollout, owner by owner.
 
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 
-/// How the rollout of what is rendered stands. `rendered` has its namespaces and its live names.
+/// The state of the rollout of what is rendered. `rendered` has its namespaces and its live names.
 pub fn judge(
     rendered: &[RenderedObject],
     live: &LiveObjects,
@@ -64,7 +64,7 @@ fn unrendered_control_planes<'a>(
 }
 
 impl ObservedOwner<'_> {
-    /// How it stands, by these machines of its own.
+    /// Its state, by these machines of its own.
     fn judge(&self, machines: &[ObservedMachine<'_>]) -> OwnerVerdict {
         let kind = if self.kind.turn() == 1 { OwnerKind::ControlPlane } else { OwnerKind::Workers };
         let mut verdict = OwnerVerdict {

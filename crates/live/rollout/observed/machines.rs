@@ -63,7 +63,7 @@ impl ObservedOwner<'_> {
         let name = Some(self.id.name.as_str());
         id.namespace == self.id.namespace
             && match self.kind {
-                // A name that is no label's value stands there as a hash.
+                // The label has a hash if the name is not valid as its value.
                 MachineOwner::Deployment => match label(machine, DEPLOYMENT_LABEL) {
                     Some(deployment) if self.id.name.len() <= 63 => Some(deployment) == name,
                     _ => {

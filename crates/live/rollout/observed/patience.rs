@@ -1,4 +1,4 @@
-//! How long a rollout may stand still.
+//! How long nothing may happen before a rollout is stuck.
 
 use jiff::SignedDuration;
 
@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 pub struct RolloutPatience {
     /// Until a controller looks at an object.
     pub unobserved: SignedDuration,
-    /// With something missing that nobody will bring.
+    /// With something missing that will not come.
     pub blocked: SignedDuration,
     /// Between two steps of machines: as long as a machine may take to boot.
     pub still: SignedDuration,

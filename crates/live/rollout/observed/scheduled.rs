@@ -1,9 +1,9 @@
 //! `rollout.after`: machines that are replaced for no other reason than when they were made.
 //!
-//! Cluster API asks of a control plane's machine when it was made (`ShouldRolloutAfter`), and of workers when their
-//! MachineSet was (`FindNewAndOldMachineSets`): what is older than the time is outdated once the time has come.
-//! Nobody wakes a controller then: it looks when something else happens, or at its resync every ten minutes, and
-//! until it did every condition is green. So the clock is asked here.
+//! Cluster API compares the time with the age of a control plane's machine (`ShouldRolloutAfter`), and for workers with
+//! that of their MachineSet (`FindNewAndOldMachineSets`). What is older than the time is outdated once the time has
+//! come. That moment triggers no controller: it sees the time with another event, or at its resync every ten minutes,
+//! and until then every condition is green. So Capstan compares the times here.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;

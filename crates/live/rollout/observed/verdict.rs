@@ -1,22 +1,22 @@
-//! How rollouts stand: in a word, owner by owner, machine by machine.
+//! The state of rollouts: in a word, owner by owner, machine by machine.
 
 use jiff::Timestamp;
 
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::ObjectId;
 
-/// How a rollout stands, in a word; the later ones weigh more.
+/// The state of a rollout, in a word; the later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RolloutProgress {
     /// Every machine is up to date.
     Done,
-    /// Nobody can tell.
+    /// It is unknown.
     Unknown,
     /// Nothing of it has begun.
     Waiting,
     /// Machines are being replaced.
     Rolling,
-    /// It does not go on without somebody doing something.
+    /// It does not go on until somebody does something.
     Stuck,
 }
 
@@ -33,7 +33,7 @@ impl RolloutProgress {
     }
 }
 
-/// How the rollout of a folder stands.
+/// The state of a folder's rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolloutVerdict {
     /// In a word: that of the owner that weighs most. Done where nothing owns machines.
@@ -44,7 +44,7 @@ pub struct RolloutVerdict {
     pub machines: Vec<MachineState>,
 }
 
-/// How one owner of machines stands.
+/// The state of one owner of machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerVerdict {
     /// The control plane, deployment, pool or `Cluster` with a topology.
@@ -55,8 +55,8 @@ pub struct OwnerVerdict {
     pub state: RolloutProgress,
     /// Since when, where that is known.
     pub since: Option<Timestamp>,
-    /// Where all is up to date until its own `rollout.after` comes: when that is. It waits, and nobody needs to
-    /// wait for it.
+    /// If all is up to date until its own `rollout.after` comes: when that is. It waits, and nothing needs to wait for
+    /// it.
     pub until: Option<Timestamp>,
     /// The object that holds it up: a machine, say.
     pub on: Option<ObjectId>,
@@ -87,7 +87,7 @@ pub enum Readiness {
     NotReady,
 }
 
-/// Machines in numbers; 0 where nobody says.
+/// Machines in numbers; 0 if a number is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
     /// That there shall be.

@@ -248,7 +248,7 @@ fn fields_and_items_of_variables_and_their_defaults() {
     }
 }
 
-/// Nobody here knows what Flux will write there.
+/// It is unknown here what Flux will write there.
 #[test]
 fn what_is_substituted_later_decides_nothing() {
     let from_image = of_workers(&write(IMAGE, &variable("image")));
@@ -274,7 +274,7 @@ fn another_default_of_the_class_changes_no_cluster_that_has_the_old_one() {
     let before = TREE.replace("PATCHES", &format!("[{tag}]"));
     let after = edited(&before, &[("default: t1", "default: t2")]);
     assert_eq!(becomes(&before, &after, AppliedBy::Reconciler).0, "nothing");
-    // Whoever replaces the list takes it away.
+    // An apply that replaces the list removes the default.
     assert_eq!(
         becomes(&before, &after, AppliedBy::Others).0,
         "? unknown [/spec/topology/classRef/name] ?/0/0"

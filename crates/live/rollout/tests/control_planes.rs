@@ -20,7 +20,7 @@ fn a_kubeadm_control_plane() {
                 &[("/spec/machineTemplate/infrastructureRef/kind", json!("DevMachineTemplate"))],
                 "3 offline [/spec/machineTemplate/infrastructureRef/kind] 3/0/0",
             ),
-            // The version of the API is no part of what is named.
+            // The API version of the reference does not count.
             (
                 &[(
                     "/spec/machineTemplate/infrastructureRef/apiVersion",
@@ -183,7 +183,8 @@ fn the_same_control_plane_in_another_version_of_the_api_rolls_nothing() {
     assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
 }
 
-/// Every kind of the table, and a version that is not in it: the controller decides, and it is said why nobody can tell.
+/// Every kind of the table, and a version that is not in it: the controller decides, and a note says why the effect is
+/// unknown.
 #[test]
 fn of_a_version_that_is_not_known_nobody_can_tell() {
     for known in KindReader::ControlPlanes.known() {
@@ -242,7 +243,7 @@ fn control_planes_of_other_providers() {
             (&[("/spec/postRKE2Commands", json!(["a"]))], "3 offline [/spec/postRKE2Commands] 3/0/0"),
             // Nothing is what was there before.
             (&[("/spec/files", json!([]))], "? unknown [/spec/files] ?/0/0"),
-            // How nodes register, and what is deployed into the cluster, is no part of a machine.
+            // How nodes register, and what is deployed into the cluster, does not belong to a machine.
             (&[("/spec/registrationMethod", json!("address"))], "nothing"),
             (&[("/spec/manifestsConfigMapReference", json!({"name": "a"}))], "nothing"),
             (&[("/spec/rolloutStrategy", json!({"type": "RollingUpdate"}))], "nothing"),
@@ -276,7 +277,7 @@ fn control_planes_of_other_providers() {
                 &[("/spec/controlPlaneConfig/controlplane/strategicPatches/0", json!("machine: {}"))],
                 "3 offline [/spec/controlPlaneConfig/controlplane/strategicPatches] 3/0/0",
             ),
-            // Its controller has not looked at this one since v0.4.0.
+            // Its controller has not compared this one since v0.4.0.
             (&[("/spec/controlPlaneConfig/init", json!({"generateType": "init"}))], "nothing"),
             (
                 &[
@@ -290,7 +291,7 @@ fn control_planes_of_other_providers() {
     check(
         K0S,
         &[
-            // k0s updates itself where it is, unless told otherwise.
+            // By default k0s updates itself in place.
             (&[("/spec/version", json!("v1.31.1+k0s.0"))], "0 offline [/spec/version] 0/0/0"),
             (
                 &[("/spec/version", json!("v1.31.1+k0s.0")), ("/spec/updateStrategy", json!("Recreate"))],

@@ -1,4 +1,4 @@
-//! A class that lies elsewhere than the Cluster that names it: what it comes to is computed all the same.
+//! A class from another folder than the Cluster that names it: its effect is computed, too.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ fn a_change_of_the_class_elsewhere_replaces_machines_of_a_cluster_that_stays() {
     let renamed =
         edited(CLASS, "kind: DevMachineTemplate, name: md}", "kind: DevMachineTemplate, name: md-2}");
     assert_eq!(becomes(&renamed), "4 offline [/spec/topology/classRef/name] 4/0/0");
-    // Under its name the API refuses the edit of a template, whoever applies the Cluster; a bootstrap config is taken up.
+    // The API server refuses an edit of a template under its name; an edited bootstrap config is taken up.
     assert_eq!(becomes(&edited(CLASS, "disk: 20", "disk: 40")), "nothing");
     let config = edited(CLASS, "content: a", "content: b");
     assert_eq!(becomes(&config), "4 offline [/spec/topology/classRef/name] 4/0/0");
@@ -133,7 +133,7 @@ fn a_class_that_is_not_known_says_why() {
     let (told, notes) = becomes(CLUSTER, &after, &same);
     assert_eq!((told.as_str(), notes), ("? unknown [/spec/topology/variables] ?/0/0", vec![why.to_owned()]));
     assert_eq!(becomes(CLUSTER, CLUSTER, &same).0, "nothing");
-    // One of them changes, or the only one can no longer be told.
+    // One of them changes, or the only one becomes ambiguous.
     for before in [differ(&edited(CLASS, "disk: 20", "disk: 50")), elsewhere(CLASS, CLASS).before] {
         let changed = Elsewhere { before, after: differ(CLASS) };
         let (told, notes) = becomes(CLUSTER, CLUSTER, &changed);

@@ -1,7 +1,7 @@
 //! Rollouts as a table: one object of a cluster, what changes in it, and what becomes of its machines.
 //!
-//! A row's expectation reads `machines certainty [fields] replaced/created/deleted`, `?` for what nobody
-//! can know from Git, or `nothing`.
+//! A row's expectation reads `machines certainty [fields] replaced/created/deleted`, `?` for what Git alone does not
+//! tell, or `nothing`.
 
 mod classes;
 mod control_planes;
@@ -235,7 +235,7 @@ pub(super) fn told(rollouts: &[Rollout]) -> String {
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 
-/// Where nothing lies elsewhere.
+/// Without a class from elsewhere.
 fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: AppliedBy) -> Vec<Rollout> {
     super::rollouts(before, after, applied, &Elsewhere::default())
 }

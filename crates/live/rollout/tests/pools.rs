@@ -298,7 +298,8 @@ spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
     }
 }
 
-/// Every kind of the table, and a version that is not in it: the provider decides, and it is said why nobody can tell.
+/// Every kind of the table, and a version that is not in it: the provider decides, and a note says why the effect is
+/// unknown.
 #[test]
 fn of_a_version_that_is_not_known_nobody_can_tell() {
     for known in KindReader::Pools.known() {

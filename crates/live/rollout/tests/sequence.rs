@@ -92,7 +92,7 @@ fn scale_old_down(least: u32, sets: &[Set], current: Set, targets: &mut [u32]) {
             if fewer == 0 {
                 continue;
             }
-            // Nobody knows which machine the MachineSet deletes: the worst is an available one.
+            // It is unknown which machine the MachineSet deletes: the worst is an available one.
             if set.available > 0 {
                 let mut deleted = set.machines.saturating_sub(*target - fewer);
                 let spare = available.saturating_sub(least);
@@ -125,7 +125,7 @@ fn unblock(sets: &[Set], current: Set, targets: &mut [u32]) {
     }
 }
 
-/// `reconcileOldMachineSetsOnDelete`: what somebody deleted is not made again, and what is too much goes.
+/// `reconcileOldMachineSetsOnDelete`: a deleted machine is not made again, and a surplus goes.
 fn drop_deleted(replicas: u32, old: &[Set], current: u32, targets: &mut [u32]) {
     let mut surplus = sum(old, |set| set.wanted).saturating_add(current).saturating_sub(replicas);
     for (set, target) in old.iter().zip(targets.iter_mut()) {

@@ -68,7 +68,7 @@ fn kubeadm_workers_of_an_older_minor_get_no_machine() {
         .replace("replicas: 5", "replicas: 7"),
     );
     assert!(notes(&scaled, &more, "MachineDeployment").contains(none));
-    // The control plane alone goes on: it is said there.
+    // The control plane alone is upgraded: its own note says so.
     let left = "MachineDeployment org/md keeps running Kubernetes v1.32.1, but cannot grow or replace a machine until it asks for 1.33.";
     for (from, more, is_said) in [("v1.32.1", "", true), ("v1.33.0", "", false), ("v1.32.1", skip, false)] {
         let found =

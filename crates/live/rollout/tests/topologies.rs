@@ -156,7 +156,7 @@ spec: {{template: {{spec: {{kubeadmConfigSpec: {{format: cloud-config}}{rollout}
     }
 }
 
-/// What machines come to meanwhile is told where it is known, and never guessed.
+/// How many machines there are meanwhile is reported where it is known, and never guessed.
 #[test]
 fn the_strategies_of_a_topology_are_those_of_its_class_unless_it_has_its_own() {
     let class = |control_plane: &str, default: &str, patches: &str| {
@@ -187,7 +187,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
     let order = "The control plane goes first, then the worker groups, 1 of a kind at a time.".to_owned();
     let all = "15 offline [/spec/topology/version] 15/0/0".to_owned();
     let joins = "`controlPlane`: One at a time: a new machine joins, then an old one is deleted.".to_owned();
-    // Without the class nobody knows.
+    // Without the class they are unknown.
     assert_eq!(course(TOPOLOGY, ""), (all.clone(), vec![order.clone()]));
     // Cluster API's defaults.
     let defaults = "`one`, `two`: At most 1 more and 0 fewer than wanted at a time.".to_owned();

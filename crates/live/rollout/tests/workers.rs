@@ -138,7 +138,7 @@ fn strategies_and_pauses_are_told() {
     );
     let course = notes(RKE2, &[("/spec/version", json!("v1.31.1+rke2r1"))]);
     assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one is deleted."]);
-    // How others go about it nobody has looked up.
+    // The strategies of others are not known here.
     let acme = RKE2.replace("RKE2", "Acme");
     let course = notes(&acme, &[("/spec/version", json!("v1.31.1+rke2r1"))]);
     assert!(course.notes.is_empty(), "{:?}", course.notes);
@@ -150,7 +150,7 @@ fn strategies_and_pauses_are_told() {
     assert_eq!(course.notes, ["One at a time: an old machine is deleted, then a new one joins."]);
 }
 
-/// When machines were made and what time it is nobody knows in Git: the sentence holds of past and future.
+/// Git has neither the age of machines nor the present time: the sentence holds of past and future.
 #[test]
 fn a_time_is_told_with_whom_it_replaces() {
     let notes = |fixture: &str, pointer: &str| {
@@ -166,7 +166,7 @@ fn a_time_is_told_with_whom_it_replaces() {
         notes(TOPOLOGY, "/spec/topology/workers/machineDeployments/1/rollout/after"),
         [
             "Machines of `two` are replaced after 2026-12-01T00:00:00Z, however young they are. Only those whose MachineSet was made after that time stay.",
-            // Where a topology speaks of rollouts, its class is not asked.
+            // If a topology has a `rollout`, that of its class does not count.
             "`two`: At most 1 more and 0 fewer than wanted at a time.",
         ]
     );

@@ -1,4 +1,4 @@
-//! Services: how objects stand, what becomes of a status, whose turn it is, and what checks say.
+//! Services: the health of objects, what becomes of a status, whose turn it is, and what checks say.
 
 mod checking;
 mod clouds;

@@ -1,4 +1,4 @@
-//! How single objects stand, and what becomes of a service's status.
+//! The health of single objects, and what becomes of a service's status.
 
 use capstan_plan::settings::ServiceRole;
 use jiff::{SignedDuration, Timestamp};

@@ -322,7 +322,7 @@ fn a_tombstone_reaches_only_what_is_in_the_inventory() {
     let round = case.round();
     assert_eq!(round.delete, []);
     assert_eq!(round.findings[0].what, Useless::NotOurs(id("cluster.x-k8s.io/MachineDeployment org/theirs")));
-    // Another folder's, which nobody read for this one.
+    // Another folder's, which was not read for this one.
     let mut owners = OwnerIndex::default();
     owners.renders(&folder("other"), [&id("cluster.x-k8s.io/MachineDeployment org/theirs")]);
     let case = Case { owners, delete: tombstone("MachineDeployment", "theirs"), ..Case::new("") };
@@ -403,7 +403,7 @@ fn an_object_passes_to_the_folder_that_renders_it_once_that_has_applied_it() {
             }
         }
     }
-    // What is gone is nobody's to wait for.
+    // An object that is gone needs no wait.
     let gone =
         Case { owners: able, change: |live| live.clear(), ..Case::new(&core("MachineDeployment", "md")) };
     assert_eq!(gone.told(), ["~ MachineDeployment md Gone"]);
@@ -432,7 +432,7 @@ fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggeste
     let going = |text: &str| text.replace("namespace: org}", "namespace: org, deletionTimestamp: now}");
     for (cluster, beside, told) in [
         (pointed("cp"), machine("cp"), "= KubeadmControlPlane cp Carries"),
-        // Somebody pointed the Cluster elsewhere: its machines stand where they stood.
+        // Somebody pointed the Cluster elsewhere: its machines still belong to the old control plane.
         (pointed("other"), machine("cp"), "= KubeadmControlPlane cp Carries"),
         (pointed("other"), machine("other"), "= KubeadmControlPlane cp NeedsTombstone"),
         (pointed("cp"), String::new(), "= KubeadmControlPlane cp NeedsTombstone"),
@@ -442,7 +442,7 @@ fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggeste
         assert_eq!(case.told(), [told], "{} {}", case.rendered.as_deref().unwrap(), case.beside);
         let says = case.round().keep[0].to_string();
         assert_eq!(says.contains("`delete`"), told.ends_with("NeedsTombstone"), "{says}");
-        // By name it goes where nothing stands on it.
+        // With a tombstone it goes if no machines depend on it.
         case.delete = tombstone("KubeadmControlPlane", "cp");
         let told =
             told.replace("= KubeadmControlPlane cp NeedsTombstone", "- KubeadmControlPlane cp Tombstone");
@@ -627,7 +627,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
     case.owners.refused(&folder("other"));
     assert_eq!(case.told()[0], "- Cluster c Cluster", "another folder is refused");
 
-    // Nobody could read it.
+    // It could not be read.
     let mut rendered = objects(CLUSTER);
     let inventory = {
         let mut inventory = AppliedInventory::default();

@@ -1,5 +1,5 @@
-//! Every answer of the facts sheet, and some more: what is shown of it and what is made of it. The answers stand in a
-//! file for each matter.
+//! Every answer of the facts sheet, and some more: what is shown of it and what is made of it. Each matter has its own
+//! file of answers.
 
 mod circumstances;
 mod fields;

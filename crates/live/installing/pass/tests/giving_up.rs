@@ -39,7 +39,7 @@ fn other() -> ProviderFacts {
     ProviderFacts { look: look([(role("ipam"), SeenObject::default())]), ..ipam }
 }
 
-/// What is noted, so many minutes after the first look.
+/// What is noted this many minutes after the first look.
 fn noted_after(minutes: i64, all: &[ProviderFacts]) -> ProviderRecord {
     match next(all, after(minutes)).step {
         Some((_, Step::Note(record))) => *record,
@@ -129,7 +129,7 @@ fn before_it_what_does_not_come_to_run_gives_way_to_what_is_installed() {
     core.record = Some(*then);
     let decision = next(&[core.clone()], after(60));
     assert_eq!(decision.step, None);
-    // What is installed of it takes the other one's contract, which goes on.
+    // What is installed of it accepts the contract of the other one, which continues.
     let decision = next(&[core.clone(), other.clone()], after(60));
     assert_eq!(decision.step.unwrap().0, other.id);
     set(&mut core, &role("manager"), |seen| seen.fit = ObjectFit::Differs);

@@ -235,7 +235,7 @@ fn whoever_is_killed_anywhere_comes_to_the_same_end() {
         let mut dice = Some(Dice(seed));
         let mut cluster = Cluster::default();
         cluster.settle(&old, &mut dice);
-        // Somebody changes their mind on the way: whatever was begun, the end is that of the last word.
+        // The wanted set changes on the way: whatever was begun, the end is that of the last one.
         let steps = dice.as_mut().unwrap().below(20);
         for _ in 0..steps {
             let Some((id, step)) = next(&cluster.facts(&new), after(0)).step else { break };

@@ -53,7 +53,7 @@ pub(super) fn components(revision: Revision, objects: &[ObjectId]) -> DesiredPro
     DesiredProvider::Components(RenderedProvider { revision, objects: objects.collect() })
 }
 
-/// So many minutes after the first look; ten are waited.
+/// This many minutes after the first look; the patience is ten.
 pub(super) fn after(minutes: i64) -> InstallPatience {
     InstallPatience { now: minute(minutes), limit: SignedDuration::from_mins(10) }
 }

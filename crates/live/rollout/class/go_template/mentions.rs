@@ -12,8 +12,8 @@ pub(in crate::rollout::class) enum Mentions {
     Anything,
 }
 
-/// The fields that a template names, whether or not it can be computed. Within `range` and `with` names are of
-/// something else; they are counted all the same, and what they are of is named too.
+/// The fields that a template names, whether or not it can be computed. Within `range` and `with` a name belongs to
+/// another value; it is counted nevertheless, and that value is named too.
 pub(in crate::rollout::class) fn mentions(template: &str) -> Mentions {
     let Ok(pieces) = pieces(template) else { return Mentions::Anything };
     let mut fields = Vec::new();

@@ -3,7 +3,7 @@
 use super::tokens::SPACES;
 use super::uncomputed::{Computed, Uncomputed};
 
-/// Text, and what stands between `{{` and `}}`.
+/// Text, and the content between `{{` and `}}`.
 #[derive(Debug)]
 pub(super) enum TemplatePiece<'t> {
     Text(&'t str),

@@ -37,7 +37,7 @@ pub(super) fn tokens(action: &str) -> Computed<Vec<TemplateToken>> {
     let mut rest = action;
     let mut glued = false;
     while let Some(letter) = rest.chars().next() {
-        // A field of what stands before, `(index .a 0).b` or `$local.b`, names nothing by itself.
+        // A field of the token before, `(index .a 0).b` or `$local.b`, names nothing by itself.
         let of_another = glued && matches!(found.last(), Some(TemplateToken::Close | TemplateToken::Other));
         glued = !SPACES.contains(&letter);
         if !glued {

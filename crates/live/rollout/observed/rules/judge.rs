@@ -1,4 +1,4 @@
-//! How an owner stands, before anybody asks whether it is stuck.
+//! The state of an owner, before the check whether it is stuck.
 
 use super::applied::not_applied;
 use super::core_owner::core_owner;
@@ -17,7 +17,7 @@ use crate::rollout::observed::verdict::{Counts, MachineAge, RolloutProgress};
 use crate::rollout::owner::MachineOwner;
 use capstan_model::wording::count;
 
-/// How an owner of any kind stands, by what it shows and by these machines of its own.
+/// The state of an owner of any kind, by what it shows and by these machines of its own.
 pub(in crate::rollout::observed) fn standing(
     owner: &ObservedOwner<'_>,
     reading: &OwnerReading<'_>,

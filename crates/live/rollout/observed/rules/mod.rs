@@ -2,7 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `standing` | how an owner stands, and what says so |
+//! | `standing` | the state of an owner, and the evidence for it |
 //! | `evidence` | what an owner shows, held against what it should |
 //! | `applied`, `held_back` | whether it asks for what is rendered; what a person holds back |
 //! | `core_owner`, `other_control_plane`, `pool`, `topology` | each sort of owner |

@@ -1,4 +1,4 @@
-//! How an owner stands, and what says so.
+//! The state of an owner, and the evidence for it.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use crate::rollout::observed::scheduled::PutOff;
 use crate::rollout::observed::verdict::{Counts, Readiness, RolloutProgress};
 use capstan_model::object::ObjectId;
 
-/// How an owner stands, before anybody asks whether it is stuck.
+/// The state of an owner, before the check whether it is stuck.
 pub(in crate::rollout::observed) struct OwnerState {
     pub(in crate::rollout::observed) state: RolloutProgress,
     pub(in crate::rollout::observed) words: Option<String>,
@@ -29,7 +29,7 @@ pub(in crate::rollout::observed) struct Behind {
 /// How a wait ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::rollout::observed) enum Ends {
-    /// When somebody looks, who may be away.
+    /// When its controller observes it, which may be down.
     WhenSeen,
     /// After a while.
     ByItself,
@@ -51,7 +51,7 @@ pub(super) enum Evidence {
     Complete,
     /// Not whether its machines are up to date.
     TooLittle(String),
-    /// Not that what stands above it has been taken up.
+    /// Not that a change above it has been taken up.
     Behind(Behind),
     /// That something of it will be replaced later.
     PutOff(PutOff),

@@ -18,7 +18,7 @@ use crate::rollout::owner::MachineOwner;
 /// Reasons of `TopologyReconciled` with which nothing has been done of what is asked for, in both contracts.
 const NOTHING_DONE: &[&str] = &["ReconcileFailed", "TopologyReconcileFailed", "ClusterClassNotReconciled"];
 
-/// How a part of a topology stands by itself: its control plane, or a worker group.
+/// The state of a part of a topology by itself: its control plane, or a worker group.
 type StandingOfPart = fn(&ObservedOwner<'_>, &OwnerReading<'_>, &[ObservedMachine<'_>]) -> OwnerState;
 
 /// A `Cluster` with a topology, and what its controller made of it.
@@ -82,7 +82,7 @@ pub(super) fn topology(
         words: condition.message.to_owned(),
         ends: Ends::WhenSeen,
     });
-    // What passes by itself is told last.
+    // What passes by itself is reported last.
     let (lasting, passing) = match class(owner, reading.object, &made, machines) {
         Some(behind) if behind.ends == Ends::WhenSeen => (Some(behind), None),
         behind => (None, behind),
@@ -90,8 +90,8 @@ pub(super) fn topology(
     lasting.or(failed).or(passing).map_or(evidence, Evidence::Behind)
 }
 
-/// Whether a `Cluster` is not available for no more than that its topology could not be reconciled. The reasons of
-/// a condition that sums others up stand in its message alone, a line each: `* TopologyReconciled: …`.
+/// Whether a `Cluster` is unavailable only because its topology could not be reconciled. A condition that sums others
+/// up has their reasons in its message alone, a line each: `* TopologyReconciled: …`.
 fn only_lacks_topology(reading: &OwnerReading<'_>) -> bool {
     let lacks = reading.condition("Available").map_or("", |condition| condition.message);
     let mut reasons = lacks.lines().filter(|line| line.starts_with("* "));

@@ -78,7 +78,7 @@ fn until_its_controller_has_looked_at_the_class_nothing_is_done() {
     assert_eq!((held.state, held.since), (RolloutProgress::Stuck, Some(at("10:00:00"))));
     assert_eq!(held.on, Some(id("cluster.x-k8s.io/ClusterClass org/fast")));
     assert_eq!(held.words.as_deref(), Some(format!("{said}, RefVersionsUpToDate: kcp-2 not found").as_str()));
-    // Nobody at all has looked.
+    // Its controller has never observed it.
     let new = with(&class(), &[("/status", Value::Null)]);
     let said = "ClusterClass fast: its controller has not observed generation 3 (it has observed none)";
     assert_eq!(words(&judged(&new, &all, &[], "10:00:59")), (RolloutProgress::Waiting, said));
@@ -115,7 +115,7 @@ fn a_clone_of_another_template_than_the_class_names_is_evidence_however_long_ago
     let mut from = NAMED;
     from[3].0 = "DockerMachineTemplate";
     assert_eq!(judged(&class(), &made(from), &[], "10:00:59").state, RolloutProgress::Waiting);
-    // What does not say where it is from is no evidence of anything.
+    // An object that does not name its template proves nothing.
     let [plane, .., group] = made(NAMED);
     let silent = with(&plane, &[("/metadata/annotations", Value::Null)]);
     assert_eq!(judged(&class(), &[silent, group], &[], "10:00:59").state, RolloutProgress::Done);
@@ -138,7 +138,7 @@ fn an_edit_that_no_name_shows_settles_first() {
     let before = topologys(&running("cp-1", PLANE, "10:00:00"));
     assert_eq!(judged(&class(), &all, &[&since], "10:00:39").state, RolloutProgress::Done);
     assert_eq!(judged(&class(), &all, &[&since, &before], "10:00:39").state, RolloutProgress::Waiting);
-    // Where machines roll, that is what is said.
+    // If machines roll, the verdict says so.
     let [plane, one, two, three, group] = made(NAMED);
     let rolling = owned(&deployment(BEGUN), None);
     let found = judged(&class(), &[plane, one, two, three, rolling], &[], "10:00:39");

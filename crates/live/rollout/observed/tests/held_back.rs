@@ -54,7 +54,7 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
         let each: Vec<_> = found.owners.iter().map(|owner| (owner.state, owner.words.as_deref())).collect();
         assert_eq!(each, [(RolloutProgress::Waiting, Some(words)); 2], "{now}");
         assert!(found.machines.iter().all(|machine| machine.age == MachineAge::New), "as wished for now");
-        // Nobody looks before, and nobody waits for it: templates that are over are deleted.
+        // Nothing checks it before, and nothing waits for it: outdated templates are deleted.
         assert_eq!(
             (found.put_off_until(), found.state_for_now()),
             (Some(at("12:00:00")), RolloutProgress::Done)
@@ -63,7 +63,7 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     }
     // Then they are old, whatever their controllers said before, and stuck only when nothing moves after that.
     let found = verdict(&both, &all, "12:00:00");
-    // Cluster API looks at its resync: nothing may move until then, and that is said.
+    // Cluster API sees it at its resync: nothing may move until then, and the words say so.
     let words = "1 machine is yet to be replaced: rollout.after, 2026-11-21T12:00:00Z, has come";
     let until_resync = format!("{words}; Cluster API looks at its next resync, by 2026-11-21T12:10:00Z");
     for owner in &found.owners {

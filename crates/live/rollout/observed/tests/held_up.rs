@@ -146,8 +146,8 @@ fn what_nobody_will_bring_is_stuck_soon_and_what_does_not_move_after_a_while() {
     }
 }
 
-/// `Updating` is true while an update fails too, and its time is that of the beginning: only the writes of the status
-/// say whether it goes on.
+/// `Updating` is true while an update fails, too, and its time is that of the beginning. Only the writes of the status
+/// show whether the update proceeds.
 #[test]
 fn an_update_in_place_moves_with_the_status_of_its_machine() {
     let (owner, set) = (deployment(HALFWAY), machine_set("md-new", "cp-b"));

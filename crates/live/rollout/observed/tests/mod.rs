@@ -1,9 +1,9 @@
-//! Recorded states of real owners, one a row, and what is said of each.
+//! Recorded states of real owners, one a row, and the verdict on each.
 //!
 //! | file | asks |
 //! |---|---|
 //! | `upgrades` | control planes and deployments at every moment of an upgrade, in both contracts |
-//! | `held_up` | what is stuck, since when, by whom, and what is not |
+//! | `held_up` | what is stuck, since when, on which object, and what is not |
 //! | `held_back` | what a person or a time holds back |
 //! | `topologies`, `classes` | topologies, and what an edit of their class does to them |
 //! | `providers` | control planes of other providers, and pools |
@@ -45,7 +45,7 @@ fn verdict(rendered: &str, live: &[&Value], now: &str) -> RolloutVerdict {
     judge(&objects(rendered), &live.iter().map(|object| (*object).clone()).collect(), at(now), patience())
 }
 
-/// What is said in the usual moment, half a minute after the edit.
+/// The verdict half a minute after the edit, the usual moment.
 fn state(rendered: &str, live: &[&Value]) -> RolloutProgress {
     verdict(rendered, live, "10:00:30").state
 }

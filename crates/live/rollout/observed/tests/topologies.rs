@@ -43,7 +43,7 @@ fn a_topology_is_done_when_all_that_its_controller_made_is() {
     );
 }
 
-/// Nothing rolls, so nobody is told that something does.
+/// Nothing rolls, and the verdict does not say that it does.
 #[test]
 fn a_topology_that_its_controller_cannot_reconcile_waits_and_then_is_stuck() {
     let failing = |reason: &str| {

@@ -1,9 +1,9 @@
 use super::*;
 
-/// The raw watch of an upgrade on a real management cluster, and what is said of each state.
+/// The raw watch of an upgrade on a real management cluster, and the verdict on each state.
 const WATCH: &[(Row, RolloutProgress, &str)] = &[
     (BEFORE, RolloutProgress::Waiting, "not applied yet: it has Kubernetes v1.34.3, but Git has v1.35.1"),
-    // Green, because nobody has looked yet.
+    // Green, because the controller has not observed it yet.
     (
         Row((2, 1), OLD, (1, 1, 1), Says::Quiet(1)),
         RolloutProgress::Waiting,
@@ -25,7 +25,7 @@ const WATCH: &[(Row, RolloutProgress, &str)] = &[
     (DONE, RolloutProgress::Done, ""),
 ];
 
-/// What v1beta1 makes of it: the newer contract stands beneath.
+/// The same object in v1beta1: the newer contract is below `status.v1beta2`.
 fn in_v1beta1(object: &Value) -> Value {
     let status = &object["status"];
     let api = object["apiVersion"].as_str().unwrap().replace("v1beta2", "v1beta1");
