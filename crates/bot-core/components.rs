@@ -56,8 +56,8 @@ impl AskedComponents {
         asked
     }
 
-    /// Completes the answers: what could not be asked for is missing, with the reason. What was judged before and could
-    /// not be had now is held by its record.
+    /// Completes the answers. What a set could not ask for is missing, unless another set asked for it with a record.
+    /// What was judged before and could not be had now is held by its record.
     pub fn settle(self, mut came: Supplies) -> Supplies {
         for (wanted, why) in self.unread {
             // Asked for by a set without a record, it came unverified.

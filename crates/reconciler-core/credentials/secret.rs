@@ -178,7 +178,7 @@ pub struct Inside {
     pub credential: String,
     /// Since when it is there.
     pub since: Timestamp,
-    /// The Secret that has to be there; `None` where the existing one stays.
+    /// The Secret that has to be there; `None` where that is unknown, so that the existing one stays.
     pub manifest: Option<Value>,
 }
 

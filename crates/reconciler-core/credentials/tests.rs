@@ -300,7 +300,7 @@ fn the_user_who_makes_them_may_change_and_change_back() {
     assert!(town.secret.unwrap().previous.is_empty());
 }
 
-/// Made on day 0 for 30 days, and decided on at that day.
+/// Made on day 0 for 30 days; it is now day `day`.
 fn table(day: i32) -> Facts {
     Facts {
         now: Timestamp::UNIX_EPOCH + DAY * day,

@@ -288,7 +288,7 @@ fn is_of_cluster(owner: &RenderedObject, cluster: &str, objects: &[RenderedObjec
     text("/spec/clusterName") == Some(cluster) || is_named
 }
 
-/// Reports a reason without refusing anything.
+/// Makes a reason a warning.
 pub fn warning(reason: Reason) -> Reason {
     Reason { severity: Severity::Warning, ..reason }
 }

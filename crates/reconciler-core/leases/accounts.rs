@@ -75,8 +75,8 @@ impl Appliers {
         }
     }
 
-    /// Who acts for a VaultSecret; `None` where there is no Fleet, or where there are several and it did not exist at
-    /// the last look. One that is being deleted acts as the account that Fleets have by default.
+    /// Who acts for a VaultSecret; `None` where there is no Fleet, or where Fleets name several accounts and it did not
+    /// exist at the last look. Without a Fleet, one that is being deleted acts as the default account.
     pub fn of(&self, (key, uid): (&VaultSecretKey, &str), is_deleting: bool) -> Option<Accounts> {
         if !self.is_one() && !self.known.contains(uid) {
             return None;

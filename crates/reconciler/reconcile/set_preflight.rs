@@ -37,9 +37,9 @@ use capstan_ports::{
 };
 use capstan_reconciler_core::reason::Reason;
 
-/// The most kinds that lose a version and whose objects are listed.
+/// How many kinds that lose a version have their objects listed.
 const MOST_KINDS: usize = 40;
-/// The most missing rights that are named one by one.
+/// How many missing rights are named one by one.
 const MOST_TOLD: usize = 20;
 /// What holds everywhere is asked here, where nobody grants anything to an installer.
 const ANYWHERE: &str = "kube-public";

@@ -18,7 +18,7 @@ use serde_json::Value;
 use capstan_ports::{As, Contested, LiveError, ManagementCluster, Run};
 use capstan_reconciler_core::reason::Reason;
 
-/// The most refused objects that are named one by one.
+/// How many refused objects are named one by one.
 const MOST_TOLD: usize = 20;
 /// Dry runs that are under way at a time.
 const TRIALS: usize = 4;

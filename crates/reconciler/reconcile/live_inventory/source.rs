@@ -57,7 +57,7 @@ struct InventorySourceState {
 struct Reports {
     /// What each said last, in short.
     said: BTreeMap<ClusterId, String>,
-    /// Names of the ManagedClusters that are to be read again.
+    /// The folders of clusters whose ManagedClusters are to be read again.
     reported: BTreeSet<String>,
 }
 
@@ -95,7 +95,7 @@ impl InventorySource {
         std::mem::take(&mut reports.reported)
     }
 
-    /// Puts back the names of ManagedClusters that could not be read.
+    /// Puts back the folders of clusters whose ManagedClusters could not be read.
     fn give_back(&self, reported: BTreeSet<String>) {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).reported.extend(reported);
     }

@@ -1,10 +1,10 @@
 //! Before a cluster is deleted: what outlives it in its cloud is listed, and deleted where its settings say so.
 //!
-//! *Expected flow*: Git says `delete: cluster`, and the `Cluster` exists. What its own controllers made in the cloud is
-//! looked for inside of it. Without `cleanup: true` that is reported, and the `Cluster` is deleted. With it, these
-//! objects are deleted, and nothing else is: their controllers, which still run, remove what they made in the cloud.
-//! The `Cluster` is deleted when nothing is left, or ten minutes after the first look. What is left then is listed in
-//! the status, and stays in the cloud.
+//! *Expected flow*: Git says `delete: cluster`, and the `Cluster` exists. Inside of it, Capstan looks for objects for
+//! which its controllers made something in the cloud. Without `cleanup: true` these are reported, and the `Cluster` is
+//! deleted. With it, these objects are deleted, and nothing else is: their controllers, which still run, remove what
+//! they made in the cloud. The `Cluster` is deleted when nothing is left, or ten minutes after the first look. What is
+//! left then is listed in the status, and stays in the cloud.
 //!
 //! *Guarantees*: the time of the first look is written down before the first deletion; each deletion is of one UID.
 

@@ -15,7 +15,7 @@ use super::workloads::WorkloadCluster;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 
-/// The most unhealthy workloads whose pods are read.
+/// How many unhealthy workloads have their pods read.
 const LOOKED_AT: usize = 4;
 
 /// One object of a service and what is there of it.

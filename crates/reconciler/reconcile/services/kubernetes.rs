@@ -21,7 +21,7 @@ use crate::reconcile::reconciliation::Reconciliation;
 use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 
-/// The most checks that are named.
+/// How many checks are named.
 const TOLD: usize = 5;
 
 impl Reconciliation<'_> {
