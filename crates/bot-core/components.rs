@@ -32,8 +32,8 @@ pub fn lacking(plans: &Plans) -> LackingComponents {
 }
 
 impl AskedComponents {
-    /// What is asked for what sets lack. Without what was judged before nothing is taken for a set: what is wrong with its
-    /// branch costs the others nothing.
+    /// What sets lack, as it is asked for. If what was judged before cannot be read, nothing is asked for that set: a
+    /// problem of its branch costs the others nothing.
     pub fn of(lacking: LackingComponents, judged: &BTreeMap<ClusterId, JudgedComponents>) -> Self {
         let mut asked = Self::default();
         for (set, wanted) in lacking {
@@ -56,7 +56,8 @@ impl AskedComponents {
         asked
     }
 
-    /// What is known of them, from what came of asking.
+    /// Completes the answers. What a set could not ask for is missing, unless another set asked for it with a record.
+    /// What was judged before and could not be had now is held by its record.
     pub fn settle(self, mut came: Supplies) -> Supplies {
         for (wanted, why) in self.unread {
             // Asked for by a set without a record, it came unverified.

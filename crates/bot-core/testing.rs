@@ -414,7 +414,7 @@ pub(crate) fn said_at_once(decided: &Decided, request: &Request) -> String {
     (0..request.commands.len()).map(one).collect::<Vec<_>>().join(" / ")
 }
 
-/// Ada's comment on a pull request, or on an issue where there is none of that number.
+/// Ada's comment on a pull request, or on an issue if no pull request has that number.
 fn comment_on(case: &Case, on: u64, text: &str) -> Request {
     let on = case.open.iter().find(|pull| pull.number == on).cloned();
     comment(1, "ada", on.as_ref(), text)
@@ -449,7 +449,7 @@ fn words(answer: &Answer) -> String {
     format!("{how}{text}")
 }
 
-/// What is said to the first command of a comment, or what that hangs on.
+/// What is said to the first command of a comment, or what that depends on.
 pub(crate) fn answered(case: &Case, on: u64, text: &str, outcome: &Outcome) -> String {
     let request = comment_on(case, on, text);
     case.heard(std::slice::from_ref(&request), |planned| {

@@ -5,7 +5,7 @@ use capstan_ports::{CredentialForms, NewCredential};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 
-/// Where `cloud.conf` and what lies beside it are mounted in the charts of the cloud's controller and its storage driver
+/// Where the charts of the cloud's controller and its storage driver mount `cloud.conf` and the files beside it
 /// (<https://github.com/kubernetes/cloud-provider-openstack/tree/master/charts>).
 const MOUNTED_AT: &str = "/etc/config";
 /// The key of a Secret with a `clouds.yaml`.

@@ -48,7 +48,7 @@ pub(super) struct Call<'a> {
 pub(super) struct Told {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// `null` where it is no JSON.
+    /// `null` where it is not JSON.
     pub(super) body: Value,
     /// How many values it has.
     pub(super) values: usize,
@@ -77,7 +77,7 @@ impl Http {
         let setup = Setup {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: CONNECT,
-            // Clouds lie in private networks, and whoever runs Capstan names them all.
+            // Clouds are in private networks, and Capstan's settings name all of them.
             reach: NetworkReach::Network,
             authorities: ca.map(|pem| Authorities { pem, from: "its `cacert`" }),
         };

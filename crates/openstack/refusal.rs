@@ -1,4 +1,4 @@
-//! What is told of a Keystone that says no, or nothing.
+//! The errors of a Keystone that refuses, or does not answer.
 
 use capstan_ports::CloudError;
 

@@ -381,7 +381,7 @@ fn named(service: Service, url: &Url) -> String {
     format!("{} at {}", service.name(), host_of(url))
 }
 
-/// A negative limit is none.
+/// A negative limit means that there is no limit.
 fn quota(limit: i64, used: u64) -> Quota {
     Quota { limit: u64::try_from(limit).ok(), used }
 }

@@ -1,4 +1,4 @@
-//! How long a question may take: in all, and only as long as whoever asked waits for the answer.
+//! How long a question may take: in all, and only while its caller waits for the answer.
 
 use std::time::{Duration, Instant};
 

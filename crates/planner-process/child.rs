@@ -83,13 +83,14 @@ impl Process {
             .envs(processes.share.map(|_| ("MIMALLOC_PURGE_DELAY", "0")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Whoever stops the bot at a terminal does not end what it works on first: it ends with the bot.
+            // An interrupt at the bot's terminal does not end this process first: it ends with the bot.
             .process_group(0)
             .spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the planning process has no pipes"));
         };
-        // Where it has little room, whoever plans waits for whoever reads, a plan or two at a time. It is as good without.
+        // With little room in the pipe, the process waits for its reader after every plan or two. If the pipe cannot be
+        // enlarged, that does no harm.
         #[cfg(target_os = "linux")]
         let _more_room = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
         let (requests, asked) = mpsc::sync_channel(1);
@@ -109,7 +110,8 @@ impl Process {
         })
     }
 
-    /// Asks what stands in a frame, and takes the parts of the answer up to its end. One that ended is good for nothing more.
+    /// Asks the request of a frame, and takes the parts of the answer up to its end. A process that ended is of no
+    /// further use.
     pub(super) fn ask(
         &mut self,
         request: Vec<u8>,

@@ -1,9 +1,9 @@
-//! What was beyond the limits, by what was asked: kept in a file, so that whoever starts next does not meet it again.
+//! What exceeded the limits, by what was asked: kept in a file, so that the next process does not meet it again.
 //!
-//! *Rule*: what takes too much memory or stack is not begun again until what it reads changes, or the limits do: that hangs
-//! on nothing else. What took too long is, since the machine may have been busy: after each of the [`PAUSES`] once, and then
-//! no more. The day counts as nothing that is read: else all of it began again at midnight. *Assumption*: the file is still
-//! there. Whoever starts without it begins each once more.
+//! *Rule*: what takes too much memory or stack is not begun again until what it reads changes, or the limits do. What
+//! took too long is begun again, since the machine may have been busy: once after each of the [`PAUSES`], and then no
+//! more. The day does not count as something that is read: else all of it would begin again at midnight. *Assumption*:
+//! the file is still there. Without it, each is begun once more.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cause, Ended, Extent, Processes};
 
-/// So many requests are remembered.
+/// How many requests are remembered.
 const REMEMBERED: usize = 1_000;
 
 /// What took too long is begun again once each of these has passed since it did, one after the other.

@@ -32,7 +32,7 @@ pub(super) struct RemoteFleet {
     opened: Opened,
 }
 
-/// What came of each source of a target; `None` where it brings nothing.
+/// The answer of each source of a target; `None` where it brings nothing.
 type SourceAnswers = BTreeMap<(ClusterId, SourceKind), Option<Result<Arc<Upgrade>, String>>>;
 
 impl RemoteFleet {
@@ -82,7 +82,8 @@ impl RemoteFleet {
         ended.open.iter().filter(|cluster| self.exceeds(cluster, ended, answers)).count() > 0
     }
 
-    /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
+    /// Plans these targets, or all. Those that exceed the limits are reported as such, and the others are still
+    /// planned.
     fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
         let mut answers = SourceAnswers::new();
         let (mut deaths, mut budget) = (0, self.planner.budget());
@@ -127,8 +128,8 @@ impl RemoteFleet {
         Ok(self.plans(only, &budget, answers))
     }
 
-    /// The plans of these targets, or of all. A source that was not answered is told as such: nobody is to think that it
-    /// brings nothing.
+    /// The plans of these targets, or of all. A source without an answer is reported as such: it must not look like one
+    /// that brings nothing.
     fn plans(
         &self,
         only: Option<&BTreeSet<ClusterId>>,

@@ -1,12 +1,12 @@
 //! Planning and rendering in processes of their own: the bot's side.
 //!
-//! *Guarantee*: whatever stands in a repository, planning it ends in an answer. A process that takes more memory or
-//! stack than it may dies, one that says nothing for too long is ended, and what it was working on is told as
-//! [beyond the limits](PlannerFailed::Exceeded); the targets beside it are planned by another process. What was beyond
-//! the limits is remembered by the content that it was asked of, and not begun again before `exceeded` lets it. A
-//! question has a budget of time as a whole, and ends with the job that asks; no repository ever has all processes.
-//! *Expected flow*: a call takes an idle process, that which knows the repository where there is one, and gives it back;
-//! [`Processes::count`] of them at most, and whoever finds none waits.
+//! *Guarantee*: whatever a repository contains, planning it ends in an answer. A process that takes more memory or
+//! stack than it may dies, and one that says nothing for too long is ended. What it was working on is reported as
+//! [beyond the limits](PlannerFailed::Exceeded); another process plans the targets beside it. What was beyond the
+//! limits is remembered by the content that it was asked of, and not begun again before `exceeded` lets it. A question
+//! has a budget of time as a whole, and ends with the job that asks; no repository ever has all processes. *Expected
+//! flow*: a call takes an idle process, the one that knows the repository where there is one, and gives it back. There
+//! are at most [`Processes::count`] of them; a call that finds none waits.
 //!
 //! Deliberately absent: what the processes say ([`process`](capstan_fleet::planner::process)), and planning.
 
@@ -390,7 +390,7 @@ impl Planner for ProcessPlanner {
     fn onboard(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Option<Onboarding>, PlannerFailed> {
         let root = tree.folder_id(&RepoPath::root());
         let tree = TreeRef::of(tree.as_ref());
-        // A cluster that is beyond the limits is told as such; the others are looked at all the same.
+        // A cluster that is beyond the limits is reported as such; the others are still inspected.
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,

@@ -1,7 +1,7 @@
 //! What the processes may take together, where the container that they run in has a limit.
 //!
-//! A kernel that runs out of memory for a container ends all that runs in it, whoever took it: then whoever started the
-//! processes goes with them, and meets the same content at its next start.
+//! If a container runs out of memory, the kernel ends all that runs in it, whichever process took the memory. The
+//! program that started the processes then dies with them, and meets the same content at its next start.
 
 use std::fs;
 use std::path::Path;

@@ -80,7 +80,7 @@ impl Pool {
         }
         state.running += 1;
         drop(state);
-        // Why it cannot be started, whoever asks is told.
+        // If it cannot be started, the first question tries again, and its error says why.
         self.give_back(Process::start(&self.processes).ok().map(|process| (None, process)));
     }
 

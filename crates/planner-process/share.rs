@@ -1,7 +1,7 @@
-//! What one target may take of a process's memory, looked at from outside while it is worked on.
+//! What one target may take of a process's memory, measured from outside while the process works on it.
 //!
-//! The limit of a process says what it may take in all, with the repository that it opened. Whoever does the same afterwards
-//! in his own process, where he has more than that to do, wants to know what the one target takes.
+//! The limit of a process covers all that it takes, including the repository that it opened. A program that later does
+//! the same work in its own process needs memory for other things, too. So it has to know what the one target takes.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Share {
     }
 }
 
-/// Memory of a process that is no file's, in bytes; `None` where the system does not say.
+/// Memory of a process that is not backed by a file, in bytes; `None` where the system does not say.
 fn taken(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let kibibytes = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;

@@ -12,12 +12,12 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-/// A credential as it lies in a Secret of the management cluster.
+/// A credential as a Secret of the management cluster holds it.
 #[derive(Debug, Clone)]
 pub struct CloudCredential {
     /// The kind of cloud.
     pub kind: CloudKind,
-    /// What the Secret holds, by its keys; values that are no text are left out.
+    /// What the Secret holds, by its keys; values that are not text are left out.
     pub secret: BTreeMap<String, SecretString>,
     /// Which of the clouds that it names.
     pub cloud: String,
@@ -41,7 +41,7 @@ pub struct CloudAccount {
 }
 
 impl CloudAccount {
-    /// Whether the quotas of both are the same, whoever asks.
+    /// Whether both have the same quotas, for whichever user.
     pub fn shares_quotas_with(&self, other: &Self) -> bool {
         self.host == other.host && self.region == other.region && self.account == other.account
     }
@@ -117,8 +117,8 @@ pub trait CloudSession: Send + Sync {
     /// and make no other.
     ///
     /// # Errors
-    /// The cloud refuses (this credential makes no other; a name is taken), or does not answer: then it may have been made
-    /// all the same.
+    /// The cloud refuses (this credential makes no other; a name is taken), or does not answer: it may still have been
+    /// made.
     async fn issue(&self, name: &str, expires_at: Timestamp) -> Result<NewCredential, CloudError>;
     /// Deletes a credential of the user; one that is not there is no error.
     ///
@@ -131,7 +131,7 @@ pub trait CloudSession: Send + Sync {
     fn place(&self) -> String;
 }
 
-/// A credential that was just made; nobody is told its secret again.
+/// A credential that was just made; its secret cannot be read again.
 #[derive(Debug, Clone)]
 pub struct NewCredential {
     /// The cloud's id.

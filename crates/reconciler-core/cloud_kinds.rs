@@ -10,7 +10,7 @@ use crate::reason::Reason;
 /// The reason of a folder that waits for somebody to install the controller.
 pub const CLOUD_CONTROLLER_MISSING: &str = "CloudControllerMissing";
 
-/// Why nothing of a folder is applied that brings objects of ORC, where nobody knows their kinds.
+/// Why nothing of a folder with objects of ORC is applied, where the API server does not serve their kinds.
 pub fn refuse_unknown(objects: &[RenderedObject], scopes: &Scopes) -> Vec<Reason> {
     let mut told: Vec<&str> = Vec::new();
     let mut reasons = Vec::new();

@@ -17,7 +17,7 @@ use crate::resources::{
 use crate::says::Says;
 use crate::services::{self, ServicesFound};
 
-/// How many reasons stand in a status.
+/// How many reasons a status holds.
 const REASONS: usize = 20;
 
 /// What a reconciliation found, to be put into words.
@@ -28,7 +28,7 @@ pub struct ReconcileFindings<'a> {
     pub commit: &'a CommitId,
     /// The Git id of the cluster's folder.
     pub folder: Option<&'a str>,
-    /// The generation of the ManagedCluster that was looked at.
+    /// The generation of the ManagedCluster that was reconciled.
     pub generation: i64,
     /// Now.
     pub now: Timestamp,
@@ -46,7 +46,8 @@ pub struct ReconcileFindings<'a> {
     pub deleted: usize,
 }
 
-/// The status after a reconciliation. `before` is what stood there when it began; `status` what it made of it.
+/// The status after a reconciliation. `before` is the stored status at its beginning; `status` is what the
+/// reconciliation made of it.
 pub fn settle(
     before: &ManagedClusterStatus,
     mut status: ManagedClusterStatus,
@@ -75,8 +76,7 @@ pub fn settle(
     }
     // Also of one that is suspended: by its files it is known again when it moves.
     status.attempted_folder = found.folder.map(str::to_owned);
-    // A commit that changed nothing of this cluster is no news of it: else every push would cost every
-    // cluster a write.
+    // A commit that changed nothing of this cluster is not written: else every push would cost every cluster a write.
     let mut without_news = status.clone();
     without_news.applied_commit.clone_from(&before.applied_commit);
     without_news.attempted_commit.clone_from(&before.attempted_commit);
@@ -202,7 +202,7 @@ fn lines(reasons: &[Reason]) -> String {
     }
 }
 
-/// What people who look at the ManagedCluster are told, each change of state once.
+/// The events on the ManagedCluster: each change of state once.
 pub fn notes(
     before: &ManagedClusterStatus,
     after: &ManagedClusterStatus,
@@ -263,7 +263,7 @@ pub fn report(
 ) -> Option<ClusterReport> {
     let (outcome, refused) = match found.ended {
         ReconcileEnd::Interrupted(_) | ReconcileEnd::Suspended => return None,
-        // Nobody's fault in Git: it is tried again, and the status says so.
+        // Git is not the cause: it is tried again, and the status says so.
         ReconcileEnd::Failed(failure) if failure.reasons.is_empty() => return None,
         ReconcileEnd::Failed(failure) => (ReportOutcome::Failed, failure.reasons.clone()),
         ReconcileEnd::Refused(reasons) => (ReportOutcome::Refused, reasons.clone()),
@@ -289,7 +289,7 @@ pub fn report(
     })
 }
 
-/// How a Fleet stands.
+/// The state of a Fleet.
 #[derive(Debug)]
 pub struct FleetState<'a> {
     /// UID of the management cluster.
@@ -388,7 +388,7 @@ mod tests {
         ReconcileEnd::Refused(vec![Reason::plain(kind, "no")])
     }
 
-    /// What follows from an end, for a cluster that was looked at for the first time.
+    /// What follows from an end, for a cluster without an earlier status.
     fn with<T>(ended: &ReconcileEnd, judge: impl FnOnce(&ReconcileFindings<'_>) -> T) -> T {
         let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
         let commit = CommitId::parse(COMMIT).unwrap();
@@ -427,7 +427,7 @@ mod tests {
     fn the_conditions_follow_from_the_end_and_from_how_machines_stand() {
         use ConditionType::{Applied, Ready, Reconciling, Refused, Stalled};
         use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
-        // Ready, Applied, Refused, Reconciling, Stalled: + holds, ! does not, ? nobody can tell, - nothing is said.
+        // Ready, Applied, Refused, Reconciling, Stalled: + is true, ! is false, ? is unknown, - is not set.
         let applied = || ReconcileEnd::Applied;
         for (ended, rollout, expected) in [
             (applied(), None, ["+Done", "+Applied", "!Accepted", "-", "-"]),

@@ -83,7 +83,7 @@ mod tests {
     fn two_that_would_be_called_alike_are_told_apart() {
         // printf '%s' '"a/b-c"' | sha256sum
         assert_eq!(named(&["a-b/c", "a/b-c"], &[]), ["a-b-c", "a-b-c-29818b5a"]);
-        // Whoever has the name keeps it, whichever comes first in the tree.
+        // The cluster that has the name keeps it, whichever comes first in the tree.
         assert_eq!(named(&["a-b/c", "a/b-c"], &[("a-b-c", "a/b-c")])[1], "a-b-c");
         assert_ne!(named(&["a-b/c", "a/b-c"], &[("a-b-c", "a/b-c")])[0], "a-b-c");
     }

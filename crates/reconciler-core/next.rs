@@ -1,13 +1,13 @@
 //! The form of every life: facts, and what follows from them.
 //!
-//! Facts are gathered whole. A pure function says the next step, or that there is none for now. Somebody performs the step,
-//! and gathers the facts again: so a process that dies after any step is followed by one that goes on from what is there.
-//! What is not known yet is a fact, too: a step then asks for it.
+//! Facts are gathered as a whole. A pure function gives the next step, or says that there is none for now. The caller
+//! performs the step, and gathers the facts again. So if a process dies after any step, the next one continues from
+//! what is there. What is not known yet is a fact, too: a step then asks for it.
 
 /// What follows from facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next<S, R> {
-    /// This is done, and then everything is looked at again.
+    /// This is done, and then all facts are gathered again.
     Step(S),
     /// Nothing is to be done now.
     Rest(R),

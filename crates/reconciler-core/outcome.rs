@@ -22,13 +22,13 @@ pub enum ReconcileEnd {
     Applied,
     /// Everything is deleted, as `delete: cluster` says.
     Removed,
-    /// Nothing is applied, for reasons that stand in Git or in the live cluster.
+    /// Nothing is applied, for reasons in Git or in the live cluster.
     Refused(Vec<Reason>),
     /// Nothing more is applied now; it passes by itself.
     Waiting(Vec<Reason>),
     /// Nothing is applied, because somebody said so.
     Suspended,
-    /// It was ended early; what was done stands in the inventory.
+    /// It was ended early; the inventory has what was done.
     Interrupted(Interruption),
     /// The API server, or the bot where its word is needed, did not do its part.
     Failed(ReconcileFailure),

@@ -21,7 +21,7 @@ pub fn is_for_good(answers: &[PreflightAnswer]) -> bool {
     !reasons.any(|reason| reason.kind == AWAY || reason.kind == NOT_RENDERED)
 }
 
-/// The kind of a reason why nobody knows what a folder renders; `None` where that is the folder's own fault.
+/// The kind of a reason why the render of a folder is unknown; `None` where the folder itself is the cause.
 pub const fn unrendered(failed: &TrialFailed) -> Option<&'static str> {
     match failed {
         TrialFailed::TooLarge(_) => None,
@@ -35,7 +35,7 @@ pub const fn unrendered(failed: &TrialFailed) -> Option<&'static str> {
 pub struct PreflightFindings {
     /// Why.
     pub reasons: Vec<Reason>,
-    /// Whether something cannot be told before the merge: that is no yes.
+    /// Whether something is unknown before the merge: then the answer cannot be a yes.
     is_untold: bool,
 }
 
@@ -45,7 +45,7 @@ impl PreflightFindings {
         self.reasons.push(reason);
     }
 
-    /// It cannot be told before the merge.
+    /// It is unknown before the merge.
     pub fn cannot_tell(&mut self, reason: Reason) {
         self.is_untold = true;
         self.reasons.push(Reason { severity: Severity::Warning, ..reason });
@@ -66,7 +66,7 @@ impl PreflightFindings {
         self.reasons.extend(reasons);
     }
 
-    /// What a Vault says: what is no error is no yes.
+    /// What a Vault says: without an error, the answer is still not a yes.
     pub fn of_secret(&mut self, reason: Reason) {
         self.is_untold |= reason.severity != Severity::Error;
         self.reasons.push(reason);
@@ -84,7 +84,7 @@ impl PreflightFindings {
     }
 }
 
-/// Whether a reason says that something of a provider set cannot be told before the merge.
+/// Whether a reason says that something of a provider set is unknown before the merge.
 fn is_untold_of_set(reason: &Reason) -> bool {
     const UNTOLD: [&str; 6] = [
         "ComponentsUnknown",
@@ -102,7 +102,7 @@ pub fn add_of_hosts(answer: &mut PreflightAnswer, reason: Reason) {
     let is_untold = [HOSTS_UNKNOWN, AWAY, NOT_ANSWERED].contains(&reason.kind);
     let weight = match reason.severity {
         Severity::Error => Weight::Impossible,
-        // What cannot be told is no yes; what is only told is.
+        // What is unknown prevents a yes; a mere warning does not.
         _ if is_untold => Weight::Untold,
         _ => Weight::Told,
     };

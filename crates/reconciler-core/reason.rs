@@ -119,7 +119,7 @@ impl Reason {
         Self { place: Some(written), ..self }
     }
 
-    /// As it stands in a status.
+    /// The reason, as a status holds it.
     pub fn to_status(&self) -> PlaceStatus {
         PlaceStatus {
             reason: self.kind.to_owned(),

@@ -1,4 +1,4 @@
-//! The reconciler's own custom resources as the API server has them, and what people who look at one are told.
+//! The reconciler's own custom resources as the API server has them, and the events that people see on them.
 
 use std::fmt;
 

@@ -19,8 +19,8 @@ use crate::resources::{ClusterPhase, KeyRecipient};
 pub struct Preflight {
     /// The bot's id of the question.
     pub id: String,
-    /// The commit: what a merge would give of a head of the repository itself that somebody with write
-    /// permission pushed; the head itself where it stands on the tip.
+    /// The commit to judge. For a head of the repository itself that somebody with write permission pushed, it is what
+    /// a merge would give; if that head is on the tip, it is the head itself.
     pub commit: CommitId,
     /// The clusters that it touches; others are not rendered.
     pub clusters: Vec<ClusterId>,
@@ -55,7 +55,7 @@ pub struct PreflightAnswer {
 pub enum PreflightVerdict {
     /// Every object would be taken.
     Accepted,
-    /// It cannot be told before the merge; the reasons say what is missing.
+    /// It is unknown before the merge; the reasons say what is missing.
     NotVerifiable,
     /// Some object would be refused.
     Rejected,
@@ -70,13 +70,13 @@ pub enum ReportOutcome {
     Removed,
     /// Nothing more is applied now; it passes by itself.
     Waiting,
-    /// Nothing is applied, for reasons that stand in Git or in the live cluster.
+    /// Nothing is applied, for reasons in Git or in the live cluster.
     Refused,
     /// Something could not be done, and an object is to blame.
     Failed,
 }
 
-/// How one cluster stands with a commit of the default branch.
+/// The state of one cluster with a commit of the default branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterReport {
     /// The cluster.
@@ -117,7 +117,7 @@ pub struct OwnersFile {
     pub content: Vec<u8>,
     /// Its SHA-256 in lowercase hex digits.
     pub sha256: String,
-    /// Whom it was encrypted to.
+    /// The owners that it was encrypted to.
     pub recipients: Vec<KeyRecipient>,
     /// When what is in it ends.
     pub expires_at: Option<jiff::Timestamp>,

@@ -28,7 +28,7 @@ pub enum Requeue {
 pub struct ReconcileTurn<'t> {
     /// How it ended.
     pub ended: &'t ReconcileEnd,
-    /// How the machines stand; `None` where nobody knows.
+    /// The state of the machines; `None` if it is unknown.
     pub rollout: Option<RolloutState>,
     /// When nothing of the machines happens before, or nothing is tried.
     pub put_off_until: Option<Timestamp>,
@@ -54,7 +54,7 @@ impl ReconcileTurn<'_> {
                 Requeue::Usual
             }
             ReconcileEnd::Waiting(_) => Requeue::Soon,
-            // An operator that is scaled down is nobody's news here, and neither is a controller that somebody installs.
+            // No watch reports that an operator is scaled down, or that a controller is installed.
             ReconcileEnd::Refused(reasons) if any(reasons, &[OWNED_ELSEWHERE, CLOUD_CONTROLLER_MISSING]) => {
                 Requeue::Soon
             }

@@ -24,7 +24,8 @@ impl AfterTurn {
     pub fn of(status: &ManagedClusterStatus, ended: &ReconcileEnd, counted: bool) -> Self {
         let waits_for = |kind: &str| matches!(ended, ReconcileEnd::Waiting(reasons) if reasons.iter().any(|reason| reason.kind == kind));
         let waits = waits_for(ROLLS_LATER);
-        // Whoever has begun goes on until the last part is applied. Whose control plane waits for a person does not.
+        // A cluster that has begun counts until the last part is applied. If its control plane waits for a person, it
+        // does not.
         let goes_on = counted && is_open(status) && !waits_for(KUBERNETES_NOT_ALLOWED);
         let is_over = matches!(ended, ReconcileEnd::Removed) || waits;
         Self { replaces: !is_over && was_whole(status) && (goes_on || moves(status)), waits }

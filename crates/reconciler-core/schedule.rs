@@ -107,7 +107,8 @@ impl<T: Time> Schedule<T> {
         }
     }
 
-    /// Somebody changed a live object of the cluster: it gets a reconciliation soon, and ever later while that goes on.
+    /// Somebody changed a live object of the cluster. It gets a reconciliation soon, and ever later while such changes
+    /// continue.
     pub fn object_changed(&mut self, id: &ClusterId, now: T) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let stirs = &mut entry.stirs;

@@ -6,7 +6,7 @@ use capstan_ports::LiveError;
 /// Why a folder cannot be applied at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Unwanted {
-    /// For reasons that stand in Git.
+    /// For reasons in Git.
     #[error("refused")]
     Refused(Vec<Reason>),
     /// Its service account has no right to one of its objects: a person has to grant it, in no commit of it.

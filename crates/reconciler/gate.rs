@@ -1,12 +1,12 @@
 //! The gate before the management cluster: no more requests at a time than an API server should bear from one client,
 //! whatever the number of Fleets, clusters and preflights; and no write by a process that leads no more.
 //!
-//! *Guarantee*: whoever writes has its place among the requests first, and is asked then whether it leads: however long
-//! it waited, nothing lies between the answer and the write but the two requests.
+//! *Guarantee*: a write first takes its place among the requests, and only then the gate checks that this process
+//! leads. However long the write waited, only the request of the check and the write itself follow.
 //!
-//! *Caveat*: between them a process may still be stopped. So what others may have changed meanwhile is written with
-//! what was read of it: a deletion with the resource version, an apply with the UID and, where a version may have been
-//! raised or no controller writes, the resource version too; what was not there, so that it is made or refused.
+//! *Caveat*: the process may still be stopped between the two. So each write carries what was read of the object. A
+//! deletion carries the resource version. An apply carries the UID, and the resource version too where a version may
+//! have been raised or no controller writes. An object that was absent is created, or the write is refused.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

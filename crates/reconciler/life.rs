@@ -17,14 +17,15 @@ pub(crate) trait Life: Send {
     /// Looks at everything.
     async fn gather(&mut self) -> Result<Self::Facts, Self::Trouble>;
 
-    /// Carries out a step that follows from these facts. What was done before, by whomever, is found and not done again.
+    /// Carries out a step that follows from these facts. It does not repeat what an earlier run or another process has
+    /// done.
     async fn perform(
         &mut self,
         step: <Self::Facts as Basis>::Step,
         facts: Self::Facts,
     ) -> Result<(), Self::Trouble>;
 
-    /// What is said when it comes to no end.
+    /// The error when [`Self::MOST_STEPS`] steps were not enough.
     fn restless(&self) -> Self::Trouble;
 }
 

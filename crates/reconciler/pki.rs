@@ -71,7 +71,8 @@ fn pair(private: &[u8]) -> Result<EcdsaKeyPair, NoRandomness> {
     EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, private).map_err(|_| NoRandomness)
 }
 
-/// The first certificate of a text in PEM form, from when it is valid and until when; `None` of what is none.
+/// The first certificate of a text in PEM form, with the start and the end of its validity; `None` if there is no
+/// readable one.
 pub(crate) fn first_of(pem: &str) -> Option<(Certificate, Timestamp, Timestamp)> {
     let first = CertificateDer::pem_slice_iter(pem.as_bytes()).next()?.ok()?;
     let certificate = Certificate::from_der(&first).ok()?;

@@ -90,7 +90,7 @@ pub(super) fn how_to_decline(upgrade: &Upgrade) -> Option<&'static str> {
     })
 }
 
-/// What is said of the values that an edit comes from: `: Environment prod in ...`; empty where it is none of them.
+/// What is said of the values that an edit comes from: `: Environment prod in ...`; empty where it comes from none.
 pub(super) fn origin(upgrade: &Upgrade, at: usize) -> String {
     let origins = brought(upgrade).and_then(|values| values.origins.get(at));
     origins

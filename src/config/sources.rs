@@ -12,7 +12,7 @@ use super::{ConfigError, Environment};
 
 /// The flags of one service, as they were typed.
 pub(super) trait Flags {
-    /// Every setting that can stand in the file, under the name of its flag.
+    /// Every setting that the file may have, under the name of its flag.
     const NAMES: &'static [&'static str];
     /// `--config`
     fn config(&self) -> Option<&Path>;
@@ -272,7 +272,7 @@ impl Setting {
         format!("{}: `{}` {why}", self.named(), self.shown())
     }
 
-    /// What is separated by commas, each part parsed as a host; or all parts that are none.
+    /// The parts between commas, each parsed as a host; or all parts that are not hosts.
     pub(super) fn each<T, E: fmt::Display>(
         &self,
         parse: impl Fn(&str) -> Result<T, E>,

@@ -6,11 +6,12 @@ use capstan_report::{Answer, answer_comment};
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
 use crate::requests::{Origin, Request};
 
-/// So many characters of an answer stand in a check.
+/// How many characters of an answer a check shows.
 const LONGEST_ON_CHECK: usize = 800;
 
-/// Says what comes of a request; `untold` is what of it stands nowhere else. `None` where nothing is done for that: ticks
-/// and orders on the page are answered in the dashboard, and a button in the check of its head, which is reported with that at the end of the run.
+/// The effect that answers a request; `untold` is the part of the answers that is shown nowhere else. `None` for ticks
+/// and orders on the page: the dashboard answers those. A button is answered in the check of its head, which is
+/// reported at the end of the run.
 pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Effect> {
     match &request.origin {
         Origin::Tick { .. } | Origin::Page(_) => None,
@@ -33,7 +34,7 @@ pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Ef
     }
 }
 
-/// Answers as one line of text, at most so many characters, for where no more stands. What is cut off leaves no code span
+/// Answers as one line of text of at most `most` characters, for places with little room. The cut leaves no code span
 /// open.
 pub fn in_one_line(answers: &[Answer], most: usize) -> String {
     let texts: Vec<String> = answers.iter().map(Answer::text).collect();

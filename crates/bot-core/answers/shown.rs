@@ -8,7 +8,7 @@ use capstan_report::{Answer, ProposalState};
 use crate::commands::Told;
 use crate::requests::Request;
 
-/// Of what is said to each command of a request, what stands nowhere else.
+/// The answers to the commands of a request that are shown nowhere else.
 pub fn untold(told: Told<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer> {
     let carried_out: Vec<(usize, &Command)> = request.carried_out().collect();
     let shows = |at: usize| {
@@ -19,8 +19,8 @@ pub fn untold(told: Told<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer
     parts.filter(|(at, part)| !(part.is_shown() && shows(*at))).map(|(_, part)| part.clone()).collect()
 }
 
-/// Whether what came of a command is to be seen on the pull request where it was given: that pull request carries
-/// all that it is about, and GitHub took what was written.
+/// Whether the result of a command is visible on the pull request where it was given: that pull request carries all
+/// that the command is about, and GitHub accepted what was written.
 fn shows(told: Told<'_>, request: &Request, (at, command): (usize, &Command)) -> bool {
     let Told { planned, outcome, .. } = told;
     let facts = planned.facts;

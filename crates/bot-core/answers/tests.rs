@@ -159,7 +159,7 @@ fn an_answer_in_one_line_is_cut_between_words_and_outside_of_code() {
     }
 }
 
-/// A row is an answer with what of it is seen nowhere else, and how it is told.
+/// A row is an answer, the part of it that is shown nowhere else, and the expected reply.
 #[test]
 fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
     let case = town();

@@ -33,13 +33,13 @@ pub struct Board {
     pub record: DashboardRecord,
     /// How its body reads.
     pub reading: DashboardReading,
-    /// What is said of ticks that are no requests.
+    /// Notices about ticks that are not requests.
     pub notices: Vec<Notice>,
     /// How many boxes are requests now: with one of them unanswered the body stays.
     pub ticks: usize,
     /// How often others had edited the body since Capstan wrote it, when it was read.
     pub edits: usize,
-    /// Ticks that Capstan had written over, and that are requests now: each with the delivery that told of it.
+    /// Ticks that Capstan had written over, and that are requests now: each with the delivery that reported it.
     pub late: Vec<(TickedBoxes, Choice)>,
 }
 

@@ -14,11 +14,11 @@ use crate::planned::Planned;
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::requests::Request;
 
-/// So long the answer to a tick stands there.
+/// How long the issue shows the answer to a tick.
 const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// And so many of them.
+/// How many of these answers it shows.
 pub(super) const MOST_NOTICES: usize = 10;
-/// So many characters of an answer to a tick stand there.
+/// How many characters of such an answer it shows.
 const LONGEST_NOTICE: usize = 1_500;
 
 /// Whether the ticks that were read can be answered now; else the body stays as it is. `ticks` are those that are
@@ -29,8 +29,8 @@ pub(super) fn is_answered_now(board: &Board, ticks: &[&Request], outcome: &Outco
     ticks.len() >= board.ticks && !ticks.iter().any(is_overtaken)
 }
 
-/// Whether a person closed the issue, and the settings do not ask for it anew since: what people see of it stays as it
-/// was then.
+/// Whether a person closed the issue, and the settings have not asked for it again since: what people see of it then
+/// stays as it is.
 pub(super) fn is_declined(board: &Board, asked_for: bool) -> bool {
     let is_closed = board.issue.as_ref().is_some_and(|issue| issue.state == IssueState::Closed);
     board.record.closed.is_none() && is_closed && (!asked_for || board.record.asked_for)
@@ -57,14 +57,14 @@ pub(super) fn record(
         ..board.record.clone()
     };
     if is_declined(board, asked_for) {
-        // What people decide is noted all the same.
+        // The decisions of people are still recorded.
         record.title.clone_from(&board.record.title);
         record.notices.clone_from(&board.record.notices);
     }
     record
 }
 
-/// What is still told of ticks, with what they are answered now.
+/// The notices about ticks that are still shown, with the answers of this run.
 pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp) -> Vec<Notice> {
     let is_new = |notice: &&Notice| now.duration_since(notice.at) < TOLD_FOR;
     let mut notices: Vec<Notice> = board.record.notices.iter().filter(is_new).cloned().collect();
@@ -148,7 +148,7 @@ pub(super) fn earlier_texts(board: &Board) -> Vec<EarlierText> {
     let heard = match &board.reading {
         DashboardReading::AsWritten => HeardTicks::These(&[]),
         DashboardReading::Ticked(choices) => HeardTicks::These(choices),
-        // Whoever edited the page was told that no tick was heard.
+        // A notice said that no checkbox of this edit was processed, so none of its ticks is late.
         DashboardReading::Edited => HeardTicks::Whatever,
     };
     remembered_texts(earlier, EarlierText::of(board.record.edition, &board.record.text, heard))

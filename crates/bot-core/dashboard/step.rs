@@ -84,7 +84,7 @@ pub fn keep<'a>(
     match &board.standing {
         Standing::Kept => {}
         Standing::Off => return Step::Decided(DashboardStep::Closes),
-        // What would be told of it, and the ticks, which nobody has read.
+        // Nobody has read the issue: neither what it says nor its ticks are known.
         Standing::Unread => return ends(Kept::Later),
         Standing::Refused(why) => return ends(refused(why)),
     }
@@ -114,7 +114,7 @@ pub fn keep<'a>(
     }
 }
 
-/// What people are told where GitHub refuses the issue.
+/// What people read where GitHub refuses the issue.
 pub fn refused(why: &str) -> Kept {
     Kept::Not(format!("GitHub refuses the dashboard issue: {why}"))
 }
@@ -129,8 +129,8 @@ fn text_of(keeping: Keeping<'_>, record: &DashboardRecord) -> Option<String> {
     (board.issue.is_some() || is_worth_telling(&told)).then(|| dashboard_text(&told))
 }
 
-/// The issue once somebody is told that a tick was written over; `None` where it is not as it was written. `written` is
-/// what was noted in it then, and `issue` is as it is now.
+/// The issue with a notice that a tick was written over; `None` where its body is no longer as Capstan wrote it.
+/// `written` is the record of that write, and `issue` is as it is now.
 pub fn told_again(
     keeping: Keeping<'_>,
     written: DashboardRecord,

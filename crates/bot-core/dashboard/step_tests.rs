@@ -68,7 +68,7 @@ fn nothing_is_asked_where_nothing_can_be_written() {
         (standing(Standing::Off), DashboardStep::Closes),
         (standing(Standing::Unread), DashboardStep::Ends(Kept::Later)),
         (standing(Standing::Refused("issues are off".to_owned())), DashboardStep::Ends(refused)),
-        // A tick was read that is no request yet.
+        // A tick was read that is not a request yet.
         (waits, DashboardStep::Ends(Kept::Later)),
     ] {
         assert_eq!(drive(&case(), &board, &held(), &[]), (expected, 0));

@@ -257,7 +257,7 @@ fn each_target_is_told_with_its_pull_request() {
             ("kiel/peu01".to_owned(), Some(8), Some("aws/v22.0.0")),
         ]
     );
-    // Of one whose changes another pull request carries now, the old one is not told.
+    // If another pull request carries its changes now, the old one is not shown.
     outcome.superseded.insert(id("gauss/peu01"));
     let entries = case.look(|planned| keep::entries(planned, &outcome));
     assert_eq!(entries[0].pull, None);
@@ -306,7 +306,7 @@ fn a_text_that_is_written_over_is_remembered_with_its_ticks() {
     assert!(remembered.last().unwrap().has_heard(&choice()));
     let remembered = earlier_texts(&with(DashboardReading::AsWritten, open()));
     assert!(!remembered.last().unwrap().has_heard(&choice()));
-    // Whoever edited the page was told that no tick was heard.
+    // A notice said that no checkbox of this edit was processed, so none of its ticks is late.
     let remembered = earlier_texts(&with(DashboardReading::Edited, open()));
     assert!(remembered.last().unwrap().has_heard(&choice()));
 }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::facts::Facts;
 use crate::requests::{Origin, Request};
 
-/// Boxes that are heard in one run; a body with more ticks asks for all of them, and is made by no person.
+/// How many boxes of one run are processed. A body with more ticks asks for all of them, and no person makes that.
 const MOST: usize = 100;
 
 /// Who ticked, and when first.
@@ -20,7 +20,7 @@ const MOST: usize = 100;
 pub enum Editor<'a> {
     /// One person.
     Person(&'a str, Timestamp),
-    /// That cannot be told, or is nobody who is heard: why.
+    /// It is unknown who did, or their ticks do not count: why.
     Nobody(String),
 }
 
@@ -41,8 +41,8 @@ pub fn written_over<'a>(edits: &'a [TextEdit], own: &str, seen: usize) -> Option
     before.first().filter(|_| before.len() > seen).copied()
 }
 
-/// Whose changes stand in a body since Capstan, `own`, wrote it; newest first. With several people nobody can say who
-/// ticked what, so none of it is anybody's word.
+/// Who changed a body since Capstan, `own`, wrote it; `edits` are newest first. If several people did, it is unknown
+/// who ticked what, so none of it counts.
 pub fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Editor<'a> {
     let since = by_others(edits, own);
     let named: BTreeSet<Option<&str>> = since.iter().map(|edit| edit.by.as_deref()).collect();
@@ -60,8 +60,8 @@ pub fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Editor<'a> {
     }
 }
 
-/// Which ticks of these edits, in the order in which they were made, were never heard: Capstan wrote over the text in
-/// which they stood, and nobody took them back before.
+/// Which ticks of these edits were never processed, in the order in which they were made: Capstan wrote over the text
+/// that had them, and nobody took them back before.
 pub fn late<'a>(edits: &'a [Ticks], earlier: &[EarlierText]) -> Vec<(&'a Ticks, Vec<Choice>)> {
     let mut late: Vec<(&Ticks, Vec<Choice>)> = Vec::new();
     for edit in edits {
@@ -85,7 +85,7 @@ pub fn late<'a>(edits: &'a [Ticks], earlier: &[EarlierText]) -> Vec<(&'a Ticks, 
 pub enum Edited<'a> {
     /// They are the ticks of one person, in that moment.
     Ticks(&'a str, Timestamp, Vec<Choice>),
-    /// No tick is heard; what is said to that.
+    /// No tick is processed; this is what a notice says about that.
     Said(String),
     /// There are none.
     Nothing,
@@ -120,7 +120,7 @@ pub fn said_to_lost(by: Option<&str>) -> (String, String) {
     (by, text)
 }
 
-/// How far somebody is heard who ticks a box or presses a button of the page.
+/// Whether a user who ticks a box or presses a button of the page is obeyed or refused.
 pub fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
     let admitted = right >= Right::Read && settings.admits_readers();
     if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused }
@@ -164,7 +164,7 @@ mod tests {
             (vec![own, other, own], 0, Some("ada")),
             (vec![own, other, own], 1, None),
             (vec![own, "eve", other, own], 1, Some("eve")),
-            // Who edits after the write is heard the next time.
+            // An edit after the write is processed the next time.
             (vec!["eve", own, own], 0, None),
             (vec!["eve", own, other, own], 0, Some("ada")),
             (vec![own, own, other, own], 0, None),

@@ -26,7 +26,7 @@ pub struct CheckOf {
     report: CheckReport,
     /// The external id of its run.
     says: ReportId,
-    /// Whether somebody wants it anew.
+    /// Whether somebody asked for a new run.
     wish: RunWish,
     /// Who remembers what was written last.
     memory: CheckMemory,
@@ -154,7 +154,7 @@ impl CheckOf {
         })
     }
 
-    /// What is remembered once that run carries it; what came of a button stays.
+    /// What is remembered once that run carries it; the result of a button stays.
     pub fn record(&self, repository: u64, known: Option<&CheckRecord>, run: RunId) -> Option<CheckRecord> {
         let CheckMemory::Records { inputs, until } = &self.memory else { return None };
         let kept = KeptReport { inputs: inputs.clone(), until: *until, output: self.says.clone() };

@@ -177,7 +177,7 @@ pub struct DesiredBranch<'a> {
 pub enum CommitFiles<'a> {
     /// Files of clusters: those alone that were let past the gate.
     OfClusters(Guarded<'a>),
-    /// One file that is no cluster's upgrade, and nothing else.
+    /// One file that is not part of a cluster's upgrade, and nothing else.
     One(RepoPath, &'a str),
 }
 

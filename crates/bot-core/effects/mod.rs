@@ -58,29 +58,30 @@ pub enum Effect {
         /// What it says.
         body: String,
     },
-    /// A comment has that reaction. One that is gone, or whose conversation is locked, is none the worse without it.
+    /// A comment has that reaction. If the comment is gone, or its conversation is locked, that does no harm.
     React {
         /// The comment.
         comment: CommentId,
         /// The reaction.
         reaction: Reaction,
     },
-    /// What came of a button is remembered with the check that it is on. Where nobody remembers that check, nobody is told.
+    /// The result of a button is remembered with the check that it is on. Without a record of that check, it is
+    /// dropped.
     Pressed {
         /// The commit.
         head: CommitId,
         /// What the check says of it.
         words: String,
     },
-    /// A line of Markdown is above what a check says, as long as nothing else is reported. A check that is not there, or
-    /// that GitHub does not take, is none the worse without it.
+    /// A line of Markdown is above what a check says, as long as nothing else is reported. If the check does not exist,
+    /// or GitHub refuses the line, that does no harm.
     LineAbove {
         /// The commit.
         head: CommitId,
         /// The line.
         line: String,
     },
-    /// It is remembered that a commit was looked at under that name.
+    /// It is remembered that a commit was inspected under that name.
     LookedAt {
         /// The commit.
         commit: CommitId,

@@ -1,4 +1,4 @@
-//! What stands beside a pull request, as GitHub takes it: labels, assignees, people and teams whose review is asked for.
+//! What is beside a pull request, as GitHub takes it: labels, assignees, people and teams whose review is requested.
 
 use capstan_facts::SidebarPart;
 use capstan_plan::proposal::Sidebar;

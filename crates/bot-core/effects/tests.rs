@@ -1,4 +1,4 @@
-//! Effects as values: which run carries a check and what is remembered of it; what stands beside a pull request.
+//! Effects as values: which run carries a check and what is remembered of it; what is beside a pull request.
 
 use capstan_facts::{
     CheckConclusion, CheckRecord, CheckRun, EarlierPullRequest, NewTreeEntry, PullRequestState, SidebarPart,

@@ -89,7 +89,7 @@ impl ClusterChange {
         }
     }
 
-    /// Its pull request as it should be, with a branch that stands so; `None` where that is a person's.
+    /// Its pull request as it should be, with its branch in that state; `None` where the branch is a person's.
     ///
     /// # Errors
     /// A file that it must not touch.

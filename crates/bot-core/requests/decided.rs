@@ -21,7 +21,7 @@ pub type Place = (RequestId, usize);
 /// does not fit would be cut off, and all of it lost.
 pub const MOST_BYTES: usize = 16 << 10;
 
-/// And of all proposals that have no pull request so many of the dashboard's body.
+/// How many bytes of the dashboard's body all decisions about proposals without a pull request may take.
 const MOST_BYTES_WITHOUT: usize = 20 << 10;
 
 /// What commands are judged by.
@@ -91,7 +91,7 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// What stands in the bodies of open proposals, and of others in the dashboard's.
+    /// The decisions in the bodies of open proposals, and those in the dashboard's body about others.
     pub fn before(facts: &Facts, record: &DashboardRecord, no_dashboard: Option<String>) -> Self {
         let mut decided = Self {
             decisions: record.decisions.iter().cloned().collect(),
@@ -100,7 +100,8 @@ impl Decided {
             no_dashboard,
             ..Self::default()
         };
-        // While one moves from a pull request to another it stands in both, and in the newer as it was then.
+        // While a proposal moves from one pull request to another, both bodies have its decisions; the newer one has
+        // them as they were then.
         let mut by_age: Vec<_> = facts.proposals.iter().collect();
         by_age.sort_by_key(|(_, pull)| pull.number);
         for (proposal, pull) in by_age {
@@ -158,7 +159,8 @@ impl Decided {
             decisions.skipped = None;
             let before = (decisions.release.replace(release.clone()), decisions.rollback.take());
             decisions.rollback = rollback.cloned();
-            // Of several the last counts, and none of them stood there before.
+            // If several commands ask for a release, the last one counts. What is restored is the state before the
+            // first.
             let before = self.asked.remove(&proposal).map_or(before, |earlier| earlier.before);
             self.changed.insert(proposal.clone());
             self.asked.insert(proposal, AskedRelease { place: place.clone(), before });
@@ -187,7 +189,7 @@ impl Decided {
         taken_back
     }
 
-    /// Capstan is paused here now, or goes on.
+    /// Pauses Capstan here, or lets it continue.
     pub(crate) fn set_pause(&mut self, pause: Option<Paused>) {
         self.pause = pause;
     }
@@ -230,12 +232,12 @@ impl Decided {
         Noted::Yes
     }
 
-    /// So many bytes of the dashboard's body takes what was decided about proposals that have no pull request, and about
-    /// these.
+    /// How many bytes of the dashboard's body the decisions about proposals without a pull request take, and those
+    /// about these proposals.
     fn room_without(&self, facts: &Facts, besides: &BTreeSet<ProposalId>) -> usize {
         let one = |(proposal, decisions): (&ProposalId, &Decisions)| {
             let is_there = facts.carrier(proposal).is_none() || besides.contains(proposal);
-            // Its name stands beside each.
+            // The name of the proposal is beside each.
             if is_there { room_for(decisions) + 6 * proposal.to_string().len() + 40 } else { 0 }
         };
         self.decisions.iter().map(one).sum()
@@ -266,7 +268,7 @@ impl Decided {
         self.wishes.get(proposal).copied().unwrap_or(Wish::None)
     }
 
-    /// Adds a wish that came otherwise; what somebody said in so many words goes before it.
+    /// Adds a wish from another source; a wish that somebody stated for the proposal takes precedence.
     pub fn also_wish(&mut self, proposal: &ProposalId, wish: Wish) {
         self.wishes.entry(proposal.clone()).or_insert(wish);
     }
@@ -276,7 +278,7 @@ impl Decided {
         self.decisions.keys().filter(|proposal| proposal.target.group().is_none())
     }
 
-    /// Whether what is decided about proposals without a pull request has a place to stand in.
+    /// Whether decisions about proposals without a pull request can be recorded.
     pub const fn is_dashboard_kept(&self) -> bool {
         self.no_dashboard.is_none()
     }
@@ -286,7 +288,7 @@ impl Decided {
         self.answers.get(&(request.id(), at))
     }
 
-    /// Whether Capstan is paused here, by whom and why.
+    /// Whether Capstan is paused here, by which user and why.
     pub const fn pause(&self) -> Option<&Paused> {
         self.pause.as_ref()
     }

@@ -41,7 +41,7 @@ pub const fn right_of(permission: Permission) -> Right {
     }
 }
 
-/// Whom commands are addressed to: the prefix of the settings, or the App by the name of its bot.
+/// The names that commands are addressed to: the prefix of the settings, or the App by the name of its bot.
 pub fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a> {
     let app = login.strip_suffix("[bot]").unwrap_or(login);
     Address { prefix: &settings.prefix, app: Some(app) }
@@ -64,7 +64,7 @@ pub fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a Pul
 pub enum Overlooked {
     /// Nothing.
     Nothing,
-    /// GitHub has not noted it yet: it is looked at again.
+    /// GitHub has not recorded it yet: it is read again.
     NotYetNoted,
     /// Commits.
     Commits(UnseenBranch),
@@ -90,7 +90,7 @@ pub fn open_subject<'r>(facts: &Facts, request: &'r Request) -> Option<(Proposal
     facts.proposals.contains_key(&proposal).then_some((proposal, pull))
 }
 
-/// The proposals that a request writes anew, as far as they are named; `None` where what its pull request concerns has to
+/// The proposals that a request rewrites, as far as they are named; `None` where what its pull request concerns has to
 /// be found out first.
 pub fn rewritten_by(facts: &Facts, scopes: &Scopes, request: &Request) -> Option<Vec<ProposalId>> {
     let retarget = request.carried_out().find(|(_, command)| command.verb() == Verb::Retarget);
@@ -103,8 +103,8 @@ pub fn rewritten_by(facts: &Facts, scopes: &Scopes, request: &Request) -> Option
     }
 }
 
-/// The branches that a request writes, with their heads: those of which its author must have seen all. On one that holds
-/// nobody's work but Capstan's there is nothing to see.
+/// The branches that a request writes, with their heads: its author must have seen all of their commits. A branch with
+/// only Capstan's work needs no look, and is left out.
 pub fn branches_to_see(facts: &Facts, request: &Request) -> Vec<(String, CommitId)> {
     let own = own_branch(request).map(|pull| (pull.head_branch.clone(), pull.head.clone()));
     let of = |proposal: &ProposalId| {

@@ -1,4 +1,4 @@
-//! What came of writing down in the dashboard what people decided.
+//! The result of recording in the dashboard what people decided.
 
 /// Whether what was decided is noted in the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,6 +7,6 @@ pub enum Kept {
     Done,
     /// It cannot be, and why.
     Not(String),
-    /// Somebody was quicker, or GitHub did not answer: it is looked at again soon.
+    /// Another client was quicker, or GitHub did not answer: it is tried again soon.
     Later,
 }

@@ -33,7 +33,7 @@ pub enum RequestId {
     Comment(CommentId),
     /// The index of a tick in the dashboard.
     Tick(usize),
-    /// GitHub's id of the delivery that told of a button.
+    /// GitHub's id of the delivery that reported a button.
     Button(String),
     /// The id under which an order on the page is recorded.
     Page(String),
@@ -69,11 +69,11 @@ pub struct Request {
     pub denied: BTreeMap<usize, Denied>,
     /// What its author may do in the repository.
     pub right: Right,
-    /// How far its author is heard.
+    /// Whether its author's commands count.
     pub hearing: Hearing,
-    /// The proposals that its commands may write anew.
+    /// The proposals that its commands may rewrite.
     pub rewritten: Vec<ProposalId>,
-    /// What its author had not seen of a branch that would be written anew, where there is such a one.
+    /// What its author had not seen of a branch that would be rewritten, if there is such a branch.
     pub unseen: Option<UnseenBranch>,
     /// What its author had not seen of the head that they mean.
     pub moved: Option<UnseenBranch>,
@@ -91,7 +91,7 @@ pub struct UnseenBranch {
 }
 
 impl Request {
-    /// A request of which nothing is known yet but what was asked, by whom, and where.
+    /// A request of which only the commands, their author and their place are known.
     pub fn new(
         origin: Origin,
         (number, pull): (u64, Option<PullRequest>),
@@ -151,7 +151,7 @@ impl Request {
         })
     }
 
-    /// Whether that verb stands there, and is carried out.
+    /// Whether it has that verb, and the command is carried out.
     pub fn carries_out(&self, verb: Verb) -> bool {
         self.carried_out().any(|(_, command)| command.verb() == verb)
     }

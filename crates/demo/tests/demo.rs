@@ -60,7 +60,7 @@ fn all_tours_are_played_and_the_demo_leaves_with_0() {
     assert!(!told.contains("Ctrl-C"), "--once does not ask anybody to stay:\n{told}");
 }
 
-/// A demo that goes on, until it is dropped.
+/// A demo that runs until it is dropped.
 struct Demo {
     program: Child,
     /// Where the forge and Capstan serve their pages: `127.0.0.1:PORT`.

@@ -98,7 +98,7 @@ impl PlayedReconciler {
         self.machines.get(cluster).is_none_or(Machines::are_new)
     }
 
-    /// Replaces so many of the machines that are old, and reports how far the cluster is.
+    /// Replaces `count` of the old machines, and reports how far the cluster is.
     pub(super) async fn replace(&mut self, cluster: &str, count: usize) -> Result<(), Failure> {
         if let Some(machines) = self.machines.get_mut(cluster) {
             machines.replace(count, Timestamp::now());
@@ -129,7 +129,7 @@ impl PlayedReconciler {
     pub(crate) async fn follow(mut self, forge: &Forge) {
         loop {
             tokio::time::sleep(PAUSE).await;
-            // A visitor may push settings that do not let it report. The demo continues.
+            // A user of the demo may push settings under which it may not report: the demo continues.
             if let Err(why) = self.follow_once(forge).await {
                 tracing::warn!("the played reconciler: {why}");
             }

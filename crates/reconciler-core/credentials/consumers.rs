@@ -1,4 +1,4 @@
-//! Who works with a credential, as far as it can be told from the management cluster.
+//! Who works with a credential, as far as the management cluster shows it.
 
 use capstan_live::cloud::secret_of;
 use capstan_live::live_objects::{MANAGER, identity};
@@ -13,7 +13,8 @@ use super::step::{Consumer, Written};
 /// The API group of what Cluster API's providers work on with a cluster's credential.
 pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
-/// The longest that one reconciliation of the provider lasts: who writes later has begun with the Secret as it is.
+/// The longest that one reconciliation of the provider lasts: a status that is written later is of one that read the
+/// current Secret.
 const RECONCILIATION: SignedDuration = SignedDuration::from_mins(2);
 
 /// The provider reads the Secret whenever it reconciles an object, and reconciles each every ten minutes
@@ -53,8 +54,8 @@ fn unread(object: &Value) -> Option<String> {
     Some(KindReader::CloudCredentials.told(kind, api_version))
 }
 
-/// Whether an object names the Secret, or names none and takes its cluster's. One of which nobody can tell what it names
-/// counts as its cluster's.
+/// Whether an object names the Secret, or names none and uses its cluster's. If what it names cannot be read, it counts
+/// as its cluster's.
 fn works_with(object: &Value, secret: &str, cluster: &str) -> bool {
     let named = secret_of(object).filter(|_| unread(object).is_none());
     let of_cluster =
@@ -62,7 +63,7 @@ fn works_with(object: &Value, secret: &str, cluster: &str) -> bool {
     named.map_or(of_cluster.and_then(Value::as_str) == Some(cluster), |named| named == secret)
 }
 
-/// When somebody else wrote its status last: that is its controller.
+/// When another manager last wrote its status: that is its controller.
 fn reconciled_at(object: &Value) -> Option<Timestamp> {
     let entries = object.pointer("/metadata/managedFields")?.as_array()?;
     let by_controller =

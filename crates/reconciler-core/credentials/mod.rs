@@ -5,14 +5,15 @@
 //! with; what the annotations of the Secrets say, and what is said of them. Does not make them, and does not know what those
 //! who work with one read: the adapter of the cloud does.
 //!
-//! *Guarantees*, after every single write, however often whoever performs them dies: what the Secret names is there and
-//! has not ended; what a consumer works with is there until it works with the next one or that has ended, also where the
-//! user who makes them is another one meanwhile; after the next pass the cloud has none that no Secret names.
+//! *Guarantees*, after every single write, wherever the process dies. The credential that the Secret names exists and
+//! is valid. A credential that a consumer works with exists until the consumer works with the next one, or until it
+//! ends; this also holds where another user makes them meanwhile. After the next pass, the cloud has no credential that
+//! no Secret names.
 //!
-//! *Assumption*: one process at a time performs steps, and nobody else gives credentials names of this beginning.
+//! *Assumption*: one process at a time performs steps, and no other tool gives credentials names with this beginning.
 //!
-//! *Caveat*: a cloud such as OpenStack shows a user's credentials to that user alone. Those of a user who makes none any more are left to
-//! end by themselves.
+//! *Caveat*: a cloud such as OpenStack shows a user's credentials to that user alone. Credentials of a user who makes
+//! none any more are left until they end.
 //!
 //! | file | owns |
 //! |---|---|

@@ -37,7 +37,7 @@ impl Purpose {
         }
     }
 
-    /// What lies in the Secret, by keys, encoded as Kubernetes wants it.
+    /// The data of the Secret, by keys, encoded as Kubernetes wants it.
     pub fn data(self, forms: CredentialForms) -> Map<String, Value> {
         let form = match self {
             Self::ClusterApi => forms.cluster_api,

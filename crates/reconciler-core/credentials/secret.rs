@@ -23,7 +23,7 @@ const PREVIOUS: &str = "capstan.dev/credential-previous";
 const PLACE: &str = "capstan.dev/credential-place";
 /// SHA-256 of what Capstan wrote into it, by keys; others may add keys of their own.
 const CONTENT: &str = "capstan.dev/credential-content";
-/// Set by whoever brings the Secret to those who work with it: the id of the credential that all of them work with.
+/// Set by the tool that brings the Secret to its consumers: the id of the credential that all of them work with.
 pub const IN_USE: &str = "capstan.dev/credential-in-use";
 
 /// A Secret of Capstan's as it is there.
@@ -37,7 +37,7 @@ pub struct Found {
     pub in_use: Option<String>,
 }
 
-/// One of those that were held before, as it stands in an annotation.
+/// An earlier credential, as an annotation holds it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Previous {
@@ -51,8 +51,8 @@ pub fn is_capstans(secret: &Value) -> bool {
     label.is_some()
 }
 
-/// What a Secret of Capstan's says; `None` where it does not say it whole: somebody changed it, and nobody knows what it
-/// holds.
+/// What a Secret of Capstan's says; `None` if something is missing: then somebody changed it, and its content is
+/// unknown.
 pub fn read(secret: &Value) -> Option<Found> {
     let annotations = secret.pointer("/metadata/annotations")?;
     let text = |key: &str| annotations.get(key).and_then(Value::as_str);
@@ -178,11 +178,11 @@ pub struct Inside {
     pub credential: String,
     /// Since when it is there.
     pub since: Timestamp,
-    /// The Secret that is to be there; `None` where nobody knows better than what is.
+    /// The Secret that has to be there; `None` where that is unknown, so that the existing one stays.
     pub manifest: Option<Value>,
 }
 
-/// What lies in a Secret that is there.
+/// The data of a Secret.
 pub fn data(secret: &Value) -> Map<String, Value> {
     secret.get("data").and_then(Value::as_object).cloned().unwrap_or_default()
 }

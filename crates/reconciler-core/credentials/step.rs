@@ -34,12 +34,12 @@ pub struct Written {
     pub state: WrittenState,
 }
 
-/// How what stands in a Secret compares with what would be written now.
+/// How the content of a Secret compares with what would be written now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenState {
     /// It is that.
     AsWished,
-    /// Somebody changed it, or the cloud is another place by now: nobody can say that it serves.
+    /// Somebody changed it, or the cloud is another place by now: it may be of no use.
     Outdated,
 }
 
@@ -48,7 +48,7 @@ pub enum WrittenState {
 pub struct Consumer {
     /// `Deployment kube-system/openstack-cloud-controller-manager`
     pub what: String,
-    /// The id of the credential that it is known to work with; `None` where nobody can tell.
+    /// The id of the credential that it is known to work with; `None` if that is unknown.
     pub on: Option<String>,
 }
 
@@ -76,8 +76,8 @@ pub struct Facts {
     pub issued: Vec<Issued>,
     /// What the Secret says; `None` without a Secret.
     pub written: Option<Written>,
-    /// Those that a Secret is remembered to have held, by whoever remembers it besides the Secret. They count where
-    /// there is none: what no Secret ever held, nobody knows the secret of.
+    /// Ids that a Secret held, from a record outside of the Secret. They count where there is no Secret: a credential
+    /// that no Secret ever held cannot be in use, because its secret part is lost.
     pub remembered: BTreeSet<String>,
     /// Who works with it.
     pub consumers: Vec<Consumer>,
@@ -108,7 +108,7 @@ pub enum Rest {
     Wait {
         /// When to look again at the latest.
         until: Timestamp,
-        /// Who works with an old one, or nobody knows.
+        /// Who works with an old one, or with an unknown one.
         behind: Vec<String>,
     },
     /// Nothing is left of it.
@@ -184,8 +184,8 @@ fn keep(facts: &Facts, written: &Written) -> Next<Step, Rest> {
         return Next::Step(Step::Revoke(old.id.clone()));
     }
     let mut left = written.previous.clone();
-    // Another user's is nobody's to delete here; it is named for as long as somebody may work with it, so that its user
-    // does not take it for one that was never written down.
+    // A credential of another user cannot be deleted here. It is named for as long as somebody may work with it, so
+    // that its user does not take it for one that was never written down.
     left.retain(|id, one| facts.is_valid(id, one) && (one.user == facts.user || !behind.is_empty()));
     if left == written.previous {
         Next::Rest(Rest::Wait { until: renewal, behind })

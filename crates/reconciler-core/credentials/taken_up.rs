@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The annotation of a pod, and of what pods are made from, that says which credential it began with.
 const BEGAN_WITH: &str = "capstan.dev/cloud-credential";
 
-/// Clocks of API servers and of whoever writes the Secret may be so far apart.
+/// How far the clocks of an API server and of the writer of the Secret may differ.
 const APART: SignedDuration = SignedDuration::from_mins(1);
 
 /// Whether a pod of this `spec` is given a Secret of that name.
@@ -29,8 +29,8 @@ fn items<'v>(object: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value
     object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Has the pods of a workload begin anew with each credential, where they are given the Secret: a controller reads its
-/// file when it begins, and not again.
+/// Makes the pods of a workload restart with each credential, where they are given the Secret: a controller reads its
+/// file only when it starts.
 pub fn begin_with(workload: &mut Value, secret: &str, credential: &str) {
     let is_user = workload.pointer("/spec/template/spec").is_some_and(|spec| is_given(spec, secret));
     let template = workload.pointer_mut("/spec/template").and_then(Value::as_object_mut);

@@ -20,13 +20,13 @@ struct Town {
     secret: Option<Written>,
     consumers: BTreeMap<String, Option<String>>,
     made: u32,
-    /// Writes so far, and after which one whoever performs them dies.
+    /// Writes so far, and after which one the process dies.
     writes: u32,
     dies_after: Option<u32>,
     log: Vec<String>,
     /// What the Secret held whenever a pass came to its end.
     remembered: BTreeSet<String>,
-    /// What somebody else deleted: nobody can have kept it.
+    /// What was deleted by others: no step can have kept it.
     taken_away: BTreeSet<String>,
 }
 
@@ -119,7 +119,7 @@ impl Town {
         Ok(())
     }
 
-    /// Steps until there is nothing to do; whoever dies is followed by the next.
+    /// Performs steps until there is nothing to do; after a death the next process continues.
     fn pass(&mut self, wish: Wish) {
         for _ in 0..50 {
             match self.facts(wish).next() {
@@ -239,7 +239,7 @@ fn what_somebody_else_took_away_is_made_again() {
     town.taken_away = std::mem::take(&mut town.keystone).into_keys().collect();
     town.pass(Wish::Keep);
     assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c2"]);
-    // Without its Secret nobody knows who works with it: the old one stays until the new one is taken up.
+    // Without its Secret it is unknown who works with it: the old one stays until the new one is taken up.
     town.takes_up("ccm");
     town.secret = None;
     town.pass(Wish::Keep);
@@ -252,7 +252,7 @@ fn what_somebody_else_took_away_is_made_again() {
 #[test]
 fn what_no_secret_ever_held_is_deleted_although_nobody_knows_who_works_with_what() {
     let mut town = Town::new(Some(1));
-    // Somebody of whom nobody can tell what he works with, from the first moment on.
+    // A consumer whose credential is unknown, from the first moment on.
     let unknown = Consumer { what: "ccm".to_owned(), on: None };
     let facts = |town: &Town| Facts { consumers: vec![unknown.clone()], ..town.facts(Wish::Keep) };
     let Next::Step(step) = facts(&town).next() else { unreachable!() };
@@ -300,7 +300,7 @@ fn the_user_who_makes_them_may_change_and_change_back() {
     assert!(town.secret.unwrap().previous.is_empty());
 }
 
-/// Made on day 0 for 30 days, and looked at on that day.
+/// Made on day 0 for 30 days; it is now day `day`.
 fn table(day: i32) -> Facts {
     Facts {
         now: Timestamp::UNIX_EPOCH + DAY * day,

@@ -21,12 +21,12 @@ enum Cause {
     CloudAway,
     /// The cloud refuses, or what is asked with cannot be used.
     Login,
-    /// The management cluster, or what lies there.
+    /// The management cluster, or an object there.
     Here,
 }
 
 impl Trouble {
-    /// The management cluster, or what lies there, is in the way.
+    /// The management cluster, or an object there, is the cause.
     pub fn here(kind: &'static str, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), cause: Cause::Here }
     }

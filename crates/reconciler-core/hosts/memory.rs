@@ -1,7 +1,7 @@
 //! What is known of the management cluster, and what of it is out of date.
 //!
-//! A turn that finds all of it up to date asks the API server for nothing. Everything can be lost: the next process reads
-//! it anew.
+//! A turn that finds all of it up to date sends no request to the API server. All of it may be lost: the next process
+//! reads it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

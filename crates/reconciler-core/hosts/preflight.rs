@@ -26,7 +26,7 @@ pub struct Wish<'l> {
     pub at: usize,
     /// The object.
     pub object: &'l RenderedObject,
-    /// What it asks for, and how it stands.
+    /// What it asks for, and its status.
     pub wished: SipCluster,
     /// What the head does not change is not its fault: a host that broke holds up no other change.
     pub is_unchanged: bool,
@@ -120,7 +120,7 @@ struct OtherClusters<'f> {
     objects: &'f [RenderedObject],
     /// Who makes machines of its hosts, by role.
     owners: BTreeMap<String, Vec<MachineMaker>>,
-    /// Templates that were told.
+    /// Templates that were reported.
     told: Vec<String>,
     reasons: Vec<Reason>,
 }
@@ -288,7 +288,7 @@ fn is_of_cluster(owner: &RenderedObject, cluster: &str, objects: &[RenderedObjec
     text("/spec/clusterName") == Some(cluster) || is_named
 }
 
-/// What is only told.
+/// Makes a reason a warning.
 pub fn warning(reason: Reason) -> Reason {
     Reason { severity: Severity::Warning, ..reason }
 }

@@ -60,8 +60,8 @@ impl Appliers {
         accounts.all(|account| Some(account) == first)
     }
 
-    /// Takes up what the clusters of a Fleet have. An object is written down before it is applied: so whoever brought one is
-    /// known as soon as it is there.
+    /// Takes up what the clusters of a Fleet have. An object is written down before it is applied, so the Fleet that
+    /// brought it is known as soon as it exists.
     pub fn note(&mut self, fleet: &FleetRecord, clusters: &[ClusterRecord]) {
         let is_secret = kind();
         let account = &fleet.spec.service_account;
@@ -75,8 +75,8 @@ impl Appliers {
         }
     }
 
-    /// Who acts for a VaultSecret; `None` where there is no Fleet, or it was not there when it was looked. One that goes does so as the account that Fleets have
-    /// where they say none.
+    /// Who acts for a VaultSecret; `None` where there is no Fleet, or where Fleets name several accounts and it did not
+    /// exist at the last look. Without a Fleet, one that is being deleted acts as the default account.
     pub fn of(&self, (key, uid): (&VaultSecretKey, &str), is_deleting: bool) -> Option<Accounts> {
         if !self.is_one() && !self.known.contains(uid) {
             return None;
@@ -140,7 +140,7 @@ mod tests {
             let accounts = appliers.of((&key, uid), is_deleting);
             let name = accounts.as_ref().map(|accounts| accounts.account.name.as_str());
             assert_eq!(name, expected, "{uid} {is_deleting}");
-            // Whoever logs in is of the namespace itself.
+            // The account is always of the namespace itself.
             assert!(accounts.is_none_or(|accounts| accounts.account.namespace == "shop"));
         }
     }

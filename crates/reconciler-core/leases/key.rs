@@ -26,7 +26,7 @@ pub struct GroupKey {
     pub account: String,
 }
 
-/// A VaultSecret as it stood when it was looked at.
+/// A VaultSecret, as its last turn saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenVaultSecret {
     /// `metadata.uid`.

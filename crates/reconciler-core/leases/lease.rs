@@ -10,7 +10,7 @@ use crate::term::two_thirds;
 pub struct RememberedLease {
     /// Vault's id.
     pub id: String,
-    /// The accessor of the login that it hangs on.
+    /// The accessor of its login.
     pub login: String,
     /// When it was given, or renewed last.
     pub since: Timestamp,
@@ -47,9 +47,9 @@ pub struct LeaseDecisionFacts {
 /// What is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseLook {
-    /// One was about to be asked for, and may have been given: nobody knows it. Nothing else was looked at.
+    /// One was about to be asked for, and may have been given without a record. Nothing else was looked up.
     Asked(PendingLease),
-    /// There is nothing that nobody knows.
+    /// No unrecorded lease can exist.
     Standing(LeaseFacts),
 }
 
@@ -80,7 +80,7 @@ pub struct LeaseFacts {
 pub enum LeaseSecret {
     /// What the lease gave.
     AsWritten,
-    /// Something else, or it is gone: nobody is told a second time what a lease gave.
+    /// Something else, or it is gone: Vault does not give the content of a lease again.
     Lost,
 }
 
@@ -113,9 +113,9 @@ pub struct LeaseRest {
 pub enum Superseded {
     /// There is none.
     None,
-    /// It ends by itself: whoever works with it has a third of its time to take up the new one.
+    /// It ends by itself: those who work with it have a third of its time to take up the new one.
     RunsOut,
-    /// It ends once the other one stands, which is another thing: until then it serves.
+    /// The new one is for something else: until that is written, this one serves, and then it is ended.
     Replaced,
 }
 
@@ -147,7 +147,7 @@ impl LeaseDecisionFacts {
         if lease.request != self.request {
             return Next::Step(LeaseStep::Take(Superseded::Replaced));
         }
-        // Its login ends; it goes along as soon as nobody hangs on that any more.
+        // Its login has retired and ends once it has no lease left: the lease ends with it.
         if standing.login != lease.login {
             return Next::Step(LeaseStep::Take(Superseded::RunsOut));
         }
@@ -155,7 +155,7 @@ impl LeaseDecisionFacts {
             return Next::Step(LeaseStep::Revoke(lease.clone()));
         }
         let left = lease.expires.duration_since(lease.since).as_secs();
-        // What is renewed for less than a third of its first time has come to the longest that it may live.
+        // A lease that was renewed for less than a third of its first time has reached its maximum lifetime.
         let is_worn = left * 3 < lease.first_seconds;
         match (now < lease.due(), lease.is_renewable) {
             (true, _) if !is_worn && !standing.is_looked_up => Next::Step(LeaseStep::LookUp(lease.clone())),
@@ -271,7 +271,7 @@ mod tests {
         for (now, known, expected) in [
             (10, unknown(lease(0, 120, true)), Next::Step(LeaseStep::LookUp(lease(0, 120, true)))),
             (10, standing(lease(0, 120, true)), rests(80)),
-            // What is renewed, or taken anew, is answered for by that.
+            // A lease that is renewed or replaced needs no lookup.
             (80, unknown(lease(0, 120, true)), Next::Step(LeaseStep::Renew(lease(0, 120, true)))),
             (80, unknown(lease(0, 120, false)), takes(Superseded::RunsOut)),
             (120, unknown(lease(0, 120, true)), takes(Superseded::None)),

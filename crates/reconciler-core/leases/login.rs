@@ -75,7 +75,7 @@ mod tests {
             (login(0, 30, true), 20, Next::Step(LoginStep::Renew)),
             (login(0, 30, false), 20, Next::Step(LoginStep::Replace)),
             (login(0, 30, true), 30, Next::Step(LoginStep::Replace)),
-            // Renewed for less than a third: it has come to the longest that it may live.
+            // Renewed for less than a third: it has reached its maximum lifetime.
             (login(60, 69, true), 60, Next::Step(LoginStep::Replace)),
         ] {
             assert_eq!(LoginFacts { now: at(now), times }.next(), expected, "{times:?} at {now}");

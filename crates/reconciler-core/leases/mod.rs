@@ -1,10 +1,10 @@
-//! Leases of Vault, and the logins that they hang on: what comes next of each.
+//! Leases of Vault, and the logins that they depend on: what comes next of each.
 //!
-//! Sees no value of a secret: who performs a step asks Vault and writes the Secret, and may die in between.
+//! Sees no value of a secret: the process that performs a step asks Vault and writes the Secret, and may die in
+//! between.
 //!
-//! *Guarantees*, however often whoever performs steps dies: a lease that nobody knows is never left to live longer than
-//! the login that it was asked with, and that login is ended as soon as nobody needs it; a lease that is known is kept
-//! while it can be.
+//! *Guarantees*, wherever the process dies. A lease without a record lives no longer than the login that it was asked
+//! with, and that login is ended as soon as nothing needs it. A lease with a record is kept while it can be.
 //!
 //! Facts: a lease of Vault lives no longer than the token that asked for it. Its holder may renew it; to revoke it a policy
 //! must allow `sys/leases/revoke`, while every token may revoke itself, and takes all its leases along.

@@ -8,13 +8,13 @@ use serde_json::json;
 use super::step::WantedAccess;
 use crate::resources::{KeyFile, KeyRecipient, OwnersKeyStatus};
 
-/// Raised where files have to be made anew although nothing in Git or in the cluster changes.
+/// Raised to make all files again, although nothing in Git or in the cluster changes.
 const EDITION: &str = "1";
 
 /// What a cluster's `capstan.yaml` says of its owners.
 #[derive(Debug, Clone, Default)]
 pub struct OwnersRequest {
-    /// Those whom something can be encrypted to, by their names.
+    /// Those that something can be encrypted to, by their names.
     pub owners: Vec<(KeyRecipient, Recipient)>,
     /// Why nothing can be encrypted to the others: a sentence each.
     pub unusable: Vec<String>,
@@ -23,8 +23,8 @@ pub struct OwnersRequest {
 }
 
 impl OwnersRequest {
-    /// What goes on of what was given where nothing new is given: those who have a key and whom Git names still, and the
-    /// form that it has. `None` where nothing goes on: of a login nobody can take anything back.
+    /// What remains where nothing new is given: the owners who have a key and are still named in Git, and the form that
+    /// the file has. `None` where nothing remains: nobody can be kept out of a login.
     pub fn narrowed(mut self, before: &OwnersKeyStatus) -> Option<Self> {
         keep_form(&mut self.access, before)?;
         let had =
@@ -33,7 +33,7 @@ impl OwnersRequest {
         Some(self)
     }
 
-    /// The same where nobody can read whom Git names: all who have a key, as Git said of them last.
+    /// The same where Git cannot be read: all owners who have a key, as Git named them last.
     pub fn remembered(before: &OwnersKeyStatus) -> Option<Self> {
         let mut asked = Self::default();
         keep_form(&mut asked.access, before)?;
@@ -74,7 +74,7 @@ impl OwnersRequest {
         keys.sort_unstable();
         let of_form = match form {
             OwnersForm::Certificate => json!(self.access.lifetime_days),
-            // It is made anew by Cluster API, and then given anew.
+            // If Cluster API makes a new kubeconfig, owners are given that one.
             OwnersForm::Admin => json!(digest(&[kubeconfig])),
             OwnersForm::Login => json!(self.access.oidc),
         };
@@ -84,7 +84,7 @@ impl OwnersRequest {
         Some(WantedAccess { form, recipients: fingerprints.collect(), input: digest(&[&input]) })
     }
 
-    /// Whom it is encrypted to; nobody where it needs no encryption.
+    /// The keys that the file is encrypted to; none where it needs no encryption.
     pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
         let is_secret = self.access.oidc.is_none();
         self.owners.iter().filter(move |_| is_secret).map(|(_, recipient)| recipient)

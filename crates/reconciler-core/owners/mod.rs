@@ -1,8 +1,8 @@
-//! The key of a cluster that its owners alone can open: whom it is for, what comes next of it, and what is said of it.
+//! The key of a cluster that its owners alone can open: who it is for, what comes next of it, and what is said of it.
 //!
-//! *Guarantees*, however often whoever performs the steps dies: once a step other than [`OwnersStep::Count`] was taken after
-//! somebody left, the binding names no group of which they ever had a certificate; a file that serves is neither made anew
-//! nor written.
+//! *Guarantees*, wherever the process dies. Once a step other than [`OwnersStep::Count`] was taken after somebody left,
+//! the binding names no group that a certificate of theirs ever had. A file that serves is neither made again nor
+//! written.
 //!
 //! *Assumption*: one process at a time performs steps, and what was handed out is written down before anybody can fetch it.
 //!
@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `asked` | who the owners are, and what they are to have |
 //! | `step` | what comes next |
-//! | `secret` | the Secret that the file lies in |
+//! | `secret` | the Secret that holds the file |
 //! | `told` | condition and status |
 //! | `trouble` | why there is no key |
 

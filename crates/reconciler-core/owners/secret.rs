@@ -1,4 +1,5 @@
-//! The Secret that the file of a cluster's owners lies in: on the management cluster, beside the `Cluster`, and gone with it.
+//! The Secret that holds the file of a cluster's owners: on the management cluster, beside the `Cluster`, and deleted
+//! with it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +24,7 @@ const FILE: &str = "capstan.dev/owners-key";
 pub struct StoredKubeconfig {
     /// What is decided on.
     pub file: LastOwnersFile,
-    /// Whom it was encrypted to.
+    /// The owners that it was encrypted to.
     pub recipients: Vec<KeyRecipient>,
     /// Lowercase hex digits.
     pub sha256: String,
@@ -31,7 +32,7 @@ pub struct StoredKubeconfig {
     pub content: Vec<u8>,
 }
 
-/// The same without the file, as it stands in the annotation.
+/// The same without the file, as the annotation holds it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OwnersAnnotation {
@@ -76,7 +77,7 @@ pub fn bears_mark(object: &RenderedObject, live: &Value) -> Option<Reason> {
         .then(|| Reason::of_object("SecretIsCapstans", message, object, &FieldPath::root()))
 }
 
-/// What lies in a Secret of Capstan's; `None` where that is not what Capstan put there.
+/// The content of a Secret of Capstan's; `None` where that is not what Capstan put there.
 pub fn read(secret: &Value) -> Option<StoredKubeconfig> {
     let said = secret.pointer("/metadata/annotations")?.get(FILE)?.as_str()?;
     let said: OwnersAnnotation = serde_json::from_str(said).ok()?;
@@ -88,7 +89,7 @@ pub fn read(secret: &Value) -> Option<StoredKubeconfig> {
     Some(StoredKubeconfig { file, recipients, sha256, content })
 }
 
-/// Whoever writes the Secret can write there whom they like: no key is taken from it.
+/// Others may write the Secret, with any key in it: no key is taken from it.
 fn without_key(one: &KeyRecipient) -> KeyRecipient {
     KeyRecipient { key: None, ..one.clone() }
 }
@@ -128,7 +129,7 @@ pub fn manifest(cluster: &ObjectId, live: &Value, kept: &StoredKubeconfig) -> Va
 }
 
 impl Handed {
-    /// What lies in the Secret was handed out, whether or not anybody wrote that down elsewhere.
+    /// Counts the content of the Secret as handed out, whether or not that is recorded elsewhere.
     pub fn remember(&mut self, kept: &StoredKubeconfig) {
         let generation = kept.file.generation;
         if (self.generation + 1..FURTHEST).contains(&generation) {

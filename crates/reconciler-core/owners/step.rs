@@ -13,7 +13,7 @@ use crate::term::two_thirds;
 pub struct WantedAccess {
     /// What they are given.
     pub form: OwnersForm,
-    /// To whom it is encrypted, by their fingerprints.
+    /// The fingerprints of the keys that it is encrypted to.
     pub recipients: BTreeSet<String>,
     /// Digest of all that the file depends on.
     pub input: String,

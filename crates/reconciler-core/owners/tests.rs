@@ -200,7 +200,7 @@ impl Town {
         }
     }
 
-    /// Performs steps until there is nothing to do, or whoever performs them dies after so many writes.
+    /// Performs steps until there is nothing to do, or until the process dies after this number of writes.
     fn look(&mut self, mut writes: usize) {
         for _ in 0..50 {
             let Next::Step(step) = self.facts().next() else { return };

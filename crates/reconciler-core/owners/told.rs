@@ -93,7 +93,7 @@ pub fn status(
         return None;
     }
     let now = asked.named();
-    // One person may have had two names: the newest one is told. Keys are Git's alone: so those of a Secret come last.
+    // A person may have had two names: the newest one is used. Only Git gives keys, so the names of a Secret come last.
     let names: Vec<&KeyRecipient> = now
         .iter()
         .chain(before.into_iter().flat_map(|before| &before.recipients))

@@ -14,7 +14,7 @@ pub enum TroubleKind {
     KeyNotMade,
     /// The cluster's signer refuses, or what it gave is not used.
     CertificateRefused,
-    /// Somebody else writes what is written here.
+    /// Another client writes what is written here.
     Changed,
     /// An API server does not answer as it should.
     NotAnswered,
@@ -139,7 +139,7 @@ impl From<BotError> for OwnersError {
 mod tests {
     use super::*;
 
-    /// The words stand in conditions, and metrics count by them.
+    /// Conditions show these words, and metrics count by them.
     #[test]
     fn each_trouble_has_its_word_and_says_how_long_it_lasts() {
         for (kind, word, lasts, is_of_signer) in [

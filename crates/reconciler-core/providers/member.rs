@@ -52,7 +52,7 @@ pub struct PassMember {
     pub remembered: Option<Remembered>,
     /// Where it is being deleted: whether it may go.
     pub deletion: Option<Deletion>,
-    /// The version that somebody else installed, where that is known and its object does not say it.
+    /// The version that another tool installed, where that is known and its object does not say it.
     pub installed_before: Option<String>,
     /// The config Secret that it is rendered from.
     pub secret: Option<String>,
@@ -86,7 +86,7 @@ impl PassMember {
         finalizers.and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == FINALIZER))
     }
 
-    /// What is remembered of it. Of one that somebody else installed: the version that its status names.
+    /// What is remembered of it. If another tool installed it: the version that its status names.
     pub fn record(&self) -> Option<ProviderRecord> {
         if let Some(remembered) = &self.remembered {
             return Some(remembered.record.clone());
@@ -129,7 +129,8 @@ impl PassMember {
         installed: Option<Arc<Prepared>>,
     ) {
         if installed.is_none() && matches!(record.phase, InstallPhase::Applying | InstallPhase::Pruning) {
-            // Its objects are there in part, and the others are not at hand: it goes on, and says what it waits for.
+            // Some of its objects are replaced, and the components of the earlier version are not at hand. The
+            // installation continues, and says what it waits for.
             return;
         }
         let before = record.installed.as_ref().map_or("what was before", |one| one.version.as_str());

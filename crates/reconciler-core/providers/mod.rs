@@ -1,14 +1,14 @@
-//! Providers of a management cluster: what a pass knows of each, and how it stands.
+//! Providers of a management cluster: what a pass knows of each, and the state of each.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `halted` | why one is not gone on with |
+//! | `halted` | why a pass does not continue with one |
 //! | `prepared` | what one was rendered to |
 //! | `record` | what is remembered of one |
 //! | `member` | one provider, as a pass found it |
 //! | `members` | all of them, and what is worth watching |
 //! | `sights` | what was seen of their objects |
-//! | `standing` | how one stands |
+//! | `standing` | the state of one |
 //!
 //! Deliberately absent: what a pass does next ([`capstan_live::installing::pass`]).
 

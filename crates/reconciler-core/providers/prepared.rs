@@ -46,7 +46,7 @@ impl AppliedObject {
 
     /// The object, as it is sent.
     pub fn value(&self) -> Value {
-        // It was written from a value; were it none, the API server would not be asked for anything.
+        // It was written from a value; if it could not be read, the API server would be asked for nothing.
         serde_json::from_str(&self.text).unwrap_or_default()
     }
 }

@@ -1,9 +1,9 @@
-//! What was seen of the objects of providers: kept from step to step of a pass, and to the next pass where watches told what
-//! changed meanwhile. So each object is read once, and again only when it was written, when somebody says that it changed, or
-//! while it is on its way to something.
+//! What was seen of the objects of providers. It is kept from step to step of a pass, and to the next pass where
+//! watches reported all changes meanwhile. So each object is read once. It is read again only when it was written, when
+//! a watch reports a change, or while it is about to change.
 //!
-//! *Guarantee*: what is decided on is at most [`COUNTS`] old. What changed unseen is no danger: writes carry the version that
-//! was seen, and a conflict is a change that was heard.
+//! *Guarantee*: what is decided on is at most [`COUNTS`] old. An unseen change does no harm: writes carry the version
+//! that was seen, and a conflict counts as a reported change.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ impl SeenProviderObject {
         if is_on_its_way || is_definition(id) && self.live.is_some() && !seen.is_established {
             return false;
         }
-        // Pods and stored versions are looked at while a provider is prepared, and change by themselves.
+        // Pods and stored versions matter only while a provider is prepared, and change by themselves.
         let is_stopped = id.group == "apps" && id.kind == "Deployment";
         if (is_stopped || is_definition(id))
             && is_prepared(question.phase) != is_prepared(self.question.phase)
@@ -109,7 +109,7 @@ impl SeenProviderObject {
         match seen.fit {
             ObjectFit::Same => true,
             ObjectFit::Absent | ObjectFit::Differs => self.question.tries() || !question.tries(),
-            // Nobody tells when it would be otherwise.
+            // This may change without a report of a watch.
             ObjectFit::Later | ObjectFit::Refused(_) | ObjectFit::Terminating => false,
         }
     }
@@ -138,12 +138,12 @@ impl Sights {
         self.known.entry(id.clone()).or_default().insert(provider.clone(), sight);
     }
 
-    /// The object is looked at anew before anything is decided on it.
+    /// The object is read again before anything is decided on it.
     pub fn forget(&mut self, id: &ObjectId) {
         self.known.remove(id);
     }
 
-    /// Everything is looked at anew.
+    /// Everything is read again.
     pub fn forget_all(&mut self) {
         self.known.clear();
     }
@@ -158,7 +158,7 @@ impl Sights {
         self.known.get(id)?.get(provider)?.refusal
     }
 
-    /// Takes in that an object changed, as a watch tells it: whether that is news, and no echo of what was seen.
+    /// Takes in a change of an object that a watch reports; whether it is news, or an echo of what was seen.
     pub fn hear(&mut self, id: &ObjectId, version: &str) -> bool {
         let Some(known) = self.known.get(id) else { return false };
         let is_news = known.values().any(|sight| match &sight.live {
@@ -173,7 +173,8 @@ impl Sights {
 }
 
 /// Whether one resource version is later than another. They are compared as numbers, which they have to be
-/// (<https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>); what is none is later where it differs.
+/// (<https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>). If one is not a number, a
+/// different version counts as later.
 pub fn is_later(version: &str, than: &str) -> bool {
     match (version.parse::<u64>(), than.parse::<u64>()) {
         (Ok(version), Ok(than)) => version > than,

@@ -1,4 +1,4 @@
-//! How a provider stands.
+//! The state of a provider.
 
 use capstan_live::applying::RefusalKind;
 use capstan_live::installing::pass::{DesiredProvider, InstallPhase, ObjectsLook, Wait};
@@ -19,7 +19,7 @@ pub fn asks_the_same(one: &Value, other: &Value) -> bool {
     metadata.iter().all(|key| one["metadata"].get(key) == other["metadata"].get(key))
 }
 
-/// How a provider stands, by what was seen and what it waits for.
+/// The state of a provider, by what was seen and what it waits for.
 pub fn standing(
     member: &PassMember,
     sights: &Sights,

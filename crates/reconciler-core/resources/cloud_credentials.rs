@@ -1,4 +1,4 @@
-//! Credentials of clouds that are made for clusters: what a Fleet opens, and what stands in a ManagedCluster's status.
+//! Credentials of clouds that are made for clusters: what a Fleet opens, and what a ManagedCluster's status holds.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is told of the objects of a live inventory.
+//! The statuses of the objects of a live inventory.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! What people ask of the reconciler and what it answers: the content of `Fleet`, `ManagedCluster` and
 //! `VaultSecret`.
 //!
-//! Specs are parsed values (`k8s` reads them from the custom resources); statuses are exactly what stands in
-//! the custom resources, so `k8s` embeds them as they are.
+//! Specs are parsed values (`k8s` reads them from the custom resources). Statuses are exactly the content of the custom
+//! resources, so `k8s` embeds them as they are.
 
 mod cloud_credentials;
 mod condition;

@@ -1,4 +1,4 @@
-//! The key of a cluster's owners, as it stands in a ManagedCluster's status. Nothing in here is secret.
+//! The key of a cluster's owners, as a ManagedCluster's status holds it. Nothing in here is secret.
 
 use capstan_live::owners::OwnersForm;
 use capstan_plan::settings::{LifetimeDays, PublishedAt};

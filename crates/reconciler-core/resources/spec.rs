@@ -85,7 +85,7 @@ impl ServiceAccountSpec {
     /// The name where a Fleet says none.
     pub const DEFAULT_NAME: &str = "capstan-applier";
 
-    /// The account for a folder whose objects lie in that namespace.
+    /// The account for a folder whose objects are in that namespace.
     pub fn of(&self, namespace: &str) -> ServiceAccount {
         let namespace = self.namespace.as_deref().unwrap_or(namespace);
         ServiceAccount { namespace: namespace.to_owned(), name: self.name.clone() }
@@ -141,7 +141,7 @@ pub struct ManagedClusterSpec {
 }
 
 impl ManagedClusterSpec {
-    /// That of a folder of which nobody asked anything yet.
+    /// The spec for a folder that nobody has asked anything of yet.
     pub fn of(cluster: &ClusterId, fleet: &str) -> Self {
         Self {
             cluster: cluster.as_str().to_owned(),

@@ -1,4 +1,4 @@
-//! What stands in the status of a Fleet and of a ManagedCluster.
+//! The status of a Fleet and of a ManagedCluster.
 
 use capstan_live::applying::{self, AppliedInventory};
 use capstan_live::rollout::observed::{MachineAge, MachineState, RolloutProgress, RolloutVerdict};
@@ -13,7 +13,7 @@ use super::cloud_credentials::CloudCredentialsStatus;
 use super::condition::{Conditions, whole_second};
 use super::owners_key::OwnersKeyStatus;
 
-/// How many machines stand in a status.
+/// How many machines a status holds.
 const MACHINES: usize = 100;
 
 /// What the reconciler did with one cluster folder, and the state of the cluster.

@@ -71,7 +71,7 @@ impl VaultSecretStatus {
     /// So many earlier leases are remembered, as the definition has it.
     const MOST_EARLIER: usize = 20;
 
-    /// No more than that are looked at, whoever wrote them: the oldest run out by themselves.
+    /// Keeps the newest ones up to a bound, since others may write a status: the oldest run out by themselves.
     pub fn bound_earlier(&mut self) {
         let beyond = self.earlier.len().saturating_sub(Self::MOST_EARLIER);
         self.earlier.drain(..beyond);

@@ -4,8 +4,8 @@ use capstan_live::services::{Problem, ServiceCause};
 use capstan_model::object::ObjectId;
 use capstan_ports::LiveError;
 
-/// What an answer of a workload cluster means for a service; `None` where this process leads no more, which is nobody's
-/// fault there.
+/// What an answer of a workload cluster means for a service; `None` where this process leads no more, which says
+/// nothing about that cluster.
 pub fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option<Problem> {
     let problem = match error {
         LiveError::NotLeading { .. } => return None,

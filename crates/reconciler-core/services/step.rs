@@ -57,7 +57,7 @@ pub struct ServiceLook {
 /// What is done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceStep {
-    /// It is rendered, and its objects are looked at.
+    /// It is rendered, and its objects are read.
     Look,
     /// What is there, and was applied, is remembered.
     Remember,
@@ -67,7 +67,7 @@ pub enum ServiceStep {
     Prune,
     /// Its objects are judged.
     JudgeObjects,
-    /// What its role promises is looked at.
+    /// What its role promises is checked.
     JudgeRole,
     /// Its checks are evaluated.
     JudgeChecks,
@@ -145,7 +145,7 @@ impl ServiceStepFacts {
         }
     }
 
-    /// With what its objects say. What was refused is not told a second time for not being there.
+    /// Adds what its objects say. A refused object is not reported again because it is missing.
     fn with_objects(&self, mut problems: Problems) -> Next<ServiceStep, Problems> {
         match &self.objects {
             // A cluster that does not answer is not asked again in the same look.

@@ -13,13 +13,13 @@ use crate::says::Says;
 /// The reason of infrastructure that the cloud does not give.
 pub const CLOUD_NOT_READY: &str = "CloudNotReady";
 
-/// So many reasons of one service are told.
+/// How many reasons of one service are reported.
 const OF_ONE: usize = 5;
 
 /// What a look at services and the cloud found, beside their statuses.
 #[derive(Debug, Default)]
 pub struct ServicesFound {
-    /// How the cloud stands; `None` where the cluster asks nothing of one, or nobody has looked.
+    /// The state of the cloud; `None` where the cluster asks nothing of one, or where it was not read.
     pub cloud: Option<CloudState>,
     reasons: Vec<Reason>,
     of_services: Vec<Reason>,
@@ -28,18 +28,18 @@ pub struct ServicesFound {
 }
 
 impl ServicesFound {
-    /// Services are looked at again: what was told of them before is not told twice.
+    /// Services are judged again: what was reported of them before is dropped.
     pub fn again(&mut self) {
         self.shared.clear();
         self.of_services.clear();
     }
 
-    /// Tells one more reason.
+    /// Adds one more reason.
     pub fn tell(&mut self, reason: Reason) {
         self.reasons.push(reason);
     }
 
-    /// Tells why a service is not ready; what all of them wait for is told once.
+    /// Adds why a service is not ready. What all services wait for is reported once.
     pub fn tell_problems(
         &mut self,
         (name, state): (&str, ServiceState),
@@ -71,7 +71,7 @@ impl ServicesFound {
         }
     }
 
-    /// All that is told, errors first.
+    /// All reasons, errors first.
     pub fn reasons(&self) -> Vec<Reason> {
         let shared = self.shared.iter().map(|(reason, names)| {
             let of = if names.len() == 1 { "service" } else { "services" };
@@ -150,7 +150,7 @@ pub fn hindrance(found: &ServicesFound, services: &[ServiceStatus]) -> Option<Hi
     Some(Hindrance { reason: "ServicesNotReady", message: all.words, passes })
 }
 
-/// What people who look at the ManagedCluster are told: each change of a service's state, and of the cloud's, once.
+/// The events on the ManagedCluster: each change of a service's state, and of the cloud's, once.
 pub fn notes(before: &ManagedClusterStatus, after: &ManagedClusterStatus) -> Vec<Note> {
     let mut notes = Vec::new();
     for service in &after.services {

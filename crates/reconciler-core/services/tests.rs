@@ -33,7 +33,7 @@ fn differs() -> ServiceLook {
     ServiceLook { differs: true, ..ServiceLook::default() }
 }
 
-/// A service of a folder that was looked at.
+/// A service of a folder whose objects were read.
 fn looked(look: ServiceLook) -> ServiceStepFacts {
     ServiceStepFacts {
         is_of_folder: true,
@@ -364,7 +364,7 @@ fn an_answer_of_a_workload_cluster_is_a_problem_of_its_services_or_nobodys() {
         let found = problem_of(&error, Some(&object("cilium")));
         assert_eq!(found.as_ref().map(|problem| problem.cause), expected, "{error}");
         assert_eq!(found.as_ref().is_some_and(is_of_cluster), is_clusters, "{error}");
-        // What is the cluster's is no object's.
+        // A problem of the cluster names no object.
         let has_object = found.is_some_and(|problem| problem.object.is_some());
         assert_eq!(has_object, expected.is_some() && !is_clusters, "{error}");
     }

@@ -1,7 +1,7 @@
 //! Certificates that issuers serve: read, judged, and made of a CA.
 //!
-//! A certificate is one for a name or address, in RFC 5280's words: a leaf for servers alone. Whoever signs with it is
-//! nobody: a CA that a SIPCluster names makes no certificate by which somebody could be an API server's client.
+//! A certificate is for one name or address. In RFC 5280's terms it is a leaf for server authentication alone. It can
+//! neither sign other certificates nor authenticate a client of an API server, whichever CA a SIPCluster names.
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -41,9 +41,9 @@ use crate::pki::{FreshKey, first_of};
 
 /// How long a certificate is valid, where the CA is.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(90 * 24);
-/// Whose clock is behind by less takes it all the same.
+/// Clients whose clock is behind by less than this accept a new certificate.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
-/// More bytes of certificates are no authority: they stand in a status, which everybody reads.
+/// The most bytes of certificates that a CA may have: a status holds them, and everybody reads it.
 const LONGEST_CHAIN: usize = 32 * 1024;
 /// `id-kp-serverAuth` (RFC 5280, 4.2.1.12).
 const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
@@ -61,12 +61,12 @@ const ALGORITHMS: [(SignatureScheme, &str); 5] = [
 pub(super) struct Signer {
     certificate: Certificate,
     key: Arc<dyn SigningKey>,
-    /// What may be told.
+    /// The public part: the certificates of the CA, and when the first one ends.
     pub(super) authority: Authority,
 }
 
-/// The certificates of a text in PEM form, without what stands before, between and after them: they are told everybody.
-/// `None` where there is none, where something else is in PEM form, too, or where there are too many.
+/// The certificates of a text in PEM form, without the text before, between and after them: everybody may read the
+/// result. `None` if there is no certificate, if there is another kind of PEM block, or if there are too many bytes.
 pub(super) fn certificates_of(text: &str) -> Option<String> {
     let mut begins = text.lines().map(str::trim).filter(|line| line.starts_with("-----BEGIN "));
     if !begins.all(|line| line == "-----BEGIN CERTIFICATE-----") {
@@ -138,7 +138,7 @@ impl Signer {
     fn algorithm(&self) -> Option<(AlgorithmIdentifierOwned, Box<dyn rustls::sign::Signer>)> {
         let signer = self.key.choose_scheme(&ALGORITHMS.map(|(scheme, _)| scheme))?;
         let (scheme, name) = ALGORITHMS.into_iter().find(|(scheme, _)| *scheme == signer.scheme())?;
-        // Those of RSA have parameters, which are none (RFC 8017, A.2.4).
+        // The parameters of RSA signatures are NULL (RFC 8017, A.2.4).
         let parameters = (scheme == SignatureScheme::RSA_PKCS1_SHA256).then(Any::null);
         Some((AlgorithmIdentifierOwned { oid: ObjectIdentifier::new(name).ok()?, parameters }, signer))
     }
@@ -202,8 +202,8 @@ impl<E: AsExtension> Extends for E {
     }
 }
 
-/// What stands in a Secret, as a certificate that is served: signed by the CA, valid now, its key beside it, and for one name
-/// or address. `None` of anything else.
+/// Reads a certificate and its key as a server would use them: signed by the CA, valid now, belonging together, and for
+/// one name or address. `None` of anything else.
 pub(super) fn serving(
     authority: &Authority,
     chain: &str,

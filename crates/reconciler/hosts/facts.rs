@@ -327,7 +327,7 @@ fn found_in(
     used.iter().filter_map(machine).collect()
 }
 
-/// What is looked at of a Machine: of thousands, the rest would be a burden.
+/// Keeps the fields of a Machine that are used: the rest of thousands of Machines would take too much memory.
 fn address_alone(machine: &Value) -> Value {
     json!({
         "metadata": {"namespace": machine["metadata"]["namespace"]},

@@ -1,10 +1,10 @@
 //! What issuers need of Secrets: the CA that signs what they serve, and who vouches for people.
 //!
-//! *Guarantees*: a private key is read for a signature and kept nowhere; what a Secret holds stands in no message. A Secret
-//! with a management controller's credentials is not read, whoever names it.
+//! *Guarantees*: a private key is read for a signature and not kept; no message contains what a Secret holds. A Secret
+//! with a management controller's credentials is not read, even if a SIPCluster names it.
 //!
-//! *Caveat*: nobody tells when these Secrets change. They are looked at again with everything else, and soon where something
-//! was lacking.
+//! *Caveat*: these Secrets are not watched. They are read again with everything else, and soon where something was
+//! lacking.
 
 use std::collections::BTreeMap;
 

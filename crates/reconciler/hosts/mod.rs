@@ -1,22 +1,22 @@
 //! Hosts for tenant clusters: turns over all SIPClusters of a management cluster, one SIPCluster after the other.
 //!
-//! *Expected flow*: [`turn`] lists SIPClusters, hosts and policies ([`facts`]); for each SIPCluster it reads what only that
-//! one needs, asks the heart for the next writes ([`capstan_hosts::pass`]), performs them side by side ([`perform`]) and
-//! remembers what came of them ([`HostMemory`]), until there is none. What was remembered and has changed since is read again.
+//! *Expected flow*: [`turn`] lists SIPClusters, hosts and policies ([`facts`]). For each SIPCluster it reads what only
+//! that one needs and asks [`capstan_hosts::pass`] for the next writes. It performs them side by side ([`perform`]) and
+//! notes the results ([`HostMemory`]), until no write is left. What changed since it was noted is read again.
 //!
-//! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. What stands in a tenant's
-//! namespace is read and written as that namespace's service account, hosts are written as it too; the reconciler itself
-//! lists SIPClusters, hosts, policies, machines and their templates, and writes the status of SIPClusters, which no tenant may.
-//! No Secret with a management
-//! controller's credentials is read. One SIPCluster that cannot be served stops no other.
+//! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. Objects in a tenant's
+//! namespace are read and written as that namespace's service account, and so are hosts written. The reconciler itself
+//! lists SIPClusters, hosts, policies, machines and their templates. It also writes the status of SIPClusters, which no
+//! tenant may. No Secret with a management controller's credentials is read. One SIPCluster that cannot be served stops
+//! no other.
 //!
 //! Deliberately absent: decisions (the heart's), and when a turn is made (`controllers`).
 //!
-//! | file | tells |
+//! | file | what it does |
 //! |---|---|
 //! | `turn` | one SIPCluster after the other |
 //! | `facts` | what is read for all, and for one |
-//! | `perform` | a write, and what came of it |
+//! | `perform` | a write, and its result |
 //! | `host_keys` | a jump host's key is made |
 //! | `issuers` | the Secrets that issuers of tokens need, and the one that is made for them |
 //! | `certificates` | certificates that issuers serve: read, judged, made |
@@ -60,10 +60,10 @@ pub struct HostPorts {
     pub clock: Arc<dyn Clock>,
     /// At which name or address node ports of the management cluster are reached, where somebody said it.
     pub node_ports_at: Option<String>,
-    /// Told what is worth watching with the reconciler's own rights.
+    /// Receives what is worth watching with the reconciler's own rights.
     pub watched: watch::Sender<BTreeSet<Post>>,
-    /// Told in which namespaces SIPClusters lie: there the objects of services are worth watching, as [`tenant`] with
-    /// [`service_posts`].
+    /// Receives the namespaces that have SIPClusters: there the objects of services are worth watching, as [`tenant`]
+    /// with [`service_posts`].
     pub tenants: watch::Sender<BTreeSet<String>>,
 }
 

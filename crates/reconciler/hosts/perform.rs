@@ -1,4 +1,4 @@
-//! A write, and what came of it.
+//! Performs one write, and notes its result.
 
 use capstan_hosts::cluster::{self, NamespacedName, SipCluster};
 use capstan_hosts::host::{self, Host};
@@ -15,7 +15,7 @@ use capstan_ports::{
 };
 use capstan_reconciler_core::hosts::HostMemory;
 
-/// What came of a write.
+/// What a write changed.
 pub(super) enum HostWrite {
     /// The SIPCluster is like that now.
     Cluster(Value),
@@ -29,9 +29,9 @@ pub(super) enum HostWrite {
     Gone(String),
 }
 
-/// Why nothing came of it.
+/// Why a write changed nothing.
 pub(super) enum HostWriteFailure {
-    /// Others wrote meanwhile: it is looked at again.
+    /// Another client wrote meanwhile: the SIPCluster is read and decided on again.
     Stale(String),
     /// It is not to be done, for a reason that people see.
     Refused(String),
@@ -58,8 +58,8 @@ impl HostWriteFailure {
     }
 }
 
-/// Performs a step. What is applied and was not there yet is looked for first: what somebody else made under its name stays
-/// theirs.
+/// Performs a step. Before it applies an object that was absent, it reads that object: one that another client made
+/// under that name is left alone.
 pub(super) async fn perform(
     ports: &HostPorts,
     cluster: &SipCluster,
@@ -118,7 +118,7 @@ pub(super) async fn perform(
                     applied.map(HostWrite::Host).map_err(of_apply)
                 }
                 Some(StepRequest::PatchStatus(patch)) => {
-                    // A tenant's account has no right on a status: what stands there is Capstan's word.
+                    // A tenant's account has no right on a status: only Capstan writes it.
                     let patched =
                         live.patch(&As::Reconciler, &me, ObjectPart::Status, &patch, Run::Real).await;
                     patched.map(HostWrite::Cluster).map_err(of_patch)
@@ -212,7 +212,7 @@ fn whose(found: &Value, wished: &Value, cluster: &SipCluster) -> Whose {
     if is_owned && is_applied { Whose::Ours } else { Whose::Others }
 }
 
-/// What came of it is known from here on. Whether the answers could be read.
+/// Notes what a write changed. If the answer cannot be read, the namespace is read again.
 pub(super) fn note(memory: &mut HostMemory, cluster: &SipCluster, done: HostWrite) {
     let namespace = &cluster.metadata.namespace;
     match done {

@@ -16,14 +16,14 @@ use capstan_reconciler_core::hosts::kinds::{hosts, sip_clusters};
 
 /// Writes for one SIPCluster that are under way at a time.
 const AT_A_TIME: usize = 8;
-/// How often a SIPCluster is looked at again because others write, in one turn.
+/// How often one turn reads a SIPCluster again because another client wrote meanwhile.
 const MOST_STALE: usize = 5;
 /// Secrets that are not there are not asked for more often.
 const ASKED_AGAIN: SignedDuration = SignedDuration::from_secs(20);
-/// More rounds of writes for one SIPCluster in one turn are none that come to an end.
+/// After this many rounds of writes for one SIPCluster, a turn takes it for one that never settles.
 const MOST_ROUNDS: usize = 30;
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostTurnOutcome {
     /// Whether the kinds are served.
@@ -52,7 +52,7 @@ pub async fn turn(
             memory.in_vain_since = Some(now);
         }
         facts::of_all(ports, memory).await?;
-        // A list of a kind that has gone is empty, and nobody's hosts have gone with it.
+        // A list is empty, too, when its kind is no longer served. That does not mean that the hosts are gone.
         if is_empty(&memory.clusters) || is_empty(&memory.hosts) {
             outcome.is_served = is_served(ports).await?;
         }

@@ -27,10 +27,10 @@ use capstan_reconciler_core::providers::members::Members;
 
 /// How many requests are under way at a time.
 const AT_A_TIME: usize = 4;
-/// How many objects that would change are told one by one, and how many fields of each.
+/// How many changed objects a preview names, and how many fields of each.
 const NAMED: usize = 5;
 
-/// Holds back the providers that somebody else installed and nobody allowed to be taken over.
+/// Holds back the providers that another tool installed and whose takeover nobody allowed.
 pub(super) async fn hold(ports: &ProviderPorts, by: &As, members: &mut Members) -> Result<(), LiveError> {
     for member in &mut members.all {
         hold_one(ports, by, member).await?;
@@ -54,7 +54,7 @@ pub(super) async fn hold_one(
     Ok(())
 }
 
-/// What taking over would change of each provider that somebody else installed, in words; nothing is written.
+/// Describes what a takeover would change of each provider that another tool installed; writes nothing.
 pub(super) async fn previews(
     ports: &ProviderPorts,
     by: &As,
@@ -70,7 +70,8 @@ pub(super) async fn previews(
     Ok(told)
 }
 
-/// The objects of a provider that Capstan never had, where somebody else applied some; and the version that they have.
+/// The objects that another tool applied of a provider that Capstan never had. Notes the version that clusterctl has of
+/// it.
 async fn found(
     ports: &ProviderPorts,
     by: &As,
@@ -100,7 +101,7 @@ pub(super) async fn clear(ports: &ProviderPorts, by: &As, members: &Members) -> 
                 name,
             };
             match remove(ports, by, &secret).await {
-                // Somebody wrote it meanwhile: it is looked at again.
+                // Another client changed it meanwhile: the mark stays, and the next pass tries again.
                 Ok(Deleted::Changed) => is_done = false,
                 Ok(Deleted::Gone | Deleted::Terminating | Deleted::Absent | Deleted::Replaced) => {}
                 // The mark stays, and with it the warning, until it is gone.
@@ -129,7 +130,7 @@ pub(super) async fn clear(ports: &ProviderPorts, by: &As, members: &Members) -> 
     Ok(())
 }
 
-/// Deletes one of the operator's caches, as it was when it was looked at.
+/// Deletes one of the operator's caches, unless it changed since it was read.
 async fn remove(ports: &ProviderPorts, by: &As, secret: &ApiObject) -> Result<Deleted, LiveError> {
     let Some(found) = ports.live.read(by, secret).await? else { return Ok(Deleted::Absent) };
     if found.pointer("/data/cache").is_none() {
@@ -198,7 +199,7 @@ async fn of_clusterctl(
     };
     match ports.live.read(by, &provider).await {
         Ok(found) => Ok(found.and_then(|found| found.get("version")?.as_str().map(str::to_owned))),
-        // Whoever may not see it installs as if nothing were known.
+        // Without the right to read it, the version is unknown.
         Err(LiveError::Refused { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -230,7 +231,8 @@ async fn preview(
         let created = if speaks_another_version(live, manifest, &from) {
             match ports.live.dry_run_create(by, manifest).await {
                 Ok(created) => Some(created),
-                // Then it is told in the words of the other version, as far as they are the same.
+                // Then the preview compares field paths of the two versions, which is right where both name a field
+                // alike.
                 Err(LiveError::Refused { .. }) => None,
                 Err(error) => return Err(error),
             }

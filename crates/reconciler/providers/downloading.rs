@@ -70,7 +70,7 @@ pub(super) async fn fill(
         let wanted = WantedComponents {
             kind: provider.kind,
             name: provider.name.clone(),
-            // Which one is the newest is no matter where one is recorded.
+            // Where a version is recorded, no newer one is asked for.
             version: version.or_else(|| recorded.map(|record| record.version.clone())),
             origin,
             credentials,

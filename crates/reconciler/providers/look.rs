@@ -124,7 +124,7 @@ fn brought_kinds(members: &Members) -> BTreeSet<(String, String)> {
     manifests.filter_map(|manifest| manifest.brings.clone()).collect()
 }
 
-/// One object that is looked at.
+/// One object to read, and what its sight needs besides.
 struct One<'a> {
     ports: &'a ProviderPorts,
     by: &'a As,

@@ -26,9 +26,9 @@ pub struct ProviderMemory {
     rendered: BTreeMap<ObjectId, (String, Attempt)>,
     /// What was seen of what they brought.
     pub(super) sights: Sights,
-    /// The providers, as the last pass left them; `None` where they are to be read anew.
+    /// The providers, as the last pass left them; `None` if the next pass has to read them.
     members: Option<Members>,
-    /// Whether watches told all that changed since the last pass.
+    /// Whether watches reported everything that changed since the last pass.
     is_told: bool,
 }
 
@@ -56,13 +56,13 @@ impl ProviderMemory {
         is_of_object || is_source
     }
 
-    /// Watches told what changed since the last pass, and [`Self::hears`] took it in: the next pass looks at that, and at what
-    /// is on its way. Else a pass looks at everything.
+    /// Notes that watches reported all changes since the last pass, and that [`Self::hears`] took them in. The next
+    /// pass then reads only those objects and the unfinished ones. Without this call it reads everything.
     pub const fn is_up_to_date(&mut self) {
         self.is_told = true;
     }
 
-    /// The providers, where they need not be read anew; what was seen is forgotten where nobody told what changed.
+    /// The providers, unless they have to be read again. Forgets all sights if watches did not report every change.
     pub(super) fn begin(&mut self) -> Option<Members> {
         let members = self.members.take();
         if !std::mem::take(&mut self.is_told) {

@@ -1,4 +1,5 @@
-//! Versions of definitions that go: what is stored in them is stored anew, and nobody manages fields in them any more.
+//! Versions that a definition is about to lose: objects that are stored in them are rewritten, and lose their
+//! `managedFields` entries of these versions.
 //!
 //! A definition cannot lose a version that is in its `status.storedVersions`, and an object that has an entry of a version
 //! which is not there any more in its `metadata.managedFields` cannot be applied any more
@@ -112,9 +113,9 @@ async fn rewrite(
     Ok(())
 }
 
-/// What stands in `metadata.managedFields` where nothing else does. Of an object without any entry the API server
-/// believes that an unknown `before-first-apply` manages all its fields, and whoever applies it next is refused for a
-/// conflict; an entry of no fields counts as none.
+/// The only entry of `metadata.managedFields` of an object that would have none left. For an object without entries,
+/// the API server assumes that an unknown `before-first-apply` manages all its fields. The next apply is then refused
+/// for a conflict. An entry without fields counts as none.
 fn seed(kind: &ApiKind) -> Value {
     let version = kind.version.as_deref().unwrap_or_default();
     json!({

@@ -1,9 +1,9 @@
-//! Installing the providers of a management cluster: a pass over all provider objects there, whoever applied them.
+//! Installs the providers of a management cluster: a pass over all provider objects there, whichever tool applied them.
 //!
-//! *Expected flow*: [`pass`] reads the provider objects, their ConfigMaps and config Secrets, fetches components that they lack
-//! ([`downloading`]) and renders them ([`reading`]); then, again and again, it looks at the objects that are there ([`look`]), asks the heart for the next step
-//! ([`capstan_live::installing::pass`]) and performs that one ([`perform`]), until there is none, or none can be done now. At
-//! the end every provider object says how it stands.
+//! *Expected flow*: [`pass`] reads the provider objects, their ConfigMaps and config Secrets, fetches components that
+//! they lack ([`downloading`]) and renders them ([`reading`]). Then it repeats three things: it reads the objects that
+//! exist ([`look`]), asks [`capstan_live::installing::pass`] for the next step, and performs it ([`perform`]). It ends
+//! when no step is left, or none can be done now. At the end it writes the status of every provider object.
 //!
 //! *Guarantees*: what an inventory has to hold is written before anything is applied. A pass with nothing to do writes
 //! nothing. Everything is read and written with the rights of one service account, and behind the fence of the leader. A

@@ -22,9 +22,9 @@ use capstan_reconciler_core::providers::members::Members;
 /// What became of a pass.
 #[derive(Debug, Default)]
 pub struct ProviderPassOutcome {
-    /// How many steps were performed; one that could not be is none.
+    /// How many steps were performed; one that failed does not count.
     pub steps: usize,
-    /// Whether something is waited for, or failed: it is looked at again soon.
+    /// Whether a provider waits for something or failed: the next pass follows soon.
     pub is_waiting: bool,
     /// After how long components that are lacking are worth another look.
     pub again: Option<Duration>,
@@ -41,8 +41,8 @@ const REPEATED: usize = 5;
 /// Makes a pass. `is_over` is asked between steps.
 ///
 /// # Errors
-/// The API server does not answer; this process leads no more; what was read is not as this program writes it. What the API
-/// server refuses of a provider is no error, and stands in its status.
+/// The API server does not answer; this process leads no more; what was read is not as this program writes it. If the
+/// API server refuses something of one provider, that is not an error: the provider's status says it.
 pub async fn pass(
     ports: &ProviderPorts,
     memory: &mut ProviderMemory,
@@ -56,7 +56,7 @@ pub async fn pass(
         None => begin(ports, memory, &by).await?,
     };
     members.all.iter_mut().for_each(|member| member.failed = None);
-    // Of whom was asked a moment ago whether somebody else installed it.
+    // The provider that was checked just now for an installation by another tool.
     let mut checked: Option<ObjectId> = None;
     let mut outcome = ProviderPassOutcome { again: members.again, ..ProviderPassOutcome::default() };
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
@@ -77,7 +77,7 @@ pub async fn pass(
             && checked.as_ref() != Some(&id)
             && let Some(member) = members.member_mut(&id).filter(|member| member.remembered.is_none())
         {
-            // It may have been read a while ago, and somebody else may have installed it since.
+            // It may have been read a while ago, and another tool may have installed it since.
             checked = Some(id);
             adopting::hold_one(ports, &by, member).await?;
             continue;
@@ -128,8 +128,8 @@ async fn begin(ports: &ProviderPorts, memory: &mut ProviderMemory, by: &As) -> R
     Ok(members)
 }
 
-/// What taking over would change of each provider that somebody else installs, in words, by provider object. Nothing is
-/// written, so that it may be asked while an operator lives.
+/// What a takeover would change of each provider that another tool installed, in words, by provider object. It writes
+/// nothing, so it may run while the other operator still runs.
 ///
 /// # Errors
 /// As of [`pass`].
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// The words stand in the status of providers.
+    /// The status of providers shows these words.
     #[test]
     fn what_is_noted_is_said_by_its_phase() {
         for (phase, said) in [

@@ -185,7 +185,7 @@ async fn apply(
         let live = sights.live(&member.id, id);
         async move { (id, apply_one(ports, by, member, id, manifest, live).await) }
     });
-    // Every answer is heard; the first that is none of the wished ones is told.
+    // All requests run to their end; the first error is returned.
     let outcomes: Vec<_> =
         stream::iter(each.collect::<Vec<_>>()).buffered(at_a_time(objects)).collect().await;
     let (mut applied, mut told) = (0, Ok(()));
@@ -202,7 +202,7 @@ async fn apply(
     (applied, told)
 }
 
-/// What is there then; `None` where it was changed since it was looked at.
+/// What exists then; `None` if it changed since it was read.
 async fn apply_one(
     ports: &ProviderPorts,
     by: &As,
@@ -246,7 +246,7 @@ async fn delete(
         sights.forget(id);
         match ports.live.delete(by, &ApiObject::from(id), as_seen(&live), Run::Real).await? {
             Deleted::Gone => tracing::info!(object = %id, "deleted"),
-            // Somebody may have taken it meanwhile: the next look decides anew.
+            // Another client may have taken it over meanwhile: the next look decides again.
             Deleted::Changed => tracing::debug!(object = %id, "changed since it was read: not deleted"),
             Deleted::Terminating | Deleted::Absent | Deleted::Replaced => {}
         }
@@ -255,7 +255,7 @@ async fn delete(
     Ok(())
 }
 
-/// The object that was looked at, as it was: what was decided on is what is deleted.
+/// The state of the object when it was read: a deletion takes only the object that was decided on.
 pub(super) fn as_seen(object: &Value) -> Preconditions<'_> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let uid = text("/metadata/uid").unwrap_or_default();

@@ -30,7 +30,7 @@ pub struct ProviderPorts {
     pub limit: SignedDuration,
     /// Fetches components that are lacking.
     pub downloads: Downloads,
-    /// Told what is worth watching, as soon as that is known.
+    /// Receives what is worth watching, as soon as that is known.
     pub watched: watch::Sender<BTreeSet<Post>>,
 }
 

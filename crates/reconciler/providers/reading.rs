@@ -72,7 +72,7 @@ pub(super) async fn read(
         let checks = checked.iter().find(is_it)?;
         match check(checks, &checked) {
             Ok(()) => None,
-            // Of one that is installed, the order of the pass says what waits: drift of it is repaired all the same.
+            // For an installed provider, the order of the pass says what waits: drift of it is still repaired.
             Err(FailedCheck::WaitingForCoreProviderReady)
                 if checks.installed.is_some_and(|version| !version.is_empty())
                     || own(kind, namespace, name).is_some_and(|one| one.record.installed.is_some()) =>
@@ -192,7 +192,7 @@ pub(super) async fn read(
     members.sort_by(|a, b| (a.kind, &a.name, &a.namespace).cmp(&(b.kind, &b.name, &b.namespace)));
     let all: Vec<ObjectId> =
         members.iter().filter(|member| member.object.is_some()).map(|member| member.id.clone()).collect();
-    // Without what is remembered nobody knows what would have to go with it.
+    // Where the inventory cannot be read, it is unknown what a deletion would have to include.
     for member in members.iter_mut().filter(|member| unread(&member.id).is_none()) {
         deleting::settle(ports, &by, member, &all).await?;
     }

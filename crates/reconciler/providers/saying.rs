@@ -1,4 +1,4 @@
-//! How every provider stands, written into its object's status: only where that says something new.
+//! Writes the status of every provider object, where it changed.
 
 use capstan_live::applying::RefusalKind;
 use capstan_live::installing::pass::{InstallDecision, ProviderFacts};
@@ -46,7 +46,8 @@ pub(super) async fn say(
                 tracing::debug!(provider = %member.id, %refusal, "its status was not written");
             }
             outcome => {
-                // What somebody asked for meanwhile was not looked at: that it is news is told by its version.
+                // If the spec changed meanwhile, this pass did not read it. The older version is kept, so that the
+                // change counts as news.
                 let written = outcome?;
                 if asks_the_same(object, &written) {
                     member.object = Some(written);

@@ -76,7 +76,7 @@ impl ProviderSources {
         let mut all: Vec<Value> = objects.iter().chain(&self.secrets).cloned().collect();
         for map in self.config_maps.iter().filter(|map| provider.reads(map)) {
             let map = object("ConfigMap", &provider.namespace, text(map, "/metadata/name"));
-            // One that went meanwhile is no source any more: a watch tells of it.
+            // A ConfigMap that was deleted meanwhile is left out: a watch reports the deletion.
             all.extend(ports.live.read(by, &map).await?);
         }
         Ok(LiveSet::read(&all))

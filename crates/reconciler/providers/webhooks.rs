@@ -1,4 +1,4 @@
-//! Whether webhooks answer: a write that comes to nothing is sent through each.
+//! Whether webhooks answer: a dry run is sent through each.
 
 use std::collections::BTreeSet;
 
@@ -94,7 +94,7 @@ async fn question(
         if let Some(question) = known(members, rule) {
             return Ok(Some(question));
         }
-        // One of another provider, or of whoever: by its name.
+        // A definition of another provider, or of none that is known here: it is read by its name.
         let Some(id) = rule.definition() else { continue };
         let value = match ports.live.read(by, &ApiObject::from(&id)).await {
             // That name is not granted.

@@ -1,4 +1,4 @@
-//! Why a folder is refused for what stands in Git, whatever is live.
+//! Why a folder is refused for its content in Git, whatever is live.
 
 use capstan_kustomize::render::RenderedFolder;
 use capstan_live::applying::{FolderHome, OwnerIndex, Scopes, Surroundings, boundary};
@@ -8,7 +8,7 @@ use capstan_model::ids::ClusterId;
 use capstan_fleet::generator::Fleet;
 use capstan_reconciler_core::reason::Reason;
 
-/// Whether it is, other folders aside: what it renders then is not applied, and takes nothing from them.
+/// Whether a folder is refused, other folders aside: its render is then not applied, and takes nothing from them.
 pub(super) fn is_refused(
     fleet: &Fleet,
     id: &ClusterId,

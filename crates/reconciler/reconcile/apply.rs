@@ -23,7 +23,7 @@ use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::resources::{Adopt, CreateClusters, KeptTemplate};
 use capstan_reconciler_core::unwanted::Unwanted;
 
-/// How many objects that wait stand in a status.
+/// How many waiting objects a status names.
 const WITHHELD: usize = 20;
 
 /// The reason of a field that Git removed and that stays.
@@ -33,7 +33,7 @@ const SURVIVED: &str = "FieldSurvived";
 struct Hands {
     /// Objects that others applied before, and who.
     adopted: BTreeMap<ObjectId, Vec<String>>,
-    /// Counts that Git names no more and that somebody else shall own.
+    /// Counts that Git no longer names and that another manager shall own.
     let_go: BTreeMap<ObjectId, Vec<FieldPath>>,
     /// Objects that could not be tried yet.
     later: BTreeSet<ObjectId>,
@@ -84,7 +84,7 @@ impl Reconciliation<'_> {
         }
         self.status.withheld =
             plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
-        // Whoever may not watch the objects of a cloud looks again.
+        // The reconciler may not be allowed to watch the objects of a cloud, so it looks again.
         self.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
         let hands = Hands { adopted, let_go, later: trial.later };
         self.intend(observed, &plan, &hands).await?;
@@ -181,8 +181,9 @@ impl Reconciliation<'_> {
         for object in &observed.objects {
             let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
             inventory.intend(&object.id, &object.api_version, name);
-            // Killed after the apply and before it was noted. What is yet to be taken over has no UID here: so
-            // whoever is killed before that takes it over next time.
+            // An earlier run may have been killed after it applied the object and before it noted the UID. An object
+            // that is yet to be taken over gets no UID here: a run that is killed before the takeover repeats it next
+            // time.
             let live = observed.live.get(&object.id).filter(|_| !hands.adopted.contains_key(&object.id));
             if let Some(uid) = live.and_then(uid) {
                 inventory.applied(&object.id, uid);
@@ -228,7 +229,7 @@ impl Reconciliation<'_> {
             }
             let mut written = Vec::new();
             for object in due {
-                // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
+                // A newer commit waits until the step ends; a process that no longer leads stops writing.
                 if let Some(Interruption::Stopping) = (self.request.is_over)() {
                     return Ok(ReconcileEnd::Interrupted(Interruption::Stopping));
                 }
@@ -250,7 +251,7 @@ impl Reconciliation<'_> {
         Ok(ReconcileEnd::Applied)
     }
 
-    /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told
+    /// Notes the fields that Git removed and that stay because another manager holds them, too. The status names them
     /// for as long as they stay.
     fn note_survivors(
         &mut self,

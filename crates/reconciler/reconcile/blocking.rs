@@ -11,7 +11,8 @@ pub(super) async fn where_blocking_is_allowed<T: Send + 'static>(
     match tokio::task::spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
         Err(Ok(panic)) => resume_unwind(panic),
-        // Cancelled, which a blocking task is only before it begins, by a runtime that ends: so nobody goes on.
+        // Cancelled: this happens to a blocking task only before it begins, when the runtime ends. The caller then
+        // never resumes.
         Err(Err(_)) => std::future::pending().await,
     }
 }

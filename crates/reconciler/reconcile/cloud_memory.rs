@@ -122,7 +122,8 @@ impl CloudPreflight {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(read);
     }
 
-    /// Forgets the proposals of a Fleet that are none of these: they were closed, merged, or asked about anew.
+    /// Forgets the questions of a Fleet that are not among these: their proposals were closed, merged, or asked about
+    /// again.
     pub async fn keep_only(&self, fleet: &FleetKey, standing: &BTreeSet<String>) {
         if !self.clouds.may_ask() {
             return;

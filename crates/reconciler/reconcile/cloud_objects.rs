@@ -1,10 +1,10 @@
-//! Objects of the OpenStack resource controller (ORC) that it has given up: their folder is refused in its words, or they
-//! are made anew, when only the connection of their create died.
+//! Objects that the OpenStack resource controller (ORC) has given up. Their folder is refused with ORC's message, or
+//! they are recreated, where only the connection of their creation failed.
 //!
-//! *Expected flow*: what a commit changes is known; of the objects that it leaves as they are, one that was given up for
-//! good refuses the folder; of one whose create died it is counted in the inventory, and written, that it is made anew;
-//! then it is deleted, as the one that was looked at; the next pass finds nothing there and applies it. *Guarantees*:
-//! what has an id in the cloud is never deleted for this; a process that dies anywhere has counted before it deleted.
+//! *Expected flow*: only objects that the commit does not change count. One that ORC gave up for good refuses the
+//! folder. One whose creation failed is recreated: the inventory counts that and is written, then the object is deleted
+//! as it was read, and the next pass applies it. *Guarantees*: an object with an id in the cloud is never deleted for
+//! this. The count is written before the deletion, wherever the process dies.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;
 
 impl Reconciliation<'_> {
-    /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is
-    /// applied first: it is looked at anew then. `others` is what somebody else applies.
+    /// Whether ORC has given up an object of the folder, and how that ends the pass; `None` where it has not. Objects
+    /// that change are left out: they are applied first, and ORC then tries again. `others` is what other tools apply.
     pub(super) async fn check_cloud_objects(
         &mut self,
         observed: &Observation,
@@ -39,7 +39,7 @@ impl Reconciliation<'_> {
         }
         let mut anew = Vec::new();
         for one in given_up {
-            // What is in no inventory yet gets there by this pass, and is looked at by the next one.
+            // An object that is in no inventory yet gets into it by this pass; the next one handles it.
             if self.status.inventory.get(&one.object.id).is_none() {
                 self.again = true;
                 continue;
@@ -80,7 +80,7 @@ impl Reconciliation<'_> {
     }
 }
 
-/// Why an object that was given up refuses its folder; `None` for one that is made anew.
+/// Why an object that ORC gave up refuses its folder; `None` if it is recreated.
 fn refusal(one: &GivenUp<'_>, is_others: bool) -> Option<Reason> {
     let message = match one.course {
         AfterGivingUp::Refused => format!(

@@ -1,9 +1,9 @@
 //! The cloud's part of a preflight: whether it can give what a head commit asks for besides what it gives already.
 //!
-//! *Expected flow*: each folder is read beside the live cluster ([`look`]); then all folders of one question are answered
-//! together ([`answer`]): credentials are read with each folder's own rights, logins and accounts are asked side by
-//! side, and of each account once. *Guarantees*: nothing is written, here or there; no byte of a credential stands in a
-//! reason. What proposals asked before is remembered until they are closed (`cloud_memory`).
+//! *Expected flow*: each folder is compared with the live cluster ([`look`]). Then all folders of one question are
+//! answered together ([`answer`]): credentials are read with each folder's own rights, logins and accounts are asked
+//! side by side, and each account once. *Guarantees*: nothing is written, here or there; no reason contains a byte of a
+//! credential. What proposals asked before is remembered until they are closed (`cloud_memory`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

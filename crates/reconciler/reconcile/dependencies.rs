@@ -42,7 +42,7 @@ pub struct Ports {
     pub claiming: Arc<Mutex<()>>,
     /// What was seen of the Cluster API operators here.
     pub operators: Arc<Operators>,
-    /// Fetches components of providers, from the hosts that whoever runs the reconciler named.
+    /// Fetches components of providers, from the hosts that the reconciler's settings name.
     pub downloads: Downloads,
     /// Asks clouds, before a merge, for what it takes besides.
     pub cloud_preflight: Arc<CloudPreflight>,

@@ -73,7 +73,7 @@ impl DryRunCache {
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), tried);
     }
 
-    /// The object is nobody's business any more.
+    /// Forgets an object that Capstan no longer applies.
     pub(crate) fn forget(&self, id: &ObjectId) {
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }

@@ -14,7 +14,7 @@ use capstan_reconciler_core::reason::Reason;
 /// How many dry runs of one cluster are under way at a time.
 const TRIALS: usize = 4;
 
-/// What came of trying a render.
+/// The result of trying a render.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     /// Objects as they would be.

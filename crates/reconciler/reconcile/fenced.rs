@@ -26,7 +26,7 @@ impl Ports {
         Self { live, status_store: Arc::new(status_store), ..self.clone() }
     }
 
-    /// Whether this process leads still: asked before something is said of the management cluster that is no write there.
+    /// Checks that this process still leads: for steps that write nothing to the management cluster.
     pub async fn check_leading(&self, doing: &str) -> Result<(), LiveError> {
         self.live.check_leading(doing).await
     }

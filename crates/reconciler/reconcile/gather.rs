@@ -114,8 +114,8 @@ fn is_of_cluster_api(id: &ObjectId) -> bool {
     is_cluster_api(&id.group) && !is_cluster(id)
 }
 
-/// Reads a `Cluster` that is neither rendered nor in the inventory: with the reconciler's own rights, which are to
-/// list, for it is another folder's, or nobody's.
+/// Reads a `Cluster` that is neither rendered nor in the inventory. It belongs to another folder or to none, so it is
+/// listed with the reconciler's own rights.
 async fn read_cluster(
     live: &dyn ManagementCluster,
     cluster: &ObjectId,
@@ -133,7 +133,7 @@ async fn read_cluster(
     Ok(())
 }
 
-/// Reads what Cluster API made of a `Cluster`, with the reconciler's own rights: nobody's folder says it.
+/// Reads what Cluster API made of a `Cluster`, with the reconciler's own rights: no folder contains these objects.
 async fn read_machines(
     live: &dyn ManagementCluster,
     cluster: &ObjectId,

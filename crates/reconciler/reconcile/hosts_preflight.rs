@@ -1,8 +1,8 @@
 //! The hosts' part of a preflight: whether the racks can give what a head commit's SIPClusters ask for, and whether what the
 //! folders bring beside them goes with that.
 //!
-//! *Expected flow*: each folder is looked at ([`look`]); then all folders of one question are answered together ([`answer`]),
-//! since their SIPClusters compete for the same hosts.
+//! *Expected flow*: [`look`] reads each folder. Then [`answer`] answers all folders of one question together, since
+//! their SIPClusters compete for the same hosts.
 //!
 //! *Guarantees*: nothing is written; where SIPCluster or BareMetalHost are not served, or no folder brings a SIPCluster,
 //! nothing is asked. Decided as a turn over the SIPClusters decides ([`crate::hosts`]), upon what is live now and the
@@ -153,8 +153,8 @@ async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<L
     })
 }
 
-/// What was said of a SIPCluster, as far as what runs for it says that, too: whoever writes a status by hand has nothing
-/// told that is to go into Git.
+/// The status of a SIPCluster, with only those endpoints and OIDC settings that the objects running for it confirm. A
+/// status that somebody wrote by hand must not reach Git.
 async fn confirm(ports: &Ports, by: &As, live: &SipCluster) -> Result<ClusterStatus, LiveError> {
     let mut status = live.status.clone();
     if status.endpoints.is_empty() && status.oidc.is_none() {

@@ -1,4 +1,4 @@
-//! Which kinds lie in namespaces, as the API server's discovery tells it.
+//! Which kinds are namespaced, as the API server's discovery says.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use capstan_live::applying::Scopes;
 
 use capstan_ports::{ApiKind, LiveError, ManagementCluster};
 
-/// What discovery told so far. A kind that is not served is asked for again: it may be installed meanwhile.
+/// What discovery said so far. A kind that is not served is asked for again: it may be installed meanwhile.
 #[derive(Debug, Default)]
 pub struct Kinds {
     known: Mutex<Scopes>,

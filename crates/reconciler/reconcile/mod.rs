@@ -1,8 +1,8 @@
-//! The reconciler's use cases: what a Git tree asks of a management cluster is applied, judged and told.
+//! The reconciler's use cases: what a Git tree asks of a management cluster is applied, judged and reported.
 //!
-//! *Expected flow* of one cluster's reconciliation ([`reconcile`]): the folder is rendered ([`revision`]), looked at
-//! beside the live cluster, tried, applied phase by phase, pruned, judged; then its `ManagedCluster` says
-//! how it stands. [`preflight`] does the first half for a head commit and writes nothing.
+//! *Expected flow* of one cluster's reconciliation ([`reconcile`]): the folder is rendered ([`revision`]), compared
+//! with the live cluster, tried, applied phase by phase, pruned, judged. Then the status of its `ManagedCluster` is
+//! written. [`preflight`] does the first half for a head commit and writes nothing.
 //!
 //! Decisions are the domain's ([`capstan_live::applying`], [`capstan_live::rollout::observed`]); requests
 //! go through [`ports`]. Deliberately absent: when which cluster is reconciled (`controllers`), the Kubernetes

@@ -38,8 +38,8 @@ pub(super) struct Observation {
     pub(super) credentials: Asked,
 }
 
-/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. What was cloned from a
-/// class tells how the rollout stands where the class was changed after that time.
+/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. Where a class was changed
+/// after `class_changed_after`, the objects that were cloned from it show how far the rollout is.
 pub(super) async fn observe(
     ports: &Ports,
     fleet: &FleetRecord,

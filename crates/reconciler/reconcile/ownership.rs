@@ -1,8 +1,8 @@
-//! Whose an object is that a folder is about to apply for the first time: asked of what stands in the status store
-//! now, since other folders and other Fleets go on while a commit is worked on.
+//! Who owns an object that a folder is about to apply for the first time. The status store is asked at that moment,
+//! since other folders and other Fleets continue while a commit is worked on.
 //!
-//! *Guarantee*: of two Fleets that render one object, one at most applies it. Whoever looks holds
-//! [`Ports::claiming`](super::dependencies::Ports) until its inventory is written.
+//! *Guarantee*: of two Fleets that render one object, at most one applies it. A reconciliation holds
+//! [`Ports::claiming`](super::dependencies::Ports) from this check until its inventory is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,8 +62,8 @@ impl Reconciliation<'_> {
         Ok(Claimed::Yes(held))
     }
 
-    /// Objects that a folder had applied which is claimed here no more. Without what that one knew of them (the names
-    /// of templates, and what people had set) they would be applied anew: so that is taken over first.
+    /// Objects that were applied by a folder that is no longer claimed here. Its record (the names of templates, and
+    /// what people had set) is taken over first: without it, the objects would be applied as new ones.
     async fn to_be_taken_over(&self, observed: &Observation) -> Result<Option<Reason>, LiveError> {
         let (request, owners) = (self.request, &self.request.revision.owners);
         let knows = |inventory: &AppliedInventory, id: &ObjectId| {
@@ -188,7 +188,7 @@ fn has_new(observed: &Observation, inventory: &AppliedInventory) -> bool {
     observed.objects.iter().any(|object| is_new(object, inventory))
 }
 
-/// How the folder stands that renders an object too.
+/// The state of the other folder that renders an object.
 fn rival(found: &ForeignObject, records: &[ClusterRecord], revision: &Revision) -> Rival {
     let Beyond::TwoFolders(other) = &found.why else { return Rival::Able };
     let Some(record) = record_of(other, records) else { return Rival::Untried };

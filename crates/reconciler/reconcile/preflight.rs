@@ -111,7 +111,7 @@ async fn try_alone(
         clouds: None,
         hosts: None,
     };
-    // How machines stand is no question of a preflight.
+    // A preflight does not judge how far the rollout of machines is.
     let observed = match observe(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
         Ok(observed) => observed,
         Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),

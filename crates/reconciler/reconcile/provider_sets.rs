@@ -1,9 +1,9 @@
 //! The provider set of the management cluster as a folder that is applied: with whose rights, who installs what it asks
-//! for, and how that stands.
+//! for, and whether that is ready.
 //!
-//! A set goes the way of every folder: boundary, dry run, inventory, tombstones, status. What is different stands here.
-//! It is applied as the service account [`SERVICE_ACCOUNT`] of the Fleet's own namespace, which no folder can name, since
-//! whoever writes provider objects decides what runs here.
+//! A set is handled like every folder: boundary, dry run, inventory, tombstones, status. This file has what is
+//! different. It is applied as the service account [`SERVICE_ACCOUNT`] of the Fleet's own namespace, which no folder
+//! can name: the right to write provider objects decides what runs here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -163,7 +163,7 @@ pub(super) fn refuse_tombstones(tombstones: &Deletion) -> Option<Reason> {
 /// Reads what a set is judged by: the workloads of its providers, and who installs.
 ///
 /// # Errors
-/// Capstan was to install, and somebody else does; or the API server does not answer.
+/// Capstan was to install, and another operator does; or the API server does not answer.
 pub(super) async fn observe(
     operators: &Operators,
     live: &dyn ManagementCluster,
@@ -195,7 +195,7 @@ pub(super) async fn observe(
     Ok(ObservedSet { by, owner })
 }
 
-/// How a set stands. `applied_at` is when something of it was written last.
+/// The verdict on a set. `applied_at` is when something of it was written last.
 pub(super) fn judge(
     set: &ObservedSet,
     objects: &[RenderedObject],

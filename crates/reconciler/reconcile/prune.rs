@@ -184,7 +184,7 @@ impl Reconciliation<'_> {
         Deletions { delete: Vec::new(), forget: Vec::new(), ..round }
     }
 
-    /// Deletes an object as it was looked at; by that UID, whatever there is in its place stays.
+    /// Deletes an object as it was read. The UID is a precondition: another object in its place stays.
     pub(super) async fn delete(
         &mut self,
         observed: &Observation,
@@ -192,7 +192,7 @@ impl Reconciliation<'_> {
         of: &str,
     ) -> Result<DeletionResult, LiveError> {
         let object = ApiObject::from(id);
-        // What was decided on is what is deleted: whoever was stopped meanwhile finds it changed.
+        // Only the version that was decided on is deleted: the process may have been stopped in between.
         let seen = observed.live.get(id).filter(|live| uid(live) == Some(of));
         let version = seen.and_then(|live| live.pointer("/metadata/resourceVersion")?.as_str());
         let only = Preconditions { uid: of, resource_version: version };
@@ -229,7 +229,7 @@ impl Reconciliation<'_> {
         tracing::info!(cluster = %self.request.id, commit = %self.request.revision.commit, object = %id, "deleted");
     }
 
-    /// Names of templates that are in the inventory no more are nobody's.
+    /// Drops the names of templates that are no longer in the inventory.
     fn keep_names(&mut self) {
         let known: BTreeSet<ObjectId> =
             self.status.inventory.objects().iter().map(|object| object.id()).collect();

@@ -46,9 +46,9 @@ pub(super) struct Reconciliation<'a> {
     pub(super) request: &'a ReconcileRequest<'a>,
     pub(super) now: Timestamp,
     pub(super) record: ClusterRecord,
-    /// What will be said; begins as what was said last.
+    /// The status to write; begins as the last one.
     pub(super) status: ManagedClusterStatus,
-    /// What stands in the status store.
+    /// The status that the status store has.
     pub(super) written: ManagedClusterStatus,
     pub(super) applied: usize,
     pub(super) deleted: usize,
@@ -104,8 +104,8 @@ impl<'a> Reconciliation<'a> {
         self.request.ports.live.as_ref()
     }
 
-    /// Writes what is to be remembered, where that differs from what stands in the status store. What others write
-    /// there is spec and annotations; another status than the one that was read means that another process leads.
+    /// Writes the status, where it differs from what the status store has. Other clients write only spec and
+    /// annotations there. A status other than the one that was read means that another process leads.
     pub(super) async fn save(&mut self) -> Result<(), LiveError> {
         if self.status == self.written {
             return Ok(());

@@ -193,7 +193,7 @@ async fn take(
         Some(found) => found,
         None => status_store.create_cluster(key, &spec).await?,
     };
-    // Also where somebody else made it meanwhile.
+    // Another client may have made it meanwhile, with another spec.
     let target = if target.spec == spec {
         target
     } else {

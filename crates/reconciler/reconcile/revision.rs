@@ -48,7 +48,7 @@ pub struct Revision {
     pub untried: BTreeMap<ClusterId, Untried>,
     /// By cluster: what tells that a folder asks for the same in two commits.
     prints: BTreeMap<ClusterId, Print>,
-    /// Folders that are larger than folders are, or of which nobody can say.
+    /// Folders that are unusually large, or whose size is unknown.
     large: BTreeSet<ClusterId>,
     /// Folders of which everything is known that they render.
     known: BTreeSet<ClusterId>,
@@ -73,14 +73,14 @@ impl fmt::Display for Print {
     }
 }
 
-/// Whose eyes a tree is looked at with.
+/// Whose point of view a tree is opened from.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewpoint<'a> {
     /// The management cluster's name in the Fleet.
     pub name: &'a str,
     /// Its UID.
     pub uid: &'a str,
-    /// What discovery told.
+    /// What discovery said.
     pub scopes: &'a Scopes,
     /// What its clusters have applied so far.
     pub recorded: &'a BTreeMap<ClusterId, AppliedInventory>,
@@ -149,8 +149,8 @@ impl Revision {
         self.left_out.as_deref()
     }
 
-    /// Opens a tree. Reads and renders every claimed folder, each by itself: to be called where blocking is allowed.
-    /// Kinds of which discovery told nothing are named once; where `settled`, they count as namespaced.
+    /// Opens a tree. Reads and renders every claimed folder, each by itself, so it must run where blocking is allowed.
+    /// Kinds that discovery does not know are named once; where `settled`, they count as namespaced.
     ///
     /// # Errors
     /// Nothing of this commit may be applied.
@@ -352,8 +352,8 @@ enum OpenedFolder {
     },
 }
 
-/// Folders by what tells their contents apart: their files and all that lies in no cluster's folder, which they may refer
-/// to.
+/// Folders by a digest of their content: their own files, and the files outside of all cluster folders, which they may
+/// refer to.
 fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) -> Vec<TrialSubject> {
     let beside = content_beside(fleet);
     let content = |id: &ClusterId| {
@@ -421,7 +421,7 @@ fn left_out(fleet: &Fleet, uid: &str) -> Option<String> {
     Some(format!("the provider set {} is left to others (`by: others`)", providers.path))
 }
 
-/// What tells apart the contents of all that lies in no cluster's folder.
+/// A digest of the files outside of all cluster folders.
 fn content_beside(fleet: &Fleet) -> String {
     let folders: BTreeSet<&RepoPath> = fleet.targets().map(ClusterId::folder).collect();
     let is_beside = |path: &RepoPath| {
@@ -447,7 +447,7 @@ fn claims(fleet: &Fleet, uid: &str) -> BTreeMap<ClusterId, Result<(), Reason>> {
     };
     let mut claims = BTreeMap::new();
     for id in fleet.targets() {
-        // A provider set is no cluster, whatever pattern its folder fits.
+        // A provider set is not a cluster, whatever pattern its folder fits.
         match fleet.layout().claimed_by(id, fleet.settings()) {
             Ok(Some(management)) if management.uid.is(uid) => {
                 claims.insert(id.clone(), Ok(()));

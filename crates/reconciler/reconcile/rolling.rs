@@ -1,7 +1,7 @@
-//! How many clusters of a Fleet replace machines at a time: who does now, as statuses and reconciliations tell.
+//! How many clusters of a Fleet replace machines at a time: who does now, as statuses and reconciliations say.
 //!
-//! *Guarantee*: whoever may begin counts before anything of it is applied, and its phase says so before that, too: so a
-//! process that follows a death counts it. The decision is [`capstan_live::rolling`]'s.
+//! *Guarantee*: a cluster that may begin counts before anything of it is applied, and its phase is written before that,
+//! too. So the next process counts it after a crash. The decision is [`capstan_live::rolling`]'s.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -67,7 +67,7 @@ impl RollingClusters {
         rolling.next(most)
     }
 
-    /// A cluster could not be looked at, and waits for nothing until it is; gives those that wait and may begin now.
+    /// A cluster could not be read, and waits for nothing until it can. Gives the waiting ones that may begin now.
     pub fn asks_later(&self, fleet: &FleetKey, id: &ClusterId, most: Option<usize>) -> Vec<ClusterId> {
         let mut fleets = self.fleets();
         let rolling = fleets.entry(fleet.clone()).or_default();

@@ -53,16 +53,16 @@ pub struct ReconcileOutcome {
     pub again: bool,
     /// When nothing of the machines happens before, or nothing is tried: until then nobody needs to look.
     pub put_off_until: Option<Timestamp>,
-    /// The generation of the ManagedCluster that was looked at.
+    /// The generation of the ManagedCluster that was reconciled.
     pub generation: i64,
-    /// The status as it stands now.
+    /// The status as it is now.
     pub status: ManagedClusterStatus,
 }
 
-/// Reconciles one cluster, and says how it stands.
+/// Reconciles one cluster, and writes its status.
 ///
 /// # Errors
-/// Its ManagedCluster cannot be read or written; what was applied stands in the inventory.
+/// Its ManagedCluster cannot be read or written; the inventory has what was applied.
 pub async fn reconcile(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
@@ -81,7 +81,7 @@ pub async fn reconcile(
     reconciliation.conclude(ended).await
 }
 
-/// Says why a cluster's folder is not looked at until then.
+/// Writes why a cluster's folder is not tried before `until`.
 ///
 /// # Errors
 /// As [`reconcile`].
@@ -109,7 +109,8 @@ async fn record(request: &ReconcileRequest<'_>, key: &ClusterKey) -> Result<Clus
     check_belongs(request, key, &record)?;
     if record.reconcile_requested {
         status_store.clear_request_of_cluster(key).await?;
-        // As it stands now, whole: whoever wrote it meanwhile must not be overwritten with what stood there before.
+        // The whole object is read again: what another client wrote meanwhile must not be overwritten with older
+        // content.
         if let Some(now) = status_store.cluster(key).await? {
             check_belongs(request, key, &now)?;
             record = now;
@@ -118,7 +119,7 @@ async fn record(request: &ReconcileRequest<'_>, key: &ClusterKey) -> Result<Clus
     Ok(record)
 }
 
-/// A ManagedCluster stands for one folder of one Fleet.
+/// Checks that a ManagedCluster is of this folder and this Fleet.
 fn check_belongs(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,

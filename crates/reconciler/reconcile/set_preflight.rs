@@ -1,6 +1,6 @@
-//! What a management cluster says to a head's provider set beside the dry runs of its objects: whether its Kubernetes, what
-//! it stores and whoever manages fields fit the definitions that would come, whether the installer's account may do what
-//! the set takes, and, where Capstan installs, what a server-side dry run of everything comes to.
+//! What a management cluster says to a head's provider set, besides the dry runs of its objects. Do its Kubernetes, its
+//! stored objects and its field managers fit the coming definitions? Does the installer's account have the rights that
+//! the set needs? Where Capstan installs: what is the result of a server-side dry run of everything?
 //!
 //! Read with that account's rights. Components are those of the head, else those of live ConfigMaps, else they are fetched
 //! from the hosts that the reconciler may contact, and not kept. *Bounded*: one look at each definition of the set, one list of
@@ -37,9 +37,9 @@ use capstan_ports::{
 };
 use capstan_reconciler_core::reason::Reason;
 
-/// Kinds that lose a version of which the objects are looked at.
+/// How many kinds that lose a version have their objects listed.
 const MOST_KINDS: usize = 40;
-/// Missing rights that are told one by one.
+/// How many missing rights are named one by one.
 const MOST_TOLD: usize = 20;
 /// What holds everywhere is asked here, where nobody grants anything to an installer.
 const ANYWHERE: &str = "kube-public";
@@ -58,10 +58,10 @@ pub(super) async fn look(
 ) -> Result<Vec<Reason>, LiveError> {
     let live = ports.live.as_ref();
     let placed = objects.iter().map(|object| object.placed.clone()).collect::<Vec<PlacedValue>>();
-    // What is wrong with the objects themselves is told by the check of the pull request.
+    // The check of the pull request reports what is wrong with the objects themselves.
     let Ok(mut set) = ProviderSet::of(placed) else { return Ok(Vec::new()) };
     let tree = head.fleet.tree().as_ref();
-    // What the files alone say is told by that check, too.
+    // That check also reports what the files alone show.
     let in_git: BTreeSet<String> = set
         .providers()
         .iter()
@@ -123,7 +123,7 @@ pub(super) async fn look(
     Ok(reasons)
 }
 
-/// What a set records of its components. One that cannot be read is told elsewhere.
+/// What a set records of its components. A record that cannot be read is reported elsewhere.
 fn recorded(head: &Revision, id: &ClusterId) -> BTreeMap<String, Recorded> {
     let records = head.fleet.recorded_components(id).unwrap_or_default();
     let of = |(label, record): (String, capstan_plan::settings::ComponentsRecord)| {
@@ -132,8 +132,8 @@ fn recorded(head: &Revision, id: &ClusterId) -> BTreeMap<String, Recorded> {
     records.into_iter().map(of).collect()
 }
 
-/// Adds to a set what the API server holds of its ConfigMaps and config Secrets, and what can be fetched. What the account may
-/// not read is as if it were not there: the missing right is told.
+/// Adds to a set what the API server holds of its ConfigMaps and config Secrets, and what can be fetched. What the
+/// account may not read counts as absent: the missing right is reported.
 async fn complete(
     ports: &Ports,
     by: &As,

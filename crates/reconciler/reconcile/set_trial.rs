@@ -18,16 +18,16 @@ use serde_json::Value;
 use capstan_ports::{As, Contested, LiveError, ManagementCluster, Run};
 use capstan_reconciler_core::reason::Reason;
 
-/// Refused objects that are told one by one.
+/// How many refused objects are named one by one.
 const MOST_TOLD: usize = 20;
 /// Dry runs that are under way at a time.
 const TRIALS: usize = 4;
 
-/// What came of trying the objects of a set's components.
+/// The result of trying the objects of a set's components.
 #[derive(Default)]
 struct TriedObjects {
     reasons: Vec<Reason>,
-    /// Refused objects that are not told.
+    /// How many more objects are refused.
     more: usize,
     /// Namespaces that come with the same commit.
     namespaces: BTreeSet<String>,
@@ -123,7 +123,7 @@ impl TriedObjects {
             RefusalKind::MissingNamespace if brings_namespace(&id, objects) => {
                 self.namespaces.extend(id.namespace);
             }
-            // The missing rights are told, by rule and verb.
+            // The missing rights are reported by rule and verb.
             RefusalKind::Forbidden if knows_rights => {}
             RefusalKind::Conflict | RefusalKind::TooManyRequests | RefusalKind::Server => {
                 let doing = format!("trying {id}");

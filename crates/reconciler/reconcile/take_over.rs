@@ -63,7 +63,8 @@ impl Reconciliation<'_> {
             let created = if speaks_another_version(live, &object.value, from) {
                 match self.live().dry_run_create(&observed.wanted.by, &sent(&object.value)).await {
                     Ok(created) => Some(created),
-                    // Then it is told in the words of the other version, as far as they are the same.
+                    // Then the preview compares field paths of the two versions, which is right where both name a field
+                    // alike.
                     Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,
                     Err(error) => return Err(error),
                 }
@@ -79,15 +80,15 @@ impl Reconciliation<'_> {
         Ok(reasons)
     }
 
-    /// Whether an object that others applied is a stranger's. One that this folder had applied, and that
-    /// somebody made anew under its name, is this folder's still.
+    /// Whether an object that others applied is foreign to this folder. If the folder had applied it, and somebody
+    /// recreated it under its name, it is still the folder's.
     pub(super) fn is_stranger(&self, id: &ObjectId) -> bool {
         self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
     }
 }
 
-/// Whether it is a Namespace of which a provider set says nothing that somebody else says otherwise. Whoever grants an installer its
-/// rights makes the Namespaces that they lie in, and nothing more is meant by that.
+/// Whether it is a Namespace that contradicts no label or annotation of the provider set. A Namespace may exist only to
+/// hold the rights that were granted to an installer.
 fn is_free_namespace(id: &ObjectId, live: &Value, observed: &Observation) -> bool {
     let rendered = observed.objects.iter().find(|object| object.id == *id);
     let agrees = |part: &str| {

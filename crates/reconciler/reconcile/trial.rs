@@ -1,8 +1,9 @@
 //! What others wrote is opened and rendered on trial before the reconciler does the same itself.
 //!
-//! *Guarantee*: what takes too much memory, stack or time, or makes Capstan panic, is its own refusal. *Expected flow*:
-//! another process tries what is new of a commit; its death is the answer. What did no harm is rendered here, which keeps
-//! what the render read, wherever that lies: as long as all of it is the same it is not tried again.
+//! *Guarantee*: a folder that takes too much memory, stack or time, or makes Capstan panic, refuses only itself.
+//! *Expected flow*: another process tries what is new of a commit; its death is the answer. What did no harm is
+//! rendered here. Everything that the render read is noted, wherever it is: as long as all of that is the same, it is
+//! not tried again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What is reconciled now, noted before it is begun: so whoever follows a process that died knows what it was at.
+//! What is reconciled now, noted before it begins: after a process died, the next one knows what it was doing.
 //!
 //! Which folder is to blame, and when it is tried again, [`capstan_live::deaths`] decides; what of a folder's content
 //! takes too much is found out before, by a process with limits ([`trial`](super::trial)). *Guarantee*: what was
@@ -20,7 +20,7 @@ use super::revision::Revision;
 use capstan_ports::Clock;
 use capstan_reconciler_core::reason::Reason;
 
-/// Whoever waits for a turn looks that often whether there is any sense in it still.
+/// How often a waiting turn checks whether it is still wanted.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What is reconciled now, and where processes before this one died.
@@ -266,7 +266,8 @@ mod tests {
         let first = process(&memory);
         drop(turn(&first, &subject("a/ended", "1")));
         dies([turn(&first, &good), turn(&first, &bad)]);
-        // Who only was there is cleared by a turn. The other one waits for a minute, for two, and is told then.
+        // One turn clears the folder that only ran at the same time. The other one waits for a minute, for two, and is
+        // then reported.
         for pause in [0, 60, 120, 120, 240, 480, 960, 960] {
             let next = process(&memory);
             let expected = if pause == 0 { vec!["a/bad", "a/good"] } else { vec!["a/bad"] };

@@ -101,7 +101,8 @@ pub(super) async fn read(
     Ok(FolderRequests { rendered, home, tombstones, cleanup, by, left_over, disputed })
 }
 
-/// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some are nobody's folder's.
+/// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some belong to no
+/// folder.
 async fn clusters_in(live: &dyn ManagementCluster, home: &FolderHome) -> Result<Vec<LiveCluster>, Unwanted> {
     let kind = ApiKind::preferred("cluster.x-k8s.io", names::CLUSTER);
     let mut found = Vec::new();

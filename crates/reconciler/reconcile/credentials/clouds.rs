@@ -1,4 +1,5 @@
-//! Logins with which credentials are made, clouds that are away, and when each cluster's were looked at.
+//! Logins with which credentials are made, clouds that do not answer, and when each cluster's credentials were last
+//! checked.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,7 @@ const LOGIN: Duration = Duration::from_secs(30);
 const SESSION: SignedDuration = SignedDuration::from_mins(5);
 /// For how long nobody asks a cloud again that did not answer, or refused.
 const PAUSES: Doubling = Doubling::new(Duration::from_secs(30), Duration::from_mins(10));
-/// For how long it is remembered when a cluster's credentials were looked at.
+/// For how long this process remembers when a cluster's credentials were last checked.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 
 /// The Secret that a login is from: namespace, name, and which of its clouds.
@@ -96,7 +97,7 @@ impl CloudCredentials {
         }
     }
 
-    /// The same for whoever only asks: of a cluster that has no credential yet its maker's account has the answers.
+    /// The same for a caller that only reads: for a cluster without a credential yet, the maker's account answers.
     ///
     /// # Errors
     /// Why nobody is logged in; no byte of a credential.
@@ -142,7 +143,7 @@ impl CloudCredentials {
         makers.insert(key.clone(), Maker { print: print.to_owned(), state });
     }
 
-    /// What was asked after a login failed: the next one logs in anew, and after a while.
+    /// Notes that a request failed after the login: the next one logs in again, after a pause.
     pub(super) fn failed(&self, opened: &CloudCredentialsSpec, now: Timestamp, why: &Trouble) {
         let key = (opened.namespace.clone(), opened.secret.clone(), opened.cloud.clone());
         let print = self.makers().get(&key).map(|maker| maker.print.clone());
@@ -164,7 +165,7 @@ impl CloudCredentials {
         last.is_none_or(|last| now.duration_since(*last) >= interval)
     }
 
-    /// Everything of a cluster was looked at.
+    /// Notes that all credentials of a cluster were checked.
     pub(super) fn looked(&self, fleet: &FleetKey, cluster: &ClusterId, now: Timestamp) {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         looked.retain(|_, last| now.duration_since(*last) < REMEMBERED);

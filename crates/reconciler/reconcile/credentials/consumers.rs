@@ -1,4 +1,4 @@
-//! Who works with a credential, as far as it can be told from the management cluster.
+//! Who works with a credential, as far as the management cluster shows it.
 
 use capstan_live::cloud::worked_on;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster};

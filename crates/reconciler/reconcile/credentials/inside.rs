@@ -1,13 +1,14 @@
-//! The credential of the cloud's controller and its storage driver, brought inside of the cluster that they run in, and
-//! seen to be worked with.
+//! Brings the credential of the cloud's controller and its storage driver into the cluster that they run in, and sees
+//! whether they work with it.
 //!
-//! *Expected flow*, once the cluster's API answers and before its services are looked at: what the Secret beside the
-//! `Cluster` holds is written to `kube-system/cloud-config` there, where both look for it by default
-//! (<https://github.com/kubernetes/cloud-provider-openstack/tree/master/manifests>). Workloads of services that are given it
-//! begin anew with each credential; once all pods do, that is written down, and the earlier credential is deleted in
-//! the cloud with the next look. It is taken out with the last service that worked with it.
+//! *Expected flow*, once the cluster's API answers and before its services are checked: the content of the Secret
+//! beside the `Cluster` is written to `kube-system/cloud-config` there, where both look for it by default
+//! (<https://github.com/kubernetes/cloud-provider-openstack/tree/master/manifests>). Workloads of services that are
+//! given it restart with each new credential. Once all pods run with it, this is recorded, and the next look deletes
+//! the earlier credential in the cloud. It is removed with the last service that worked with it.
 //!
-//! *Caveat*: pods of charts are begun anew by whoever carries out the chart, or by hand; they are seen all the same.
+//! *Caveat*: Capstan does not restart pods of charts. The tool that installs the chart does, or a person; Capstan
+//! notices it either way.
 
 use capstan_live::applying::{sent_new, sent_over};
 use capstan_model::object::ObjectId;
@@ -37,13 +38,13 @@ pub(in crate::reconcile) fn id_inside() -> ObjectId {
     }
 }
 
-/// What came of bringing a credential.
+/// The result of bringing a credential.
 pub(in crate::reconcile) enum Brought {
     /// The folder asks for none, or none was made yet.
     Nothing,
     /// It is there.
     There(Inside),
-    /// Somebody else's Secret is.
+    /// A Secret of another owner is in its place.
     Anothers(Reason),
 }
 

@@ -24,7 +24,7 @@ use crate::reconcile::dependencies::Ports;
 /// The longest beginning of a name: OpenStack takes 255 characters, with what follows it.
 const LONGEST_NAME: usize = 200;
 
-/// A credential, and whoever keeps it.
+/// A credential, where it is kept, and what it takes to make, renew and revoke it.
 pub(super) struct CredentialLife<'a> {
     pub(super) ports: &'a Ports,
     pub(super) by: &'a As,
@@ -41,7 +41,7 @@ pub(super) struct CredentialLife<'a> {
     pub(super) seen_on: Option<String>,
     /// Whether one was made in this look.
     pub(super) is_new: bool,
-    /// The Secret, as it was looked at last.
+    /// The Secret, as it was last read.
     pub(super) live: Option<Value>,
 }
 
@@ -108,7 +108,7 @@ impl Life for CredentialLife<'_> {
             lifetime: SignedDuration::try_from(self.subject.opened.lifetime).unwrap_or(SignedDuration::MAX),
             user: self.cloud.account().user.clone(),
             issued: self.cloud.credentials(&self.beginning()).await?,
-            // A Secret that nobody can read any more says nothing, and is written anew.
+            // A Secret whose content cannot be read counts as empty, and is written again.
             written: found.map(|found| found.written),
             remembered: self.remembered.clone(),
             consumers,

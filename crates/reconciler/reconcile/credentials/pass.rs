@@ -29,7 +29,7 @@ const LOOK: SignedDuration = SignedDuration::from_hours(1);
 const LOOK_FOR_EARLIER: SignedDuration = SignedDuration::from_mins(10);
 
 impl Reconciliation<'_> {
-    /// Makes and renews what the folder asks for. Whatever comes of it stands in the condition, and holds up nothing else.
+    /// Makes and renews what the folder asks for. The result goes into the condition, and holds up nothing else.
     pub(in crate::reconcile) async fn publish_credentials(&mut self, observed: &Observation) {
         match &observed.credentials {
             Asked::For(subject) => self.keep_credentials(subject, &observed.wanted.by).await,
@@ -41,8 +41,8 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Renews what was made before, where nobody can tell what the folder asks for now: a file that cannot be read is no
-    /// reason to let a cluster's credential end.
+    /// Renews what was made before, where a file that cannot be read hides what the folder asks for now. Such a file
+    /// must not let a cluster's credential expire.
     pub(in crate::reconcile) async fn renew_remembered_credentials(&mut self) {
         let request = self.request;
         let Some(status) = self.status.cloud_credentials.clone() else { return };
@@ -158,7 +158,7 @@ impl Reconciliation<'_> {
                 trouble
             }
         };
-        // What cannot be reached now and is not due either is nobody's concern; a credential that is refused is.
+        // A failure that passes by itself is reported only if something is due; a refused credential always is.
         let is_told = turn.is_due || !trouble.passes();
         metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
         turn.trouble = Some(trouble).filter(|_| is_told);

@@ -24,7 +24,8 @@ use capstan_fleet::generator::{Fleet, Refused};
 
 /// The reason of a definition that cannot be made.
 const NOT_MADE: &str = "NotMade";
-/// The reason of a definition whose folder is another one's, or holds it, or lies in it.
+/// The reason of a definition whose folder belongs to another one, contains the folder of another one, or is inside of
+/// it.
 const FOLDER_TAKEN: &str = "FolderTaken";
 
 /// Bytes that all folders together may be.
@@ -65,7 +66,7 @@ impl DefinitionFolder {
 /// What became of a definition.
 #[derive(Debug, Clone)]
 pub(super) struct DefinitionOutcome {
-    /// Its folder as it stands in the tree; `None` where none was ever made.
+    /// Its folder as the tree has it; `None` where none was ever made.
     pub(super) folder: Option<DefinitionFolder>,
     /// Why that is not what the definition says now: a CamelCase word, and what was found.
     pub(super) problem: Option<(&'static str, String)>,
@@ -99,7 +100,7 @@ impl EarlierFoldersMade {
 /// Makes the folders.
 ///
 /// # Errors
-/// Nobody can tell what the inventory says.
+/// The inventory cannot be read as a whole.
 pub(super) fn make(
     read: &ReadInventory,
     before: &EarlierFoldersMade,
@@ -260,7 +261,8 @@ fn settle(
     settled
 }
 
-/// Definitions whose folder holds another one's or lies in it. Who has it already keeps it.
+/// Definitions whose folder contains the folder of another one, or is inside of it. The one that already has its folder
+/// keeps it.
 fn nested(
     folders: &BTreeMap<String, DefinitionFolder>,
     before: &EarlierFoldersMade,
@@ -309,7 +311,7 @@ fn check_folder(folder: &RepoPath) -> Result<(), String> {
     Ok(())
 }
 
-/// The tree that the generator reads: objects, releases, and of each cluster that there is where it lies.
+/// The tree that the generator reads: objects, releases, and where the folder of each existing cluster is.
 fn source_tree(
     read: &ReadInventory,
     before: &EarlierFoldersMade,

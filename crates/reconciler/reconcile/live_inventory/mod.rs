@@ -1,10 +1,10 @@
 //! An inventory that lives in the management cluster, as a source of trees: the third one beside the bot and Git.
 //!
 //! *Expected flow*: [`InventorySource::fetch`](crate::reconcile::ports::TreeSource::fetch) lists the objects of the
-//! Fleet's namespace and the ConfigMaps that are releases (`read`), makes the folder of every ClusterDefinition from them
-//! with the generator that the bot has (`making`), and gives them as a tree, whose commit is the SHA-256 of all that was
-//! read. What becomes of the clusters is told back in the status of the definitions (`telling`). Nothing else of the
-//! reconciler knows where its tree comes from.
+//! Fleet's namespace and the ConfigMaps that are releases (`read`). It makes the folder of every ClusterDefinition from
+//! them with the generator that the bot has (`making`), and gives them as a tree. The tree's commit is the SHA-256 of
+//! all that was read. The status of the definitions reports what becomes of the clusters (`telling`). Nothing else of
+//! the reconciler knows where its tree comes from.
 //!
 //! *Guarantees*: a list that fails, is cut off or is of a kind that is not served counts as unread: the tree that was
 //! given last stays. A definition that cannot be made keeps the folder that was made of it last, and stops no other. A

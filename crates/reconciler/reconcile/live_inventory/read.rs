@@ -41,7 +41,7 @@ pub(super) struct FetchedObject {
 pub(super) struct ReadInventory {
     pub(super) objects: Vec<FetchedObject>,
     releases: ReleaseFiles,
-    /// ConfigMaps that look like releases and are none.
+    /// ConfigMaps that look like releases but are not.
     pub(super) nameless: Vec<String>,
     /// SHA-256 of all that has a say.
     pub(super) revision: CommitId,
@@ -63,7 +63,7 @@ pub(super) fn config_maps() -> ApiKind {
     ApiKind::of_version("v1", "ConfigMap")
 }
 
-/// What stands at a pointer; nothing where that is not text.
+/// The text at a pointer; empty where there is no text.
 pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
@@ -71,7 +71,7 @@ pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
 /// Reads everything, or nothing.
 ///
 /// # Errors
-/// A kind that is not served or may not be listed, a list that failed or is too long: nobody knows what it would have held.
+/// A kind is not served or may not be listed, or a list failed or is too long: what it would have held is unknown.
 pub(super) async fn read(
     live: &dyn ManagementCluster,
     namespace: &str,
@@ -86,7 +86,7 @@ pub(super) async fn read(
     let mut objects = Vec::new();
     let mut bytes = 0;
     for (level, kind) in kinds() {
-        // A list of what is not served is empty; that somebody took the definition away is no reason to believe it.
+        // The list of a kind that is not served is empty, but that does not mean that the objects were deleted.
         if live.scope(&kind).await.map_err(failed)?.is_none() {
             return Err(unread(format!("{kind} is not served: install the definitions of `capstan crds`")));
         }
@@ -164,8 +164,8 @@ impl FetchedObject {
         self.spec.get("folder").and_then(Value::as_str)
     }
 
-    /// Its file, as the same object would stand in Git. One that no file can say (it nests too deep) is an object that is
-    /// wrong: so whoever names it is refused, and nobody else.
+    /// Its file, as Git would hold the same object. An object that no file can hold (it nests too deep) gets a file
+    /// with a wrong spec. So the definitions that name it are refused, and no others.
     fn file(&self) -> (RepoPath, Result<Arc<[u8]>, String>) {
         let path = RepoPath::parse(&format!("{HOME}/{}/{}.yaml", self.kind(), self.name)).unwrap_or_default();
         let manifest = |spec: &Value| {

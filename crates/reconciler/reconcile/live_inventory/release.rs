@@ -18,7 +18,7 @@ pub(super) const HOME: &str = "inventory";
 const PROVIDER: &str = "capstan.dev/release-provider";
 /// The label with its version.
 const VERSION: &str = "capstan.dev/release-version";
-/// The key that is no template.
+/// The only key that does not hold a template.
 const SCHEMA: &str = "schema.yaml";
 /// The folder of templates in a release's.
 const TEMPLATES: &str = "templates";
@@ -28,11 +28,11 @@ const BYTES: u64 = 16 << 20;
 /// Files by their paths, each with its content or why it has none.
 pub(super) type ReleaseFiles = BTreeMap<RepoPath, Result<Arc<[u8]>, String>>;
 
-/// The files of these ConfigMaps, and which of them are no release, with why. One that is broken has a schema that cannot
-/// be read, so that the clusters of that release are refused with the reason, and no others.
+/// The files of these ConfigMaps, and the ConfigMaps that are not releases, with the reason. A broken release gets a
+/// schema that cannot be read: the clusters of that release are refused with the reason, and no others.
 ///
 /// # Errors
-/// That of `within`, which is told after every release of how many bytes they are together.
+/// That of `within`, which is called after every release with the bytes of all releases so far.
 pub(super) fn files<E>(
     maps: &[Value],
     within: impl Fn(usize) -> Result<(), E>,

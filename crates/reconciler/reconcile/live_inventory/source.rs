@@ -57,7 +57,7 @@ struct InventorySourceState {
 struct Reports {
     /// What each said last, in short.
     said: BTreeMap<ClusterId, String>,
-    /// Whose ManagedCluster is to be looked at.
+    /// The folders of clusters whose ManagedClusters are to be read again.
     reported: BTreeSet<String>,
 }
 
@@ -95,7 +95,7 @@ impl InventorySource {
         std::mem::take(&mut reports.reported)
     }
 
-    /// They could not be looked at.
+    /// Puts back the folders of clusters whose ManagedClusters could not be read.
     fn give_back(&self, reported: BTreeSet<String>) {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).reported.extend(reported);
     }
@@ -107,7 +107,7 @@ impl InventorySource {
     ) -> Result<(), SourceError> {
         let reported = self.take_reported();
         let (ports, fleet) = (&self.ports, &self.fleet.key);
-        // Whoever goes is let go by what stands there now.
+        // Whether a retiring definition may go depends on the ManagedClusters of this moment: all are listed.
         let goes = read.definitions().any(|one| one.is_deleting && one.retires);
         let looked = match goes {
             true => state.records.list(ports, fleet).await,
@@ -120,7 +120,7 @@ impl InventorySource {
         })
     }
 
-    /// What stands of the clusters from before: by what this process made, else by what was kept and the statuses.
+    /// What is known of the clusters from before: what this process made, else what the kept note and the statuses say.
     async fn before(&self, state: &InventorySourceState, read: &ReadInventory) -> EarlierFoldersMade {
         let mut before = EarlierFoldersMade::default();
         for found in read.definitions() {
@@ -174,7 +174,7 @@ impl InventorySource {
     }
 }
 
-/// The folders that stand in the tree, by the names of their definitions.
+/// The folders in the tree, by the names of their definitions.
 fn folders(made: &InventoryResult) -> BTreeMap<String, DefinitionFolder> {
     let all = made.clusters.iter();
     all.filter_map(|(name, outcome)| Some((name.clone(), outcome.folder.clone()?))).collect()
@@ -238,7 +238,7 @@ impl TreeSource for InventorySource {
             loop {
                 tokio::select! {
                     change = changes.next() => match change {
-                        // What is told of the objects is no news of them.
+                        // A change of an object's status changes no folder.
                         Some(change) if change.change == Change::Status => {}
                         Some(_) => break,
                         None => std::future::pending().await,
@@ -253,7 +253,7 @@ impl TreeSource for InventorySource {
     }
 }
 
-/// Nobody asks for preflights; how clusters stand is told in the status of their definitions.
+/// It answers no preflights; the status of its definitions reports how clusters are.
 #[async_trait]
 impl Bot for InventorySource {
     async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<PendingWork, BotError> {

@@ -1,4 +1,4 @@
-//! What is told of an inventory's objects in their status; and who may go.
+//! Writes the status of an inventory's objects, and decides which of them may go.
 
 use capstan_inventory::origin::LevelKind;
 use jiff::Timestamp;
@@ -177,7 +177,7 @@ async fn patch(
     Ok(super::read::text(&now, "/metadata/resourceVersion").to_owned())
 }
 
-/// Tells whoever looks at the Fleet and at the cluster, once.
+/// Notes on the Fleet and on the cluster that the definition has to be retired first.
 async fn note_retire_first(
     ports: &Ports,
     fleet: &FleetRecord,

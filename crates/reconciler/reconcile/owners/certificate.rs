@@ -64,7 +64,7 @@ impl NewKey {
     /// What a signer gave for the request.
     ///
     /// # Errors
-    /// It is no certificate of this key.
+    /// It is not a certificate of this key.
     pub(super) fn signed(&self, pem: String) -> Result<Signed, OwnersError> {
         let refused = |why: &str| {
             OwnersError::new(
@@ -81,7 +81,7 @@ impl NewKey {
     }
 }
 
-/// From when and until when the first certificate of a text in PEM form is valid; `None` of what is none.
+/// The start and the end of the validity of a PEM text's first certificate; `None` if there is no readable one.
 pub(super) fn validity(pem: &str) -> Option<(Timestamp, Timestamp)> {
     first_of(pem).map(|(_, not_before, not_after)| (not_before, not_after))
 }

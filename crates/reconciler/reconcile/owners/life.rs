@@ -76,11 +76,11 @@ pub(super) struct KeyLife<'l, 'r> {
     /// Cluster API's own kubeconfig.
     pub(super) kubeconfig: &'l SecretString,
     pub(super) endpoint: &'l Endpoint,
-    /// The Secret, as it was looked at last.
+    /// The Secret, as it was last read.
     pub(super) secret: Option<Value>,
-    /// The binding, as it was looked at last.
+    /// The binding, as it was last read.
     pub(super) binding: Option<Value>,
-    /// The file that is there, as it was looked at last.
+    /// The file that is there, as it was last read.
     pub(super) kept: Option<StoredKubeconfig>,
 }
 

@@ -1,20 +1,22 @@
-//! The key of a cluster that its owners alone can open: made inside of the cluster, encrypted here, told to the bot.
+//! The key of a cluster that its owners alone can open: made inside of the cluster, encrypted here, handed to the bot.
 //!
-//! *Expected flow* of one look at one cluster ([`pass`]): who the owners are ([`asked`]); the cluster's API is opened by the
-//! kubeconfig that Cluster API wrote, and the binding there and the Secret here are read; then the core decides step by
-//! step ([`capstan_reconciler_core::owners`]), and each step is performed and everything looked at again ([`life`]); what the Secret
-//! holds is told to the bot, to which nothing is sent that it has already.
+//! *Expected flow* of one look at one cluster ([`pass`]): who the owners are ([`asked`]). The cluster's API is opened
+//! by the kubeconfig that Cluster API wrote, and the binding there and the Secret here are read. Then the core decides
+//! step by step ([`capstan_reconciler_core::owners`]); each step is performed, and everything is read again ([`life`]).
+//! The bot is sent what the Secret holds, unless it has that already.
 //!
-//! *Guarantees*: the core's. A private key is made in memory and leaves it encrypted alone ([`certificate`], [`sealed`]):
-//! no byte of it stands in a log line, message, status, request to an API server, or in what the bot is sent. The Secret is
-//! written before the bot is told, and so outlives both. A look that finds nothing to do writes nothing, there nor here.
+//! *Guarantees*: the core's. A private key is made in memory and leaves it encrypted alone ([`certificate`],
+//! [`sealed`]): no log line, message, status, request to an API server or report to the bot contains a byte of it. The
+//! Secret is written before the bot is sent the file, so the file survives a crash of either. A look that finds nothing
+//! to do writes nothing, here or there.
 //!
-//! A file serves only if the status remembers its SHA-256: who can write the Secret alone puts nothing into Capstan's mouth.
+//! A file counts only if the status remembers its SHA-256: the right to write the Secret alone makes Capstan hand out
+//! nothing.
 //!
-//! Where nothing of a folder is applied, since it is refused or suspended, whoever left is kept out all the same, and what
-//! the others have is renewed, by what Git says of them, or, where that cannot be read, by what is remembered.
+//! Where nothing of a folder is applied, because it is refused or suspended, owners who left are still kept out. The
+//! keys of the others are renewed. Git says who they are, or, where it cannot be read, the status.
 //!
-//! *Caveat*: who can write the status, too, can have a file of their own told.
+//! *Caveat*: with the right to write the status, too, somebody can make Capstan hand out a file of their own.
 //!
 //! | file | |
 //! |---|---|

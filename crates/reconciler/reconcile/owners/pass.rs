@@ -30,8 +30,8 @@ use capstan_reconciler_core::says::Says;
 const BOUND: Duration = Duration::from_secs(45);
 
 impl Reconciliation<'_> {
-    /// Sees to the key of the owners whom the folder names. Whatever comes of it stands in the condition, and holds up
-    /// nothing else.
+    /// Keeps the key of the owners that the folder names. The result goes into the condition, and holds up nothing
+    /// else.
     pub(in crate::reconcile) async fn publish_owners_key(&mut self, observed: &Observation) {
         if observed.set.is_some() {
             return;
@@ -58,8 +58,9 @@ impl Reconciliation<'_> {
         self.see_to_key(&subject, &asked).await;
     }
 
-    /// The same where nothing of the folder is applied: it is refused, or suspended. Whoever left is kept out, and what the
-    /// others have is renewed; nobody gets anything new. Of a suspended one nothing is touched but to keep somebody out.
+    /// The same where nothing of the folder is applied: it is refused, or suspended. Owners who left are kept out, and
+    /// the keys of the others are renewed; nobody gets anything new. In a suspended folder, the only change is to keep
+    /// somebody out.
     pub(in crate::reconcile) async fn guard_owners_key(&mut self) {
         let Some(before) = self.status.owners_key.clone() else { return };
         let read = asked(self.request.revision, self.request.id).await;
@@ -91,8 +92,8 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Whether the Secret that Capstan wrote was for everybody whom a status names. Where Git cannot be read, a status alone,
-    /// which others could write, gives nobody a key; nor does the Secret alone.
+    /// Whether the Secret that Capstan wrote was encrypted for everybody that a status names. Where Git cannot be read,
+    /// a status alone, which others could write, gives nobody a key; nor does the Secret alone.
     async fn is_borne_out(&self, subject: &OwnersSubject, before: &OwnersKeyStatus) -> bool {
         let own = before.file.as_ref().map(|file| file.sha256.clone());
         let Some(kept) = self.kept_still(subject, own.as_ref()).await else { return false };
@@ -173,7 +174,7 @@ impl Reconciliation<'_> {
             let remembered = self.status.owners_key.clone();
             let (remembered, kept) = (remembered.as_ref(), looked.kept.as_ref());
             let mut known = told::status(&looked.handed, asked, remembered, cluster, kept);
-            // What could not be looked at is as it was.
+            // If the file could not be read, the status keeps what it said of it.
             if let (Some(known), Some(_), None) = (&mut known, &looked.trouble, kept) {
                 known.file = remembered.and_then(|remembered| remembered.file.clone());
             }

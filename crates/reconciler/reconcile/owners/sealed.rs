@@ -30,7 +30,7 @@ pub(super) fn seal(plain: &SecretString, recipients: &[Recipient]) -> Result<Vec
     writer.finish().and_then(ArmoredWriter::finish).map_err(|why| failed(&why))
 }
 
-/// Whether a key that looks like one is none all the same: a point that is on no curve, say.
+/// Whether a key that looks like one cannot be used: its point is not on the curve, say.
 pub(super) fn is_broken(recipient: &Recipient) -> bool {
     key(recipient).is_err()
 }
@@ -74,7 +74,7 @@ mod tests {
         let recipients: Vec<Recipient> =
             owners.iter().map(|owner| Recipient::parse(&owner.key).unwrap()).collect();
         let git = GitOwners::new(&owners, &OwnersAccess::default());
-        // What stands in a stanza that is for nobody is by chance.
+        // The content of a stanza that is for nobody is random.
         for length in (0..64).map(|turn| 1 + turn * 2_100) {
             let file = seal(&"k".repeat(length).into(), &recipients).unwrap();
             let recipient = |one: &Recipient| KubeconfigRecipient {

@@ -22,15 +22,14 @@ pub trait Bot: Send + Sync {
         answers: &[PreflightAnswer],
         took: Duration,
     ) -> Result<(), BotError>;
-    /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once. One that
-    /// says of its cluster what the last one said (whatever the time and the commit that was tried) is no
-    /// news, and costs nothing.
+    /// Takes a report: it is stored when this returns, and sent once, in order, as soon as the bot takes it. A report
+    /// that says of its cluster what the last one said (whatever the time and the commit that was tried) is dropped.
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError>;
-    /// Has a file for a cluster's owners published. Nothing is sent of one that the bot has.
+    /// Publishes a file for a cluster's owners; sends nothing if the bot already has it.
     async fn publish_key(&self, _file: &OwnersFile) -> Result<(), BotError> {
         Ok(())
     }
-    /// Has none published of a cluster any more; likewise.
+    /// Withdraws the file of a cluster; sends nothing if the bot has none.
     async fn withdraw_key(&self, _cluster: &ClusterId) -> Result<(), BotError> {
         Ok(())
     }

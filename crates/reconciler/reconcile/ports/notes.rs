@@ -8,7 +8,7 @@ pub trait Notes: Send + Sync {
     /// It cannot be read, and why.
     fn read(&self) -> Result<Option<String>, String>;
 
-    /// Notes this instead of what stands there. A process that dies meanwhile leaves one of both. Blocks.
+    /// Replaces the note. A process that dies meanwhile leaves the old one or the new one. Blocks.
     ///
     /// # Errors
     /// It cannot be written, and why.

@@ -13,7 +13,7 @@ use capstan_reconciler_core::resources::{FleetStatus, ManagedClusterSpec, Manage
 /// Why a custom resource cannot be read or written.
 pub type StatusStoreError = LiveError;
 
-/// What somebody else changed: spec, annotation or existence, never status.
+/// A change by another client: of a spec or an annotation, a creation or a deletion, but not of a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatusStoreChange {
     /// A Fleet was made, changed or deleted.
@@ -70,10 +70,10 @@ pub trait StatusStore: Send + Sync {
         namespace: &str,
         name: &str,
     ) -> Result<Option<BTreeMap<String, SecretString>>, StatusStoreError>;
-    /// Publishes an event on a ManagedCluster; losing one is no error.
+    /// Publishes an event on a ManagedCluster; it may get lost.
     async fn note_cluster(&self, record: &ClusterRecord, note: &Note);
-    /// Publishes an event on a Fleet; losing one is no error.
+    /// Publishes an event on a Fleet; it may get lost.
     async fn note_fleet(&self, record: &FleetRecord, note: &Note);
-    /// What others change, for ever; a gap in the watch gives every object once more.
+    /// The changes by other clients, without end; after a gap, the watch gives every object once more.
     fn changes(&self) -> BoxStream<'static, StatusStoreChange>;
 }

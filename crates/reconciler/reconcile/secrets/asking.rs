@@ -1,4 +1,4 @@
-//! Who asks, of whom, with whose rights.
+//! Who asks which Vault, and with whose rights.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::memory::VaultSecrets;
 use crate::reconcile::dependencies::Ports;
 use capstan_ports::{As, ServiceAccount};
 
-/// Who asks, of whom.
+/// What it takes to ask Vault and the API server for one VaultSecret.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'a> {
     pub(super) vault: &'a VaultSecrets,

@@ -1,5 +1,5 @@
-//! Leases that a VaultSecret asks for no more, because its store, its path or what is sent along is another one now, or it
-//! asks for a secret of the key-value engine instead. They are ended once that stands: until then somebody works with them.
+//! Leases that a VaultSecret no longer asks for: its store, its path or its parameters changed, or it now asks for a
+//! secret of the key-value engine. They are ended once the new secret is written: until then somebody works with them.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +13,7 @@ use super::store::Store;
 use super::subject::VaultSecretSubject;
 use capstan_reconciler_core::resources::EarlierLease;
 
-/// So long it is tried to end one of which nobody knows whether it was given.
+/// For how long Capstan tries to end a lease that Vault may never have given.
 const UNKNOWN: SignedDuration = SignedDuration::from_hours(24);
 
 impl VaultSecretSubject {
@@ -55,7 +55,8 @@ impl VaultSecretSubject {
     }
 }
 
-/// Ends what is asked for no more, now that the other stands; whether none of it is left. It is no fault of what stands.
+/// Ends the leases that are no longer asked for, now that the new secret is written; whether none is left. A failure
+/// here does not fail the new secret.
 pub(super) async fn leave(
     asking: Asking<'_>,
     subject: &mut VaultSecretSubject,

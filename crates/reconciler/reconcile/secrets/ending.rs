@@ -9,7 +9,7 @@ use super::logins::LoginGroup;
 use super::store::Store;
 use capstan_ports::Vault as _;
 
-/// Ends a lease: by itself where the policy allows that, else with the login that it hangs on. Whether it is gone now.
+/// Ends a lease: alone where the policy allows that, else together with its login. Whether it is gone now.
 pub(super) async fn end(
     asking: Asking<'_>,
     group: &mut LoginGroup,

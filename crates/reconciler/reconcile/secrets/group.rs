@@ -1,8 +1,8 @@
 //! What becomes of logins: made, renewed, retired, ended.
 //!
-//! A login that leases hang on is kept in a Secret of the namespace before the first of them is asked for: so the process that
-//! follows renews it, and ends what hangs on it. Beside it stands which leases those are, and whose: a status, which others
-//! may write, decides of no lease that is not kept here for its VaultSecret.
+//! A login is kept in a Secret of the namespace before its first lease is asked for. So the next process renews it, and
+//! ends its leases. The same Secret says which leases those are, and whose. A status, which others may write, decides
+//! on no lease that is not kept here for its VaultSecret.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ impl LoginGroup {
         }
         let is_unkept = is_new || !self.is_kept;
         if store.makes_own_logins() && is_unkept && (need == LoginNeed::Lease || self.is_kept) {
-            // Nothing ever hangs on one that the next process would not know.
+            // No lease may depend on a login that the next process would not know.
             if let Err(trouble) = self.keep(asking, store.name()).await {
                 if is_new {
                     self.abandon(asking, store).await;
@@ -108,7 +108,7 @@ impl LoginGroup {
                 }
                 if self.is_kept { self.keep(asking, store.name()).await } else { Ok(()) }
             }
-            // It is none any more, and nothing that hung on it is there.
+            // The login has ended, and its leases with it.
             Err(error) if matches!(error.why, ResolvedReason::Denied | ResolvedReason::BadData) => {
                 self.forget(asking, store.name(), &login.accessor).await
             }
@@ -120,7 +120,7 @@ impl LoginGroup {
         }
     }
 
-    /// Whether a refusal was the login's fault: it is no login any more, and is forgotten.
+    /// Whether a refusal was due to the login: one that Vault no longer accepts is forgotten.
     pub(super) async fn is_dead(&mut self, asking: Asking<'_>, store: &Store) -> Result<bool, VaultError> {
         let Some(login) = self.current.clone() else { return Ok(false) };
         if store.vault.is_alive(&login.token).await? {
@@ -179,7 +179,7 @@ impl LoginGroup {
         Ok(all.find(|login| login.accessor == accessor).map(|login| login.token.clone()))
     }
 
-    /// A lease was given: it is kept before anybody is told of it.
+    /// Keeps a lease that Vault gave, before anything uses it.
     pub(super) async fn hold(
         &mut self,
         asking: Asking<'_>,
@@ -221,8 +221,8 @@ impl LoginGroup {
         Ok(())
     }
 
-    /// Ends logins that retired and that nothing hangs on any more; and the one that serves, where no lease is left. Leases that
-    /// no status tells of any more are forgotten.
+    /// Ends retired logins that have no lease any more; and the current one, where no lease is left. Forgets leases
+    /// that no status names any more.
     pub(super) async fn sweep(
         &mut self,
         asking: Asking<'_>,
@@ -254,7 +254,8 @@ impl LoginGroup {
         self.leases.retain(|id, _| told.contains(id));
         let own = self.current.clone().filter(|login| login.is_own);
         let is_others = self.current.is_some() && own.is_none();
-        // What hangs on a login of the namespace's own goes with that; what hangs on another's is to be known until it is ended.
+        // Leases of the namespace's own login end with that login. Leases of another login have to be known until they
+        // are ended.
         let hang_on_others = !store.makes_own_logins() && !self.leases.is_empty();
         let is_over = (used.is_empty() || is_others) && !hang_on_others;
         if self.is_kept && self.retiring.is_empty() && is_over {

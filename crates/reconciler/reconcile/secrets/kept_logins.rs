@@ -1,8 +1,8 @@
-//! Logins that leases hang on, and which leases those are, over restarts: in a Secret of the namespace whose they are.
+//! Logins that have leases, and which leases those are, over restarts: in a Secret of their namespace.
 //!
-//! A token is a secret, so it stands in no status. Whoever may read Secrets of the namespace may log in as it anyway; whoever
-//! may write them may end those leases without Capstan. A lease whose login is none of the namespace's own stands here, too,
-//! without that login.
+//! A token is a secret, so no status holds it. A user who may read Secrets of the namespace may log in as it anyway,
+//! and one who may write them may end those leases without Capstan. A lease of a login that is not the namespace's own
+//! is kept here, too, without that login.
 
 use std::collections::BTreeMap;
 

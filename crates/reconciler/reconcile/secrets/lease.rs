@@ -23,7 +23,7 @@ use super::subject::VaultSecretSubject;
 use super::target::{self, OutputSecret, as_text, is_key};
 use crate::life::{Life, live};
 
-/// A lease, and whoever keeps it.
+/// A lease, where it is kept, and what it takes to get, renew and end it.
 struct LeaseLife<'a> {
     asking: Asking<'a>,
     subject: &'a mut VaultSecretSubject,
@@ -33,9 +33,9 @@ struct LeaseLife<'a> {
     request: &'a LeaseRequest,
     /// Of what is asked with.
     print: String,
-    /// The login with which it was looked at last.
+    /// The login with which it was last looked up.
     login: Option<StoreLogin>,
-    /// The Secret, as it was looked at last.
+    /// The Secret, as it was last read.
     live: Option<Value>,
     /// Whether Vault was asked in this turn that it knows the lease, or gave it.
     is_looked_up: bool,
@@ -178,8 +178,8 @@ impl LeaseLife<'_> {
         (self.subject.status.lease, self.subject.status.lease_expires) = (None, None);
     }
 
-    /// Why a lease that should last still is gone; `None` where Vault knows it, or does not say. It may have been revoked, or
-    /// the login that it hangs on.
+    /// Why a lease that should still be valid is gone; `None` where Vault knows it, or does not say. Either the lease
+    /// or its login may have been revoked.
     async fn lost(&mut self, lease: &RememberedLease) -> Option<&'static str> {
         let login = self.login.as_ref()?;
         match self.store.vault.knows(&login.token, &lease.id).await {
@@ -224,7 +224,7 @@ impl LeaseLife<'_> {
             }
         };
         if let Err(trouble) = self.write_down(&login, &new).await {
-            // Nobody knows what it gave.
+            // Nothing uses the lease yet, so it is revoked.
             if new.id.is_empty() || store.vault.revoke(&login.token, &new.id).await.is_ok() {
                 (self.subject.status.asked_with, self.subject.status.asked_of) = (None, None);
             }

@@ -16,16 +16,16 @@ pub(super) struct StoreLogin {
     pub(super) print: String,
     /// It was made here with the namespace's own service account: so it may be kept in that namespace, and is ended here.
     pub(super) is_own: bool,
-    /// It serves no new lease, and is ended when nothing hangs on it.
+    /// It serves no new lease, and is ended when it has no lease left.
     pub(super) retires: bool,
 }
 
-/// A lease, as Capstan keeps it: a status tells people of it, and is believed of no other one.
+/// A lease, as Capstan keeps it. A status shows it to people, and counts for no lease that is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptLease {
     /// The UID of the VaultSecret that it was taken for.
     pub(super) uid: String,
-    /// The accessor of the login that it hangs on.
+    /// The accessor of its login.
     pub(super) login: String,
     /// What was asked for.
     pub(super) path: String,
@@ -38,10 +38,10 @@ pub(super) struct LoginGroup {
     pub(super) retiring: Vec<StoreLogin>,
     /// By their ids in Vault.
     pub(super) leases: BTreeMap<String, KeptLease>,
-    /// Whether it was looked what an earlier process kept.
+    /// Whether the Secret of an earlier process was read.
     pub(super) is_read: bool,
-    /// Whether they stand in the Secret.
+    /// Whether the Secret holds them.
     pub(super) is_kept: bool,
-    /// Whether one retired since this was asked last: what hangs on it is to be looked at.
+    /// Whether a login retired since this was asked last: its leases are then due.
     pub(super) retired: bool,
 }

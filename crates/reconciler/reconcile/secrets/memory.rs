@@ -1,4 +1,4 @@
-//! What a process remembers: logins by namespace and store, when each VaultSecret is looked at next, and what it wrote.
+//! What a process remembers: logins by namespace and store, when each VaultSecret is due next, and what it wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,14 +31,14 @@ pub struct VaultSecrets {
     pub(super) namespace: String,
     calls: Arc<Semaphore>,
     patience: Duration,
-    /// Vaults that are ready to be asked, by store and address: whoever asks again has the same connections.
+    /// Vaults that are ready to be asked, by store and address: later requests use the same connections.
     opened: Mutex<BTreeMap<String, OpenedVault>>,
     groups: Mutex<BTreeMap<GroupKey, SharedGroup>>,
     looks: Mutex<Looks>,
     pub(super) appliers: tokio::sync::Mutex<Option<Arc<Appliers>>>,
 }
 
-/// When something is looked at next, as it stood when it was looked at last.
+/// When a VaultSecret is due next, and what was seen of it last.
 #[derive(Debug, Clone)]
 struct ScheduledLook {
     seen: SeenVaultSecret,
@@ -47,7 +47,7 @@ struct ScheduledLook {
 
 #[derive(Default)]
 struct Looks {
-    /// By store and VaultSecret: one that left a store is looked at for that, too, until nothing of it is left there.
+    /// By store and VaultSecret. One that left a store is due there, too, until nothing of it is left there.
     of_stores: BTreeMap<(String, VaultSecretKey), ScheduledLook>,
     /// The resource version of each VaultSecret that is known.
     versions: BTreeMap<VaultSecretKey, String>,
@@ -122,7 +122,7 @@ impl VaultSecrets {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether something is to be looked at, for a store: its time has come, or it is not what was looked at.
+    /// Whether a VaultSecret is due for a store: its time has come, or it changed since its last turn.
     pub(super) fn is_due(
         &self,
         store: &str,
@@ -135,12 +135,12 @@ impl VaultSecrets {
         look.is_none_or(|look| look.seen != *seen || look.next <= now)
     }
 
-    /// Its turn begins: what is told from now on it may not have seen.
+    /// Its turn begins: it may miss changes that are reported from now on.
     pub(super) fn begins(&self, key: &VaultSecretKey) {
         self.looks().news.remove(key);
     }
 
-    /// It was looked at.
+    /// Notes that a VaultSecret had its turn for a store.
     pub(super) fn looked(
         &self,
         store: &str,
@@ -166,7 +166,7 @@ impl VaultSecrets {
         self.looks().secrets.insert(at, (owner.clone(), version.to_owned()));
     }
 
-    /// Forgets those that are not looked at for a store any more.
+    /// Forgets those that no longer belong to a store.
     pub(super) fn keep(&self, there: &BTreeSet<(String, VaultSecretKey)>) {
         let mut looks = self.looks();
         looks.of_stores.retain(|at, _| there.contains(at));
@@ -183,8 +183,8 @@ impl VaultSecrets {
         others.map(|(_, look)| look.next).min()
     }
 
-    /// Whether a change is news: of a VaultSecret that is not as it was looked at, or of a Secret that is not as it was written,
-    /// which is due then.
+    /// Whether a change is news: of a VaultSecret that differs from what its turn saw, or of a Secret that differs from
+    /// what was written. The VaultSecret of such a Secret is due.
     pub fn hears(&self, change: &LiveChange) -> bool {
         let is = |kind: &ApiKind| kind.group == change.object.group && kind.kind == change.object.kind;
         let namespace = change.object.namespace.clone().unwrap_or_default();

@@ -11,7 +11,7 @@ pub(super) const AT_ONCE: SignedDuration = SignedDuration::from_secs(2);
 
 /// What a turn came to.
 pub(super) struct SecretTurn {
-    /// When it is looked at next.
+    /// When the VaultSecret is due next.
     pub(super) next: Timestamp,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct SecretSuccess {
     pub(super) next: Timestamp,
 }
 
-/// How often it is looked at.
+/// How often a VaultSecret is due.
 pub(super) fn refresh(subject: &VaultSecretSubject) -> SignedDuration {
     const DEFAULT: u32 = 300;
     let seconds = subject.spec.as_ref().map_or(DEFAULT, |spec| spec.refresh_seconds);

@@ -20,11 +20,11 @@ use super::turn::{take_leave, take_turn};
 use crate::reconcile::dependencies::Ports;
 use capstan_ports::{As, LiveError, ManagementCluster as _, VaultError};
 
-/// How often a group is gone through in one pass: a login that retires moves what hangs on it.
+/// How often one pass goes through a group: after a login retired, its leases move to another one.
 const ROUNDS: usize = 3;
 /// Why nothing becomes of a VaultSecret.
 const NO_FLEET: &str = "this management cluster has no Fleet, whose service account would read it and write its Secret: create one. Until then, the Secret does not change";
-/// The longest that nobody looks whether a VaultSecret is new, where nobody tells of it.
+/// The longest pause until VaultSecrets are listed again, where no watch reports new ones.
 const LONGEST: SignedDuration = SignedDuration::from_secs(60);
 
 /// What a pass came to.
@@ -53,7 +53,7 @@ pub struct StoreWork {
     appliers: Arc<Appliers>,
 }
 
-/// A VaultSecret that is looked at for a store.
+/// A VaultSecret that has a turn for a store.
 struct StoreMember {
     subject: VaultSecretSubject,
     /// It names another store by now, and has leases of this one still.
@@ -107,7 +107,7 @@ impl VaultSecrets {
             let asking = Asking { vault: self, ports, by, account, now: ports.clock.now() };
             self.pass_group(asking, (&key, appliers), is_over).await
         });
-        // Futures first: a stream that makes them cannot be told to be sent between threads.
+        // The futures are collected first: the compiler cannot prove `Send` for a stream that makes them.
         let groups: Vec<_> = groups.collect();
         let done: Vec<usize> = stream::iter(groups).buffer_unordered(CALLS_OF_ONE).collect().await;
         done.iter().sum()
@@ -143,7 +143,8 @@ impl VaultSecrets {
     ) -> usize {
         let group = self.group(key);
         let mut group = group.lock().await;
-        // Whoever had the lock may have taken a lease meanwhile: by what was listed before, its login would seem unused.
+        // The last holder of the lock may have taken a lease meanwhile: according to the earlier list, its login would
+        // seem unused.
         let found = match asking.ports.live.list(&As::Reconciler, &kind(), Some(&key.namespace), &[]).await {
             Ok(found) => found,
             Err(error) => {
@@ -206,7 +207,7 @@ impl VaultSecrets {
         }
     }
 
-    /// Ends logins that nothing hangs on.
+    /// Ends logins that have no lease.
     async fn sweep(
         &self,
         asking: Asking<'_>,
@@ -233,7 +234,7 @@ impl VaultSecrets {
             held.map(|(id, _)| id.clone()).collect::<Vec<_>>()
         });
         let told = told.collect();
-        // Whoever goes does not hold its login.
+        // A VaultSecret that is being deleted does not hold its login.
         let used = subjects.iter().filter(|subject| !subject.is_deleting).flat_map(|subject| {
             // Another Vault may call another login the same.
             let is_here = |store: &str| store.is_empty() || store == key.store;
@@ -249,8 +250,8 @@ impl VaultSecrets {
     }
 }
 
-/// Says of VaultSecrets that nobody looks at them: there is no Fleet, whose service account would. What their Secrets hold stays.
-/// It is said with the reconciler's own rights.
+/// Writes to VaultSecrets that nothing handles them: there is no Fleet, whose service account would. Their Secrets keep
+/// their content.
 async fn say_nobody_applies(ports: &Ports, subjects: &[VaultSecretSubject], now: Timestamp) {
     let stay: Vec<VaultSecretSubject> =
         subjects.iter().filter(|subject| !subject.is_deleting).cloned().collect();
@@ -264,7 +265,7 @@ async fn say_nobody_applies(ports: &Ports, subjects: &[VaultSecretSubject], now:
 }
 
 impl StoreMember {
-    /// A VaultSecret as it is looked at for a store.
+    /// A VaultSecret as a member of a store; `None` if it neither names the store nor has earlier leases there.
     fn of(subject: &VaultSecretSubject, store: &str) -> Option<Self> {
         let is_of = subject.store_name() == store;
         let leaves = !is_of && subject.earlier_stores().any(|of| of == store);
@@ -272,7 +273,7 @@ impl StoreMember {
     }
 }
 
-/// The stores that a VaultSecret is looked at for: the one that it names, and those that it has leases of still.
+/// The stores that a VaultSecret belongs to: the one that it names, and those where it still has leases.
 fn places(subject: &VaultSecretSubject) -> BTreeSet<(String, VaultSecretKey)> {
     let stores = std::iter::once(subject.store_name()).chain(subject.earlier_stores());
     stores.map(|store| (store.to_owned(), subject.key.clone())).collect()

@@ -1,5 +1,5 @@
-//! A Vault that is asked with patience: so many calls at a time, each bounded in time; and once it did not answer, it is left
-//! alone for a while, ever longer, so that nobody waits for it again with each secret.
+//! A Vault that is asked with patience: a bounded number of calls at a time, each bounded in time. Once it did not
+//! answer, it is not asked for a while, ever longer, so that not every secret waits for it.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +63,7 @@ impl Patient {
         self.check()?;
         let _own = self.places.acquire().await;
         let _beyond = self.beyond.acquire().await;
-        // Whoever waited may find that it does not answer.
+        // Another call may have found meanwhile that it does not answer.
         self.check()?;
         let begun = Instant::now();
         match timeout(self.patience, call).await {
@@ -102,7 +102,7 @@ impl Patient {
         self.silent()
     }
 
-    /// The same for everybody who asks: what one of them asked for is nobody else's business.
+    /// The error is the same for all callers: it does not name what one of them asked for.
     fn silent(&self) -> VaultError {
         let message = format!("the Vault of the VaultStore {} does not answer in time", self.store);
         VaultError::new(ResolvedReason::Away, message)

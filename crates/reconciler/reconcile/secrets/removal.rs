@@ -54,7 +54,7 @@ async fn remove(
     }
     let removed = target::remove_others(asking.ports, asking.by, subject, None).await;
     match removed {
-        // The account's rights are gone: what is left is whoever took them's.
+        // The account's rights were revoked: what is left is for those who revoked them to clean up.
         Err(trouble) if trouble.why == ResolvedReason::NotAllowed => {}
         removed => removed?,
     }
@@ -185,7 +185,7 @@ async fn end_logins(
     let asked = status.asked_with.as_ref().map(|login| (login, None));
     let earlier = status.earlier.iter().map(|earlier| (&earlier.login, earlier.id.as_ref()));
     for (login, id) in lease.into_iter().chain(asked).chain(earlier) {
-        // The Secret with the logins may be gone, or nobody's to read any more.
+        // The Secret with the logins may be gone, or no longer readable.
         let Ok(Some(token)) = group.token_of(asking, &store, login).await else { continue };
         asking.ports.check_leading("ending a login").await?;
         match (store.makes_logins(), id) {

@@ -1,4 +1,4 @@
-//! One VaultSecret's turn at once, for whoever waits for its Secret.
+//! Gives one VaultSecret its turn at once, because something waits for its Secret.
 
 use capstan_reconciler_core::leases::Accounts;
 
@@ -11,7 +11,7 @@ use crate::reconcile::ports::FleetRecord;
 use capstan_ports::{LiveError, ManagementCluster as _};
 use capstan_reconciler_core::resources::ConditionType;
 
-/// How a VaultSecret stands.
+/// The state of a VaultSecret.
 pub(in crate::reconcile) struct VaultSecretState {
     /// The name of its Secret.
     pub(in crate::reconcile) secret: String,
@@ -22,7 +22,7 @@ pub(in crate::reconcile) struct VaultSecretState {
 }
 
 impl VaultSecrets {
-    /// Gives one of a Fleet its turn at once, where it is due; how it stands then.
+    /// Gives a VaultSecret of a Fleet its turn at once, where it is due; its state then.
     pub(in crate::reconcile) async fn resolve(
         &self,
         ports: &Ports,

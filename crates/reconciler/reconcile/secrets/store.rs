@@ -66,13 +66,13 @@ impl VaultSecrets {
         let address =
             VaultAddress { url: spec.url.clone(), ca: ca.clone(), namespace: spec.vault_namespace.clone() };
         let vault = self.open(name, &address)?;
-        // Whom it serves besides is no matter of a login's.
+        // Who else the store serves does not affect a login.
         let of_login = ["/spec/url", "/spec/vaultNamespace", "/spec/auth"].map(|at| found.pointer(at));
         let print = sha256(json!([of_login, ca]).to_string());
         Ok(Store { name: name.to_owned(), spec, vault, print })
     }
 
-    /// What stands under a key of a Secret beside the stores.
+    /// The value under a key of a Secret beside the stores.
     async fn beside(
         &self,
         ports: &Ports,

@@ -1,4 +1,4 @@
-//! A VaultSecret as it stands, and what is written back to it.
+//! A VaultSecret as it was read, and what is written back to it.
 
 use capstan_live::secrets::{ResolvedReason, VaultSecretSpec};
 use capstan_reconciler_core::leases::{
@@ -62,7 +62,7 @@ impl VaultSecretSubject {
         }
     }
 
-    /// As it stands now.
+    /// What tells a later look whether it changed.
     pub(super) fn seen(&self) -> SeenVaultSecret {
         SeenVaultSecret { uid: self.uid.clone(), generation: self.generation, is_deleting: self.is_deleting }
     }
@@ -132,8 +132,8 @@ impl VaultSecretSubject {
         Ok(())
     }
 
-    /// Writes the status, where it says something new: with the reconciler's own rights, since whoever could write a status
-    /// as somebody of the namespace could say there what he likes.
+    /// Writes the status, where it changed: with the reconciler's own rights, because an account of the namespace that
+    /// could write a status could write anything there.
     pub(super) async fn save(&mut self, ports: &Ports) -> Result<(), VaultError> {
         if self.status == self.written {
             return Ok(());
@@ -165,7 +165,7 @@ impl VaultSecretSubject {
         Ok(())
     }
 
-    /// Says how it stands; whether that is news.
+    /// Sets its condition; whether the reason is a new one.
     pub(super) fn say(&mut self, now: Timestamp, why: ResolvedReason, message: impl Into<String>) -> bool {
         let before = self.status.conditions.of(ConditionType::Resolved).map(|one| one.reason.clone());
         let status =
@@ -181,7 +181,7 @@ impl VaultSecretSubject {
         (said.status == ConditionStatus::True).then(|| said.message.clone())
     }
 
-    /// Publishes an event on it, in its namespace; losing one is no error.
+    /// Publishes an event on it, in its namespace; the event may get lost.
     pub(super) async fn note(
         &self,
         ports: &Ports,

@@ -18,7 +18,7 @@ use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, ManagementCluster as _, Preconditions, Run, VaultError,
 };
 
-/// Which lease the content is of, and SHA-256 of the content by keys: nobody is told a second time what a lease gave.
+/// Which lease the content is of, and SHA-256 of the content by keys: Vault does not give the content of a lease again.
 const LEASE: &str = "capstan.dev/vault-lease";
 const CONTENT: &str = "capstan.dev/vault-content";
 /// The largest Secret that an API server takes, by its own rule.
@@ -33,12 +33,12 @@ pub(super) struct OutputSecret<'s> {
     pub(super) spec: &'s VaultSecretSpec,
 }
 
-/// A value as it stands under a key: text as it is, anything else as JSON.
+/// A value as a Secret holds it: text as it is, anything else as JSON.
 pub(super) fn as_text(value: &Value) -> SecretString {
     SecretString::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// Whether a key may stand in a Secret.
+/// Whether a Secret may have this key.
 pub(super) fn is_key(key: &str) -> bool {
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.');
     !key.is_empty() && key.len() <= 253 && !matches!(key, "." | "..") && key.chars().all(is_sign)
@@ -148,14 +148,14 @@ impl OutputSecret<'_> {
         Ok(())
     }
 
-    /// It is there so: whoever changes it makes news.
+    /// Notes the version of the Secret: a later one is news.
     fn note(&self, asking: Asking<'_>, found: &Value) {
         let name = self.spec.secret_name(&self.owner.1);
         asking.vault.knows_secret(self.owner, name, text(found, "/metadata/resourceVersion"));
     }
 }
 
-/// The Secret of that name stands: those that were written for the same VaultSecret under other names go.
+/// Deletes the Secrets that were written for the VaultSecret under other names, now that the one with this name exists.
 pub(super) async fn keep_only(
     asking: Asking<'_>,
     subject: &mut VaultSecretSubject,

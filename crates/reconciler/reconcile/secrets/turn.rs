@@ -15,7 +15,7 @@ use super::subject::VaultSecretSubject;
 use super::target::{OutputSecret, SecretEntries, as_text, is_key, keep_only};
 use capstan_ports::{KvSecret, Vault as _, VaultError};
 
-/// Gives a VaultSecret its turn. Whatever comes of it stands in its condition.
+/// Gives a VaultSecret its turn. The result goes into its condition.
 pub(super) async fn take_turn(
     asking: Asking<'_>,
     subject: &mut VaultSecretSubject,
@@ -56,7 +56,8 @@ pub(super) async fn take_turn(
     SecretTurn { next }
 }
 
-/// Gives one its turn that names another store by now: its leases of this one end. When it is looked at for that next.
+/// Gives a turn to a VaultSecret that now names another store: its leases of this store end. Returns when it is due
+/// here next.
 pub(super) async fn take_leave(
     asking: Asking<'_>,
     subject: &mut VaultSecretSubject,
@@ -166,7 +167,7 @@ pub(super) async fn read_all(
     Ok(all)
 }
 
-/// What stands under each key.
+/// The value of each key.
 pub(super) fn content(
     spec: &VaultSecretSpec,
     read: &BTreeMap<KvRead, KvSecret>,

@@ -1,9 +1,10 @@
 //! Before a cluster is deleted: what outlives it in its cloud is listed, and deleted where its settings say so.
 //!
-//! *Expected flow*: `delete: cluster` stands in Git, and the `Cluster` is there. What its own controllers made in the cloud
-//! is looked for inside it. Without `cleanup: true` that is told, and the `Cluster` goes. With it, these objects are
-//! deleted, and nothing else is: their controllers, which run on, take away what stands for them. The `Cluster` goes when
-//! nothing is left, or ten minutes after the first look; what is left then stands in the status, and stays in the cloud.
+//! *Expected flow*: Git says `delete: cluster`, and the `Cluster` exists. Inside of it, Capstan looks for objects for
+//! which its controllers made something in the cloud. Without `cleanup: true` these are reported, and the `Cluster` is
+//! deleted. With it, these objects are deleted, and nothing else is: their controllers, which still run, remove what
+//! they made in the cloud. The `Cluster` is deleted when nothing is left, or ten minutes after the first look. What is
+//! left then is listed in the status, and stays in the cloud.
 //!
 //! *Guarantees*: the time of the first look is written down before the first deletion; each deletion is of one UID.
 
@@ -24,7 +25,7 @@ use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, P
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::services::{is_of_cluster, problem_of};
 
-/// So many are told one by one.
+/// How many objects are named one by one.
 const TOLD: usize = 10;
 
 impl Reconciliation<'_> {
@@ -38,7 +39,7 @@ impl Reconciliation<'_> {
         observed: &Observation,
         going: &[ObjectId],
     ) -> Result<Option<Vec<Reason>>, LiveError> {
-        // Whoever asks for more after it was listed gets it.
+        // `cleanup: true` may come after the objects were listed: then it begins again.
         let asks = observed.wanted.cleanup;
         self.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
         let is_over = self.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
@@ -52,11 +53,11 @@ impl Reconciliation<'_> {
             let stands =
                 |(id, live): (&ObjectId, &Value)| is_cluster(id) && !is_going(live) && !going.contains(id);
             if observed.live.iter().any(stands) {
-                // It is kept, with what is inside of it: that is looked for anew once it goes.
+                // It is kept, with what is inside of it: a later deletion looks again.
                 self.status.cleanup = None;
                 return Ok(None);
             }
-            // Somebody deleted it meanwhile: nobody can look any more.
+            // Somebody deleted it meanwhile, so its API cannot be asked any more.
             cleanup.state = CleanupState::GivenUp;
             cleanup.message = Some("the Cluster was gone before all of it was deleted".to_owned());
         }
@@ -91,7 +92,7 @@ impl Reconciliation<'_> {
         let cleanup = CleanupStatus::after(self.status.cleanup.as_ref(), seen, wished, self.now);
         let is_deleting = cleanup.state == CleanupState::Deleting;
         self.status.cleanup = Some(cleanup);
-        // Before anything is deleted: whoever comes next counts from the same time.
+        // Saved before anything is deleted, so that the next process counts from the same time.
         self.save().await?;
         if is_deleting {
             for (cluster, workload, found) in &all {
@@ -131,8 +132,8 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Whether to go on: what is refused stays, is seen again with the next look, and is told with what is left; a cluster that
-    /// does not answer is not asked for the next one.
+    /// Deletes one object; whether to continue. A refused one stays: the next look finds it again, and it is reported
+    /// with what is left. A cluster that does not answer is not asked for the next object.
     async fn delete_outliving(
         &mut self,
         cluster: &ObjectId,
@@ -169,7 +170,7 @@ async fn list(workload: &WorkloadCluster) -> Result<Vec<Outliving>, LiveError> {
     let [services, claims, volumes] = OUTLIVING_KINDS;
     let mut found = outliving(&all(services).await?, &all(claims).await?, &all(volumes).await?);
     if has_claims_that_go(&found) {
-        // Who keeps them is told where that can be found out.
+        // The pods that hold the claims are named where they can be read.
         let pods = match all("Pod").await {
             Err(LiveError::Refused { .. } | LiveError::TooMuch { .. }) => Vec::new(),
             pods => pods?,

@@ -19,8 +19,8 @@ use capstan_reconciler_core::reason::Reason;
 const WARNING: &str = "WarningEvent";
 
 impl Reconciliation<'_> {
-    /// Finds out whether the cloud gives what the cluster asks of it, and what Events warn of where something is not done.
-    /// What cannot be read is not told.
+    /// Finds out whether the cloud gives what the cluster asks of it, and what Events warn of where something is not
+    /// done. What cannot be read is left out.
     pub(in crate::reconcile) async fn look_at_cloud(&mut self, observed: &Observation) {
         let Some(cluster) = self.cluster.clone() else { return };
         let Some(live) = observed.live.get(&cluster) else { return };

@@ -82,7 +82,7 @@ impl Declared {
         self.unrendered.as_deref()
     }
 
-    /// Where a service stands in `capstan.yaml`, or one of its checks.
+    /// Where `capstan.yaml` declares a service, or one of its checks.
     pub(super) fn place(&self, name: &str, check: Option<usize>) -> Option<Place> {
         self.settings.place(name, check)
     }

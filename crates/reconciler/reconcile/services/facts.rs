@@ -15,13 +15,13 @@ use super::workloads::WorkloadCluster;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 
-/// Of so many workloads that are not well the pods are looked at.
+/// How many unhealthy workloads have their pods read.
 const LOOKED_AT: usize = 4;
 
 /// One object of a service and what is there of it.
 pub(super) type LiveServiceObject<'v> = (&'v ObjectId, Option<&'v Value>);
 
-/// How the objects of a service stand; pods are looked at where there is a workload cluster to ask.
+/// What is wrong with the objects of a service; pods are read where there is a workload cluster to ask.
 ///
 /// # Errors
 /// The cluster does not answer.

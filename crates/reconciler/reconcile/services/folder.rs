@@ -1,4 +1,4 @@
-//! One service whose objects stand in a folder: looked at, tried and applied inside the cluster.
+//! One service whose objects are in a folder: read, tried and applied inside the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::workloads::WorkloadCluster;
 use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
 use capstan_reconciler_core::resources::Adopt;
 
-/// Objects that are looked at at a time; requests have their own bound.
+/// How many objects are read at a time; requests have their own bound.
 const LOOKS: usize = 4;
 
 /// The namespace of objects that name none, as kubectl has it.
@@ -29,7 +29,7 @@ pub(super) struct ServiceObjectLook {
     pub(super) live: Option<Value>,
     /// Whether applying it would change anything.
     pub(super) differs: bool,
-    /// What it is told about it; tried again once what the service brings besides is there.
+    /// Why its dry run was refused; it is tried again once the other objects of the service exist.
     refused: Option<ApiRefusal>,
 }
 
@@ -132,7 +132,7 @@ pub(super) async fn look(
     looks.into_iter().collect()
 }
 
-/// Why nothing of a service is applied, by what was looked at: refused, or applied by others.
+/// Why nothing of a service is applied, by what was read: objects are refused, or others apply them.
 pub(super) fn hindrances(
     looks: &[ServiceObjectLook],
     inventory: &AppliedInventory,
@@ -186,7 +186,7 @@ pub(super) struct ApplyResult {
 /// Applies what differs, in the order of stages; `is_over` is asked before each.
 ///
 /// # Errors
-/// The cluster does not answer, or this process leads no more. What was written until then stands in the inventory.
+/// The cluster does not answer, or this process leads no more. The inventory has what was written until then.
 pub(super) async fn apply(
     workload: &WorkloadCluster,
     looks: &mut [ServiceObjectLook],

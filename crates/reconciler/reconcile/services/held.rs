@@ -19,7 +19,7 @@ use capstan_ports::LiveError;
 use capstan_reconciler_core::reason::Reason;
 
 impl Reconciliation<'_> {
-    /// Takes out of a plan the objects of services whose turn has not come, by how services stood at the last look: what
+    /// Takes out of a plan the objects of services whose turn has not come, by the states of the last look. Gives what
     /// each waits for, in words.
     pub(in crate::reconcile) async fn hold_back(
         &mut self,
@@ -123,7 +123,8 @@ impl Reconciliation<'_> {
         Ok(waits.collect())
     }
 
-    /// What the settings say of services; nothing where they cannot be read, which is told with the services.
+    /// The services that the settings declare; none where the settings cannot be read, which is reported with the
+    /// services.
     async fn declared_services(&self) -> Vec<Service> {
         let (fleet, id) = (Arc::clone(&self.request.revision.fleet), self.request.id.clone());
         let read = where_blocking_is_allowed(move || fleet.services(&id)).await;

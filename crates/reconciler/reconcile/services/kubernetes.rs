@@ -1,8 +1,8 @@
 //! A control plane waits while a service inside the cluster does not allow the minor of Kubernetes that it is to have.
 //!
-//! The proposal is a draft then, and its check fails; what was merged all the same is held here. What allows it is the entry in
-//! Git, as for the proposal: once that does, the control plane goes on. Meanwhile no machine rolls on its account, so that
-//! services may change.
+//! The proposal is a draft then, and its check fails; if it was merged nevertheless, it is held here. An entry in Git
+//! allows it, as for the proposal: then the control plane gets its version. Meanwhile no machine rolls on its account,
+//! so that services may change.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::reconcile::reconciliation::Reconciliation;
 use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 
-/// So many checks are told.
+/// How many checks are named.
 const TOLD: usize = 5;
 
 impl Reconciliation<'_> {

@@ -26,7 +26,7 @@ pub(super) struct ServiceFindings {
     pub(super) looks: Vec<ServiceObjectLook>,
 }
 
-/// A service that is looked at, and brought where its turn has come.
+/// A service during a look: it is read, and brought where its turn has come.
 struct ServiceLife<'l, 'p, 'r> {
     pass: &'l mut Pass<'p, 'r>,
     service: &'l Service,
@@ -146,7 +146,7 @@ impl ServiceLife<'_, '_, '_> {
         }
     }
 
-    /// What was looked at, beside what is remembered now.
+    /// What was read, beside what is remembered now.
     fn look(&self) -> core::ServiceLook {
         let is_of_folder = self.known.is_of_folder;
         let rendered = self.looks.iter().map(|look| &look.object.value);
@@ -164,7 +164,7 @@ impl ServiceLife<'_, '_, '_> {
         }
     }
 
-    /// A service of a folder: why it cannot be looked at.
+    /// Reads the objects of a service of a folder; or why that is not possible.
     async fn look_at_folder(&mut self) -> Result<Result<(), Problem>, LiveError> {
         let workload = match &self.pass.workload {
             Ok(workload) => workload.clone(),
@@ -240,7 +240,8 @@ impl ServiceLife<'_, '_, '_> {
         }
     }
 
-    /// Objects that another service brings, too: whoever has applied one keeps it.
+    /// Objects that another service renders, too, and that this one has not applied: the one that has applied an object
+    /// keeps it.
     fn twins(&self) -> Vec<Problem> {
         let mine = self.service.name.as_str();
         let new = self.looks.iter().map(|look| &look.object.id);

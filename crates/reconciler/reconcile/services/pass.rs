@@ -22,12 +22,12 @@ use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
 
 impl Reconciliation<'_> {
-    /// Brings services into the folder's cluster as far as their turn has come, takes away those that were switched off,
-    /// and says how they stand.
+    /// Brings services into the folder's cluster as far as their turn has come, takes away those that were switched
+    /// off, and writes down their states.
     ///
     /// # Errors
-    /// The management cluster does not answer, or this process leads no more. What a workload cluster does not do is told
-    /// of its services.
+    /// The management cluster does not answer, or this process leads no more. A failure of the workload cluster is
+    /// reported with its services.
     pub(in crate::reconcile) async fn bring_services(
         &mut self,
         observed: &Observation,
@@ -209,7 +209,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Writes down how a service stands, and tells why it is not ready.
+    /// Writes down the state of a service, and why it is not ready.
     fn settle(&mut self, service: &Service, judged: ServiceFindings) {
         let ServiceFindings { problems, looks } = judged;
         let (now, still) = (self.of.now, self.still);
@@ -225,7 +225,7 @@ impl Pass<'_, '_> {
                 ServiceSource::Objects(named) => named.clone(),
                 ServiceSource::Folder(_) => Vec::new(),
             };
-            // By them the network that is there is known, until another one stands in its place.
+            // These objects identify the network that is there, until another one replaces it.
             let earlier = match service.role {
                 ServiceRole::Cni if !problems.is_empty() => std::mem::take(&mut status.objects),
                 _ => Vec::new(),
@@ -249,7 +249,7 @@ fn only(problem: Problem) -> ServiceFindings {
     ServiceFindings { problems: vec![problem], ..ServiceFindings::default() }
 }
 
-/// Why nobody can tell when a service begins.
+/// Why it is unknown when a service begins.
 fn order_unknown(services: &[Service], service: &Service, in_circle: bool) -> Option<String> {
     if in_circle {
         return Some("services wait for one another: `capstan validate` shows the circle".to_owned());

@@ -33,7 +33,7 @@ pub(super) struct Pass<'p, 'r> {
     /// The credential of the cloud's controllers that is inside of it.
     pub(super) credential: Option<Inside>,
     pub(super) states: BTreeMap<String, ServiceState>,
-    /// Only services of that turn are looked at.
+    /// Only services of that turn are handled.
     pub(super) turn: Option<ServiceTurn>,
 }
 

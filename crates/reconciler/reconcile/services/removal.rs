@@ -22,7 +22,7 @@ use capstan_ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluste
 /// What became of one object.
 enum RemovalResult {
     Yes,
-    /// It is going, or was changed while it was looked at.
+    /// It is being deleted, or changed since it was read.
     Soon,
     Kept(RemovalBlocker),
     Refused(Problem),
@@ -169,7 +169,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Deletes objects, those first that others do not lie in; what is gone leaves the inventory.
+    /// Deletes objects, those first that contain no others; what is gone leaves the inventory.
     async fn take_away(
         &mut self,
         service: &str,
@@ -185,7 +185,7 @@ impl Pass<'_, '_> {
             }
             let id = entry.id();
             if self.declared.other_with(&id, service).is_some() {
-                // It goes on as another service's, which takes it up with its next look.
+                // Another service renders it, and takes it over with its next look.
                 inventory.forget(&id);
                 continue;
             }
@@ -280,12 +280,12 @@ async fn is_in_use(
     if !is_namespace(id) {
         return Ok(None);
     }
-    // Whatever the cluster serves: what lies there goes with the namespace, of whatever kind it is.
+    // All kinds that the cluster serves: deleting a namespace deletes its objects of every kind.
     let served = workload.live.kinds_in_namespaces().await?;
     if let Some(group) = served.unread.into_iter().find(|group| !is_fleeting(group, "")) {
         return Ok(Some(RemovalBlocker::Unread(group)));
     }
-    // An owner lies in the namespace itself, or is the service's own.
+    // An owner is in the namespace itself, or belongs to the service.
     let goes = |group: &str, kind: &str, name: &str| {
         let is_own = |entry: &InventoryObject| {
             (entry.group == group, &*entry.kind, &*entry.name) == (true, kind, name)

@@ -1,10 +1,10 @@
 //! Workload clusters that are known: how each is reached, and how long ago one did not answer.
 //!
-//! *Bounds*: so many requests to one cluster at a time, and so many to all. A cluster that does not answer is left alone
-//! for a while, ever longer, so that its patience is not paid for again with each look. *Guarantee*: a client is used as
-//! long as the Secret that it was made from is the same object in the same version. Of two `Cluster`s whose kubeconfigs lead to
-//! one API server the one is opened whose Secret is older, and both are told: each would take from the other what is one of a kind
-//! there.
+//! *Bounds*: a number of requests to one cluster at a time, and one to all. A cluster that does not answer is not asked
+//! for a while, ever longer, so that not every look waits for it. *Guarantee*: a client is used as long as the Secret
+//! that it was made from is the same object in the same version. If the kubeconfigs of two `Cluster`s lead to one API
+//! server, the one with the older Secret is opened, and both are reported. Each would otherwise take from the other
+//! what exists only once there.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,9 +59,9 @@ struct CachedWorkload {
 struct WorkloadServer {
     /// SHA-256 of the kubeconfig.
     kubeconfig: String,
-    /// Whether the kubeconfig names a server at all; another one is no other server's.
+    /// Whether the kubeconfig names one server; only then its UID is asked for.
     names_one: bool,
-    /// The UID of its Namespace `kube-system`; `None` where it was not told yet.
+    /// The UID of its Namespace `kube-system`; `None` where it is not known yet.
     uid: Option<String>,
     /// When the Secret was made: of two the older one counts.
     since: String,
@@ -105,7 +105,7 @@ impl Workloads {
         Self { clusters, places: Arc::new(Semaphore::new(REQUESTS_OF_ALL)), known: Mutex::default() }
     }
 
-    /// The cluster that a `Cluster` stands for, by the Secret that Cluster API has written for it, read with the folder's
+    /// Opens the cluster of a `Cluster`, by the Secret that Cluster API has written for it, read with the folder's
     /// rights.
     ///
     /// # Errors
