@@ -40,15 +40,24 @@ pub(super) fn unlisted(tree: &dyn Tree, folder: &TargetFolder, read: &ParsedFile
         if std::str::from_utf8(&bytes).is_ok_and(|text| text.contains(entry.path.name())) {
             continue;
         }
-        let Some(Ok(file)) = tree.read(entry).ok().map(|bytes| YamlFile::read_bytes(&bytes)) else {
-            continue;
+        let Ok(bytes) = tree.read(entry) else { continue };
+        let (position, advice) = match YamlFile::read_bytes(&bytes) {
+            Ok(file) => {
+                let Some(object) = file.documents().iter().find(|one| is_object(one)) else { continue };
+                (file.position(object.root.span.start), "list it under `resources`, or remove it".to_owned())
+            }
+            Err(error) if is_manifest_text(&bytes) => {
+                let why = error.message;
+                let advice = format!("it cannot be read either ({why}): correct and list it, or remove it");
+                (error.position, advice)
+            }
+            Err(_) => continue,
         };
-        let Some(object) = file.documents().iter().find(|document| is_object(document)) else { continue };
         let message = format!(
-            "{} does not list this file, so its objects are never applied: list it under `resources`, or remove it",
+            "{} does not list this file, so its objects are never applied: {advice}",
             kustomization.path
         );
-        let place = Place::at(entry.path.clone(), file.position(object.root.span.start));
+        let place = Place::at(entry.path.clone(), position);
         found.push(Finding::new(rules::FILE_NOT_LISTED, message).place(place));
     }
     found
@@ -61,6 +70,11 @@ fn kustomization_of<'t>(tree: &'t dyn Tree, path: &RepoPath) -> Option<&'t TreeE
         .flat_map(|folder| KUSTOMIZATION_NAMES.map(|name| folder.join(name).ok()))
         .flatten()
         .find_map(|path| tree.entry(&path))
+}
+
+/// Whether a file that is not YAML is meant as a manifest: a line of it gives an `apiVersion`.
+fn is_manifest_text(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).lines().any(|line| line.starts_with("apiVersion:"))
 }
 
 /// Whether a document is an object that would be applied.

@@ -314,6 +314,26 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
 }
 
 #[test]
+fn a_file_that_no_kustomization_lists_is_reported_even_if_it_is_not_yaml() {
+    let kustomization = ("gauss/peu01/base/kustomization.yaml", "resources: [c.yaml]\n");
+    let cluster = ("gauss/peu01/base/c.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n");
+    for (text, expected) in [
+        (
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n",
+            Some("list it under `resources`, or remove it"),
+        ),
+        ("apiVersion: v1\nkind: [Secret\n", Some("correct and list it, or remove it")),
+        ("a: [1\n", None),
+        ("a: 1\n", None),
+    ] {
+        let found = validated("", &[kustomization, cluster, ("gauss/peu01/base/s.yaml", text)], None);
+        let found: Vec<&String> = found.iter().filter(|line| line.starts_with("file-not-listed")).collect();
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{text}: {found:?}");
+        assert!(found.iter().all(|line| line.ends_with(expected.unwrap())), "{found:?}");
+    }
+}
+
+#[test]
 fn an_app_that_depends_on_one_outside_the_release_is_no_trouble() {
     let release = "\
 apiVersion: release.giantswarm.io/v1alpha1
