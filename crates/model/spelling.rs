@@ -14,10 +14,20 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean `open`?`, or else what there is: `; known: open, perHour`.
+/// `; did you mean `open`?` of the nearest right word; nothing without one.
+pub fn did_you_mean(meant: Option<impl std::fmt::Display>) -> String {
+    meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
+}
+
+/// [`did_you_mean`] of the nearest of these.
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    did_you_mean(nearest(word, known))
+}
+
+/// The suggestion, or else what there is: `; known: open, perHour`.
 pub fn hint(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
-        Some(meant) => format!("; did you mean `{meant}`?"),
+        Some(meant) => did_you_mean(Some(meant)),
         None if known.is_empty() => String::new(),
         None => format!("; known: {}", known.join(", ")),
     }

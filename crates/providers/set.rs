@@ -179,9 +179,7 @@ impl ProviderSet {
             } else if provider.spec.source.is_none()
                 && known::repository(provider.kind, &provider.name).is_none()
             {
-                let hint = spelling::nearest(&provider.name, known::names(provider.kind))
-                    .map(|nearest| format!("; did you mean `{nearest}`?"))
-                    .unwrap_or_default();
+                let hint = spelling::suggestion(&provider.name, known::names(provider.kind));
                 found.push(refuse(format!(
                     "clusterctl knows no {} of this name, so it needs a source: add `spec.fetchConfig` with `selector`, `oci` or `url`{hint}",
                     provider.kind

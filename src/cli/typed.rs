@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use capstan_model::ids::ClusterId;
-use capstan_model::spelling::nearest;
+use capstan_model::spelling::{did_you_mean, nearest};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
@@ -96,8 +96,7 @@ pub(super) fn file_or_folder(
 ) -> Result<RepoPath, Failure> {
     let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
     found.ok_or_else(|| {
-        let hint = paths(workspace, typed).iter().find_map(|path| near_path(trees, path));
-        let hint = hint.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let hint = did_you_mean(paths(workspace, typed).iter().find_map(|path| near_path(trees, path)));
         Failure::Usage(
             Refusal::NotFound,
             format!(

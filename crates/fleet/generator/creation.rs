@@ -10,6 +10,7 @@ use capstan_model::finding::{FileError, Finding};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::object::ObjectId;
 use capstan_model::source::SourceContent;
+use capstan_model::spelling::did_you_mean;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
@@ -203,8 +204,7 @@ impl Fleet {
                 if let Some((id, error)) = catalogue.unreadable().iter().find(|(id, _)| is_it(id)) {
                     return Err(NotPossible::Failed(format!("the release {id} cannot be read: {error}")));
                 }
-                let hint = nearest_release(&name.to_string(), catalogue.releases().iter());
-                let hint = hint.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+                let hint = did_you_mean(nearest_release(&name.to_string(), catalogue.releases().iter()));
                 Err(NotPossible::Usage(format!("there is no release `{name}`{hint}")))
             }
             several => {

@@ -3,7 +3,7 @@
 use capstan_live::rollout;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
-use capstan_model::spelling::nearest;
+use capstan_model::spelling::suggestion;
 use capstan_model::target::TargetKind;
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
@@ -21,8 +21,7 @@ impl Fleet {
     pub fn retire_cluster(&self, id: &ClusterId) -> Result<RetiredCluster, NotPossible> {
         let folder = self.layout().target(id.as_str()).filter(|folder| folder.kind == TargetKind::Cluster);
         let Some(folder) = folder else {
-            let meant = nearest(id.as_str(), self.clusters().map(ClusterId::as_str));
-            let hint = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            let hint = suggestion(id.as_str(), self.clusters().map(ClusterId::as_str));
             return Err(NotPossible::Usage(format!("there is no cluster `{id}`{hint}")));
         };
         let Some(management) = self.settings.claimed_by(id).map_err(Refused::from)? else {

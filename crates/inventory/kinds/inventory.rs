@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{api_group, api_version};
-use capstan_model::spelling::nearest;
+use capstan_model::spelling::hint;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{Entry, Node, YamlFile};
 
@@ -251,11 +251,7 @@ fn unknown_kind(api: Option<&str>, kind: Option<&str>) -> String {
     let group = api_group(API_VERSION);
     match api {
         Some(api) if api == API_VERSION => {
-            let meant = nearest(kind, known.iter().copied()).map_or_else(
-                || format!("; it holds {}", known.join(", ")),
-                |meant| format!("; did you mean `{meant}`?"),
-            );
-            format!("`{kind}` is not a kind of an inventory{meant}")
+            format!("`{kind}` is not a kind of an inventory{}", hint(kind, &known))
         }
         Some(api) if api_group(api) == group => {
             format!("`{api}` is not a version of these kinds: write `apiVersion: {API_VERSION}`")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::schema::SchemaType;
 use capstan_model::finding::{Finding, rules};
-use capstan_model::spelling::hint;
+use capstan_model::spelling::{hint, suggestion};
 use capstan_yaml::{DuplicateKey, Entry, Node, Value};
 use regex::RegexBuilder;
 
@@ -107,8 +107,11 @@ impl SchemaFileReader<'_> {
             return ValueSchema::anything();
         };
         for entry in entries.iter().filter(|entry| !KEYS.contains(&entry.key.as_str())) {
-            let message =
-                format!("a schema has no key `{}` that Capstan supports{}", entry.key, near(&entry.key));
+            let message = format!(
+                "a schema has no key `{}` that Capstan supports{}",
+                entry.key,
+                suggestion(&entry.key, KEYS.iter().copied())
+            );
             self.wrong(entry.key_span.start, message);
         }
         let mut schema = ValueSchema { kind: self.kind(node), offset: at, ..ValueSchema::default() };
@@ -312,9 +315,4 @@ impl SchemaFileReader<'_> {
             None => self.wrong(pattern.span.start, "`pattern` is a text".to_owned()),
         }
     }
-}
-
-fn near(key: &str) -> String {
-    capstan_model::spelling::nearest(key, KEYS.iter().copied())
-        .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_model::spelling::nearest;
+use capstan_model::spelling::suggestion;
 use minijinja::machinery::{Span, ast, parse};
 
 use super::known::{FILTERS, TESTS};
@@ -270,7 +270,14 @@ impl<'t> Walker<'t> {
             ast::Expr::Test(test) => {
                 if !TESTS.contains(&test.name) {
                     let at = start(test.span());
-                    self.wrong(at, format!("there is no test `{}`{}", test.name, meant(test.name, TESTS)));
+                    self.wrong(
+                        at,
+                        format!(
+                            "there is no test `{}`{}",
+                            test.name,
+                            suggestion(test.name, TESTS.iter().copied())
+                        ),
+                    );
                 }
                 let how = format!("in the test `{}`", test.name);
                 self.computed(&test.expr, &how);
@@ -319,7 +326,10 @@ impl<'t> Walker<'t> {
         if let Some((_, why)) = REFUSED_FILTERS.iter().find(|(refused, _)| *refused == name) {
             self.wrong(at, format!("the filter `{name}` is refused: {why}"));
         } else if !FILTERS.contains(&name) {
-            self.wrong(at, format!("there is no filter `{name}`{}", meant(name, FILTERS)));
+            self.wrong(
+                at,
+                format!("there is no filter `{name}`{}", suggestion(name, FILTERS.iter().copied())),
+            );
         }
     }
 
@@ -468,9 +478,4 @@ fn last_indent(expression: &ast::Expr<'_>) -> Option<usize> {
         _ => None,
     });
     width.map_or(Some(JINJAS), |width| width.as_const()?.as_usize())
-}
-
-fn meant(word: &str, known: &[&str]) -> String {
-    nearest(word, known.iter().copied())
-        .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
 }

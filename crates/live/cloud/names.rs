@@ -273,8 +273,7 @@ fn zone(zone: &str, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, fo
 /// `; did you mean `ubuntu-24.04`?`, where something is named like that.
 fn hint<'n>(named: &Named, known: impl Iterator<Item = &'n str>) -> String {
     let Named::Filter { name: Some(name), .. } = named else { return String::new() };
-    let near = spelling::nearest(name, known.filter(|known| *known != name.as_str()));
-    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    spelling::suggestion(name, known.filter(|known| *known != name.as_str()))
 }
 
 /// Says so where not exactly one thing is meant; where none is, with what is named nearly so.

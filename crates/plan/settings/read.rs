@@ -11,7 +11,7 @@ use super::key_path::{KeyPath, find};
 use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
 use capstan_model::finding::{Change, FileError, Place, RuleEntry, SeverityLevel, rules};
-use capstan_model::spelling::hint;
+use capstan_model::spelling::{hint, suggestion};
 use capstan_model::tree::RepoPath;
 
 /// What the rule catalogue knows, for judging `policy:`.
@@ -242,7 +242,7 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
             format!("unknown key `{field}`{}{}", place.parent_described(), hint(field, expected))
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            format!("{}{}", must_be(&one_of(expected)), meant(variant, expected))
+            format!("{}{}", must_be(&one_of(expected)), suggestion(variant, expected.iter().copied()))
         }
         YamlError::SerdeMissingField { field, .. } => {
             format!("{} lacks the key `{field}`", place.described())
@@ -286,9 +286,4 @@ fn one_of(words: &[&str]) -> String {
         [only] => format!("`{only}`"),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
-}
-
-fn meant(word: &str, known: &[&str]) -> String {
-    capstan_model::spelling::nearest(word, known.iter().copied())
-        .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
 }

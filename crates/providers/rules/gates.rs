@@ -22,9 +22,7 @@ pub(super) fn judge(case: &RuleCase<'_>, findings: &mut Vec<Finding>) {
                     found(rules::PROVIDER_FEATURE_GATE_UNKNOWN, member, message)
                 }
                 None => {
-                    let hint = spelling::nearest(gate, known)
-                        .map(|nearest| format!("; did you mean `{nearest}`?"))
-                        .unwrap_or_default();
+                    let hint = spelling::suggestion(gate, known);
                     let message = format!(
                         "{} does not list the feature gate `{gate}`, which its provider object sets. A manager may know gates that it does not list, but with an unknown gate it does not start: check that it knows this one{hint}",
                         named(member)
