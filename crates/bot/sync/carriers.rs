@@ -6,6 +6,7 @@ use capstan_bot_core::facts::{Write, draft_of};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{Arranged, Arranging, Carriers, Outcome, Parting, Wrote, arrange, part};
 use capstan_plan::proposal::{Closer, ProposalId, Wanted};
+use capstan_report::decisions_fingerprint;
 
 use super::{Run, SyncError};
 use crate::performing::Performed;
@@ -42,34 +43,39 @@ impl Run<'_> {
         let mut noted_there: BTreeSet<ProposalId> = BTreeSet::new();
         for (id, members) in leaving {
             let Some(pull) = self.facts.open_proposal(id) else { continue };
-            let (why, forgotten, without) =
-                match part(planned, (id, members), homes, wanted, (outcome, &noted_there)) {
-                    Parting::Stays => continue,
-                    Parting::Notes => {
-                        let decisions = planned.decided.of(id);
-                        self.write_decisions(planned, id, pull, decisions, draft_of(pull)).await?;
-                        outcome.wrote = Wrote::PullRequests;
-                        continue;
-                    }
-                    Parting::Closes { why, forgotten, without } => (why, forgotten, without),
-                };
-            let write = Write::proposal(id, format!("closed: {why}"));
+            let parting = part(planned, (id, members), homes, wanted, (outcome, &noted_there));
+            let content = match &parting {
+                Parting::Stays => continue,
+                Parting::Notes => format!("decided: {}", decisions_fingerprint(&planned.decided.of(id))),
+                Parting::Closes { why, .. } => format!("closed: {why}"),
+            };
+            let write = Write::proposal(id, content);
             if self.performer.refusal(&write).is_some() {
                 continue;
             }
-            let closed = self.close((id, &forgotten), pull, &why, Closer::Capstan).await;
-            match closed {
+            let written = match &parting {
+                Parting::Closes { why, forgotten, .. } => {
+                    self.close((id, forgotten), pull, why, Closer::Capstan).await
+                }
+                _ => {
+                    let decisions = planned.decided.of(id);
+                    self.write_decisions(planned, id, pull, decisions, draft_of(pull)).await
+                }
+            };
+            match written {
                 Err(error)
                     if error.is_of_one() && self.performer.is_gone(pull.number).await.unwrap_or(false) => {}
-                closed => {
-                    if self.performer.attempt(&write, closed).await? != Performed::Done {
+                written => {
+                    if self.performer.attempt(&write, written).await? != Performed::Done {
                         continue;
                     }
                 }
             }
-            noted_there = without;
             outcome.wrote = Wrote::PullRequests;
-            outcome.superseded.insert(id.clone());
+            if let Parting::Closes { without, .. } = parting {
+                noted_there = without;
+                outcome.superseded.insert(id.clone());
+            }
         }
         Ok(())
     }
