@@ -29,7 +29,7 @@ pub enum Fault {
         retry_after_seconds: u64,
     },
     /// 403 with no requests remaining until the given number of seconds has passed.
-    RateResource {
+    PrimaryLimit {
         /// From now until `x-ratelimit-reset`.
         reset_after_seconds: u64,
     },

@@ -321,7 +321,7 @@ fn faulty(fault: &Fault) -> HttpResponse {
             error.headers.push(("retry-after".to_owned(), retry_after_seconds.to_string()));
             HttpResponse::error(&error)
         }
-        Fault::RateResource { reset_after_seconds } => {
+        Fault::PrimaryLimit { reset_after_seconds } => {
             let reset = now() + i64::try_from(*reset_after_seconds).unwrap_or(i64::MAX / 2);
             let mut error = ApiError::new(403, "API rate limit exceeded for installation ID 1.");
             error.headers = [

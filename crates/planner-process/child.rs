@@ -118,6 +118,27 @@ impl Process {
         budget: &Budget,
         take: &mut dyn FnMut(Answer),
     ) -> Result<Answered, Ended> {
+        let mut released = BTreeSet::new();
+        let mut note = |answer: Answer| {
+            if let Answer::Planned(cluster, kind, _) = &answer
+                && *kind == SourceKind::RELEASE
+            {
+                released.insert(cluster.clone());
+            }
+            take(answer);
+        };
+        self.parts(request, budget, &mut note).map_err(|ended| {
+            released.retain(|cluster| ended.open.contains(cluster));
+            Ended { released, ..ended }
+        })
+    }
+
+    fn parts(
+        &mut self,
+        request: Vec<u8>,
+        budget: &Budget,
+        take: &mut dyn FnMut(Answer),
+    ) -> Result<Answered, Ended> {
         let begun = Instant::now();
         let mut open = BTreeSet::new();
         if self.requests.send(request).is_err() {

@@ -100,6 +100,8 @@ struct KeptRequest {
     sha256: String,
     why: String,
     open: BTreeSet<ClusterId>,
+    #[serde(default)]
+    released: BTreeSet<ClusterId>,
     slow: Option<Slow>,
     in_all: bool,
 }
@@ -115,10 +117,10 @@ impl Exceeded {
         let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
         let kept = kept.filter(|kept| kept.limits == limits).map(|kept| kept.requests).unwrap_or_default();
         let mut exceeded = Self { file: file.clone(), limits, ..Self::default() };
-        for KeptRequest { sha256, why, open, slow, in_all } in kept {
+        for KeptRequest { sha256, why, open, released, slow, in_all } in kept {
             let cause = if slow.is_some() { Cause::Slow } else { Cause::Content };
             let extent = if in_all { Extent::InAll } else { Extent::AtOne };
-            exceeded.insert(sha256, Ended { extent, ..Ended::of(cause, why, open) }, slow);
+            exceeded.insert(sha256, Ended { extent, released, ..Ended::of(cause, why, open) }, slow);
         }
         exceeded
     }
@@ -168,10 +170,11 @@ impl Exceeded {
     /// All of it or nothing; the file is the owner's alone.
     fn write(&self, file: &Path) -> std::io::Result<()> {
         let request = |sha256: &String| {
-            let Known { ended: Ended { why, open, extent, .. }, slow } = self.by_request.get(sha256)?;
-            let (why, open) = (why.clone(), open.clone());
+            let Known { ended: Ended { why, open, released, extent, .. }, slow } =
+                self.by_request.get(sha256)?;
+            let (why, open, released) = (why.clone(), open.clone(), released.clone());
             let in_all = *extent == Extent::InAll;
-            Some(KeptRequest { sha256: sha256.clone(), why, open, slow: *slow, in_all })
+            Some(KeptRequest { sha256: sha256.clone(), why, open, released, slow: *slow, in_all })
         };
         let requests = self.order.iter().filter_map(request).collect();
         let folder = file.parent().unwrap_or(Path::new("."));

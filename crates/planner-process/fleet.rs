@@ -60,15 +60,10 @@ impl RemoteFleet {
     /// is one. A target's sources are planned one after the other, so that those after the one that was begun wait as well.
     fn exceeds(&self, cluster: &ClusterId, ended: &Ended, answers: &mut SourceAnswers) -> bool {
         let (why, mut is_any) = (ended.told(""), false);
+        // The release of such a target is planned again, where its end is known from an earlier call.
+        let release = (!ended.released.contains(cluster)).then_some(SourceKind::RELEASE);
         let values = self.opened.valued.contains(cluster).then_some(SourceKind::INVENTORY);
-        // Which of its sources it was is not remembered: the last one is given up first, and the other is tried without it.
-        if let Some(last) = values.clone().filter(|_| ended.is_known)
-            && !answers.contains_key(&(cluster.clone(), last.clone()))
-        {
-            answers.insert((cluster.clone(), last), Some(Err(why)));
-            return true;
-        }
-        for kind in [SourceKind::RELEASE].into_iter().chain(values) {
+        for kind in release.into_iter().chain(values) {
             answers.entry((cluster.clone(), kind)).or_insert_with(|| {
                 is_any = true;
                 Some(Err(why.clone()))
@@ -386,19 +381,20 @@ mod tests {
         }
     }
 
-    /// A later run does not learn again by which of its sources a target was ended: its release is tried without its values.
+    /// A later run knows by which of its sources a target was ended, and gives up no other.
     #[test]
-    fn of_a_known_end_the_values_are_given_up_first() {
-        let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended("b").told_again());
-        assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
-        assert_eq!(answers.keys().collect::<Vec<_>>(), [&(cluster("b"), SourceKind::INVENTORY)]);
-        assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
-        assert_eq!(answers.len(), 2);
-        assert!(!fleet.exceeds(&cluster("b"), &known, &mut answers));
-        // Without an inventory there is one source alone.
-        let mut answers = SourceAnswers::new();
-        assert!(fleet.exceeds(&cluster("a"), &ended("a").told_again(), &mut answers));
-        assert_eq!(answers.keys().collect::<Vec<_>>(), [&(cluster("a"), SourceKind::RELEASE)]);
+    fn of_a_known_end_the_source_is_remembered() {
+        let of_values = Ended { released: [cluster("b")].into(), ..ended("b") };
+        for (ended, given_up) in [
+            (of_values, &[SourceKind::INVENTORY][..]),
+            (ended("b"), &[SourceKind::INVENTORY, SourceKind::RELEASE]),
+        ] {
+            let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended.told_again());
+            assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
+            let kinds: Vec<&SourceKind> = answers.keys().map(|(_, kind)| kind).collect();
+            assert_eq!(kinds, given_up.iter().collect::<Vec<_>>());
+            assert!(!fleet.exceeds(&cluster("b"), &known, &mut answers));
+        }
     }
 
     #[test]

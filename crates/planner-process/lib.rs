@@ -414,6 +414,8 @@ struct Ended {
     until: Option<Timestamp>,
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
+    /// Those among them whose release was answered: their values were worked on.
+    released: BTreeSet<ClusterId>,
     cause: Cause,
     extent: Extent,
     /// Whether it was known before it was asked: no process died of it this time.
@@ -431,7 +433,16 @@ enum Extent {
 
 impl Ended {
     const fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
-        Self { why, again: String::new(), until: None, open, cause, extent: Extent::AtOne, is_known: false }
+        Self {
+            why,
+            again: String::new(),
+            until: None,
+            open,
+            released: BTreeSet::new(),
+            cause,
+            extent: Extent::AtOne,
+            is_known: false,
+        }
     }
 
     /// The job that asked has ended.

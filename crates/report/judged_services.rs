@@ -65,12 +65,42 @@ pub(super) fn sections(page: &mut Page, services: &[JudgedService], room: usize)
     let changed: Vec<&JudgedService> = services.iter().filter(|one| !one.changes.is_empty()).collect();
     for (at, service) in changed.iter().enumerate() {
         let left = changed.len() - at;
-        let share = page.free().saturating_sub(end) / left;
-        if share < LEAST_OF_A_SERVICE {
+        let free = page.free().saturating_sub(end);
+        if free < LEAST_OF_A_SERVICE {
             page.push(&more_below(left, "service", "services"));
             break;
         }
+        let share = (free / left).max(LEAST_OF_A_SERVICE);
         let title = format!("\nChanges of {}:\n\n", code(&service.name, 80));
         tables::differences_table(&service.changes).push(page, &title, share, "`capstan diff`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JudgedService, Page, sections};
+    use crate::body::tests::change;
+    use capstan_plan::settings::ServiceRole;
+    use serde_json::json;
+
+    /// An equal part of the room is less than a table takes, and all small tables fit in it together.
+    #[test]
+    fn small_services_are_all_shown_and_large_ones_leave_room_for_the_next() {
+        let service = |at: usize, changes: usize| JudgedService {
+            name: format!("service-{at}"),
+            role: ServiceRole::Cni,
+            is_on: None,
+            changes: (0..changes).map(|at| change(&format!("/spec/f{at}"), json!(1), json!(2))).collect(),
+            told: Vec::new(),
+        };
+        for (changes, shown) in [([1; 6], 6), ([200, 1, 1, 1, 1, 1], 6), ([200; 6], 5)] {
+            let services: Vec<JudgedService> =
+                changes.into_iter().enumerate().map(|(at, changes)| service(at, changes)).collect();
+            let mut page = Page::new(10_000);
+            sections(&mut page, &services, 4_000);
+            let text = page.finish();
+            assert_eq!(text.matches("\nChanges of ").count(), shown, "{text}");
+            assert!(text.len() <= 4_000, "{}", text.len());
+        }
     }
 }

@@ -295,16 +295,25 @@ impl Setting {
     }
 }
 
-/// A value without the user, the password and the query that an address may have.
+/// A value without the user, the password, the query and the fragment that an address may have.
 fn hidden(text: &str) -> String {
+    let (at, tail) = (text.rfind('@'), text.find(['?', '#']));
+    if at.zip(tail).is_some_and(|(at, tail)| tail < at) {
+        // A password with a `?` looks like a query with an `@`.
+        return "…".to_owned();
+    }
     let (before, rest) = text.rsplit_once('@').map_or(("", text), |(_, rest)| ("…@", rest));
-    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?…"));
-    format!("{before}{rest}{query}")
+    match rest.find(['?', '#']) {
+        Some(end) => format!("{before}{}…", &rest[..=end]),
+        None => format!("{before}{rest}"),
+    }
 }
 
 /// An error that quotes a value, without the parts of the value that nobody may see.
 pub(super) fn without_login(error: &str, value: &str) -> String {
-    error.replace(value, &hidden(value))
+    // A parser may quote the value without its scheme.
+    let bare = value.split_once("://").map_or(value, |(_, rest)| rest);
+    error.replace(bare, &hidden(bare))
 }
 
 /// A secret as it was given.

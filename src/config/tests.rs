@@ -259,8 +259,13 @@ fn no_password_of_an_address_is_echoed() {
         "https://robot:hunter2@git.example:99999",
         "https://rob@ot:hunter2@git.example/?a=b",
         "https://git.example/?token=hunter2",
+        "https://git.example/?token=abc@hunter2",
+        "https://git.example/#token=hunter2",
+        "http://robot:hunter2@registry.svc:5000",
+        "private://robot:hunter2@registry.svc:5000",
+        "private://robot:hunter2@registry.svc",
     ] {
-        for name in ["CAPSTAN_GITHUB_API_URL", "CAPSTAN_PUBLIC_URL"] {
+        for name in ["CAPSTAN_GITHUB_API_URL", "CAPSTAN_PUBLIC_URL", "CAPSTAN_PROVIDER_HOSTS"] {
             let problems = Place::new().set(name, wrong).problems(&ServeOptions::default());
             assert!(!problems.contains("hunter2"), "{problems}");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Upgrade;
-use capstan_plan::verbs::{Command, Verb};
+use capstan_plan::verbs::Command;
 use capstan_report::{Answer, Refusal, not_noted, refused};
 
 use crate::facts::Plans;
@@ -68,11 +68,10 @@ impl<'a> Given<'a> {
         self.ground.facts.decided_by(self.ground.scopes, self.request, self.command)
     }
 
-    /// Whether it means one cluster: it names one, or is a box of one. A `skip` on a shared pull request that has ended is
-    /// about each of its clusters.
+    /// Whether it means one cluster: it names one, or is a box of one. On a shared pull request that has ended, a command
+    /// is about each of its clusters.
     fn names(&self) -> bool {
-        let is_of_ended = self.is_ended && self.command.verb() == Verb::Skip;
-        self.command.cluster().is_some() || self.request.is_tick() || is_of_ended
+        self.command.cluster().is_some() || self.request.is_tick() || self.is_ended
     }
 
     /// Notes its decision in the dashboard. The error is the answer where there is no dashboard.

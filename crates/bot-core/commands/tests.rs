@@ -156,8 +156,8 @@ fn on_an_ended_shared_pull_request_a_command_is_about_whose_changes_that_brought
     for (text, first, second, in_dashboard) in [
         ("/capstan replan", "wished Replan", "", false),
         ("/capstan skip", "skipped aws/v22.0.0 by ada, new", "", true),
-        // The pull request that has the cluster now notes it.
-        ("/capstan hold", "held by ada, new", "", false),
+        // It leaves the pull request that has it now, so only the dashboard can note it.
+        ("/capstan hold", "held by ada, new", "", true),
     ] {
         let request = comment(1, "ada", Some(&ended), text);
         case.heard(std::slice::from_ref(&request), |planned| {

@@ -86,7 +86,10 @@ impl Run<'_> {
         let error = match self.gone(proposal, &error).await {
             Ok(Some(number)) => return Ok((ProposalFailure::Gone(number), error)),
             Ok(None) => error,
-            Err(looked) => looked,
+            Err(looked) => {
+                tracing::warn!(repository = %self.repository.name, cluster = %proposal, doing, error = %error, "a proposal failed, and its pull request cannot be read");
+                looked
+            }
         };
         let Some(failure) = error.failure() else { return Err(error) };
         match failure {
@@ -110,14 +113,10 @@ impl Run<'_> {
         error: SyncError,
         ending: &mut Ending,
     ) -> Result<ProposalOutcome, SyncError> {
-        let error = match self.gone(proposal, &error).await {
-            Ok(Some(number)) => {
-                ending.look_again();
-                return Ok(ProposalOutcome::waiting(ProposalFailure::Gone(number).why()));
-            }
-            Ok(None) => error,
-            Err(looked) => looked,
-        };
+        if let Some(number) = self.gone(proposal, &error).await? {
+            ending.look_again();
+            return Ok(ProposalOutcome::waiting(ProposalFailure::Gone(number).why()));
+        }
         match error {
             SyncError::Host(error) if error.is_refusal() => {
                 let not_before = self.performer.refused(write, &error.to_string()).await?;

@@ -34,7 +34,7 @@ fn faults_strike_before_or_after_the_work() {
     forge.fail_next(1, Matching::any(), Strike::Before, Fault::SecondaryLimit { retry_after_seconds: 7 });
     let limited = app.call("GET", "/repos/acme/gitops", Value::Null);
     assert_eq!((limited.status, limited.header("retry-after")), (403, Some("7")));
-    forge.fail_next(1, Matching::any(), Strike::Before, Fault::RateResource { reset_after_seconds: 9 });
+    forge.fail_next(1, Matching::any(), Strike::Before, Fault::PrimaryLimit { reset_after_seconds: 9 });
     let limited = app.call("GET", "/repos/acme/gitops", Value::Null);
     assert_eq!((limited.status, limited.header("x-ratelimit-remaining")), (403, Some("0")));
     assert_eq!(app.call("GET", "/rate_limit", Value::Null).status, 200);

@@ -118,7 +118,7 @@ async fn a_short_wait_is_waited_for_where_the_call_is_made() {
 async fn limits_are_honoured_and_nothing_is_asked_meanwhile() {
     for (fault, at_least, at_most) in [
         (Fault::SecondaryLimit { retry_after_seconds: 40 }, 40, 40),
-        (Fault::RateResource { reset_after_seconds: 900 }, 895, 901),
+        (Fault::PrimaryLimit { reset_after_seconds: 900 }, 895, 901),
     ] {
         let fleet = Fleet::new().await;
         fleet.forge.fail_next(1, Matching::any().path("/git/ref/"), Strike::Before, fault);

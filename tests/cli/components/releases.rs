@@ -90,7 +90,7 @@ async fn a_limit_is_waited_for_up_to_a_bound() {
     let begun = Instant::now();
     fetched(&spec(&host, "version: v1.0.2, "), &hosts, SourceCredentials::default()).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
-    plan(Fault::RateResource { reset_after_seconds: 900 });
+    plan(Fault::PrimaryLimit { reset_after_seconds: 900 });
     let begun = Instant::now();
     let error = fetched(&spec(&host, "version: v1.0.2, "), &hosts, SourceCredentials::default()).await;
     let error = error.unwrap_err();

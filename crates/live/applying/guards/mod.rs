@@ -30,6 +30,7 @@ use crate::live_objects::{LiveObjects, is_terminating};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;
+use capstan_plan::templates::ControlPlanes;
 
 /// The guards that a render breaks, ordered by object and field. With any, nothing of the folder is
 /// applied.
@@ -37,6 +38,7 @@ use capstan_model::object::FieldPath;
 /// `rendered` has its namespaces and its live names; `live` holds every rendered object that exists, and
 /// those of [`named_outside`]; of each rendered `Cluster` also its machines and the control plane that it names.
 pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroken> {
+    let planes = ControlPlanes::of(live.iter());
     let mut found = Vec::new();
     for object in rendered {
         let mut broken = |field: FieldPath, broken| {
@@ -47,7 +49,7 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
         if terminating && is_cluster(&object.id) {
             broken(FieldPath::root(), GuardBreach::ClusterTerminating);
         }
-        versions::check(object, rendered, live, &mut broken);
+        versions::check(object, rendered, (live, &planes), &mut broken);
         succession::check(object, rendered, live, &mut broken);
         references::check(object, rendered, live, &mut broken);
     }

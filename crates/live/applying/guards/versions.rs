@@ -10,7 +10,7 @@ use crate::rollout::replicas;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::preflight::PreflightCheck;
 use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::object::FieldPath;
 use capstan_model::version::{KubernetesVersion, beginning};
 use capstan_plan::templates::{
     ClassUpgrade, ControlPlanes, Reference, TemplateRole, checked_kubeadm_template, references, skips_check,
@@ -25,7 +25,7 @@ const RUNNING_WORKERS: &[&str] = &["/status/workers/versions"];
 pub(super) fn check(
     object: &RenderedObject,
     rendered: &[RenderedObject],
-    live: &LiveObjects,
+    (live, planes): (&LiveObjects, &ControlPlanes<'_, Value>),
     broken: &mut impl FnMut(FieldPath, GuardBreach),
 ) {
     let Some(now) = live.get(&object.id) else { return };
@@ -60,7 +60,7 @@ pub(super) fn check(
             continue;
         }
         if role == VersionRole::Workers
-            && let Some(control_plane) = joined_to_newer(object, &wanted, rendered, live)
+            && let Some(control_plane) = joined_to_newer(object, &wanted, rendered, (live, planes))
         {
             broken(field, GuardBreach::CannotJoin { wanted, control_plane });
             continue;
@@ -69,7 +69,7 @@ pub(super) fn check(
             VersionRole::ControlPlane => {
                 goes_through(object, spec.as_ref().unwrap_or(highest), &wanted, rendered, live)
             }
-            VersionRole::Workers => catches_up(object, &wanted, live),
+            VersionRole::Workers => catches_up(object, &wanted, planes),
         };
         if may_skip {
             continue;
@@ -110,9 +110,13 @@ pub(super) fn extreme(versions: &[KubernetesVersion], order: Ordering) -> Option
 
 /// Machines that lag may catch up with a control plane that is there already: they are replaced, not
 /// upgraded.
-fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveObjects) -> bool {
+fn catches_up(
+    workers: &RenderedObject,
+    wanted: &KubernetesVersion,
+    planes: &ControlPlanes<'_, Value>,
+) -> bool {
     let mut running = Vec::new();
-    for (id, plane) in control_planes(workers, live) {
+    for (id, plane) in planes.of_workers(&workers.id, &workers.value) {
         versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
     }
     let lowest = running.iter().map(KubernetesVersion::minor).min();
@@ -125,7 +129,7 @@ fn joined_to_newer(
     workers: &RenderedObject,
     wanted: &KubernetesVersion,
     rendered: &[RenderedObject],
-    live: &LiveObjects,
+    (live, planes): (&LiveObjects, &ControlPlanes<'_, Value>),
 ) -> Option<KubernetesVersion> {
     let template = checked_kubeadm_template(&workers.id, &workers.value)?;
     let template = meant(&template, workers.id.namespace.as_deref(), rendered, live);
@@ -134,7 +138,7 @@ fn joined_to_newer(
         return None;
     }
     let mut found = Vec::new();
-    for (id, plane) in control_planes(workers, live) {
+    for (id, plane) in planes.of_workers(&workers.id, &workers.value) {
         let asked = rendered.iter().find(|object| object.id == *id);
         versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut found);
         for (role, keys) in version_fields(&id.group, &id.kind) {
@@ -147,11 +151,6 @@ fn joined_to_newer(
     }
     let highest = extreme(&found, Ordering::Greater)?;
     (wanted.minor() < highest.minor()).then(|| highest.clone())
-}
-
-/// The control planes of these workers' Cluster.
-fn control_planes<'l>(workers: &RenderedObject, live: &'l LiveObjects) -> Vec<(&'l ObjectId, &'l Value)> {
-    ControlPlanes::of(live.iter()).of_workers(&workers.id, &workers.value)
 }
 
 /// What a reference means: rendered, or live.
