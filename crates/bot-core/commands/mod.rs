@@ -40,7 +40,7 @@ mod upgrade;
 
 pub use self::answering::{Asks, ClusterPullAsked, Concerned, Told};
 pub use self::merge::{
-    MergeWish, merge_answer, merge_call, merge_failed, merge_wishes, merges_nothing, note_unheard, step_for,
+    MergeCame, MergeDue, MergeSeen, MergeTurn, MergeWish, ProposalMerge, merges_due, note_unheard,
 };
 pub use self::part::{Part, part};
 pub use self::preflight::heads_to_try;

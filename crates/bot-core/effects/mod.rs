@@ -2,8 +2,7 @@
 //! at what exists first, so that each may be performed twice.
 //!
 //! Branches and pull requests are values of their own ([`Desired`], and [`Closing`] at their end), and so is the issue of
-//! `dashboard`, because their result is wanted. Merges are performed by `bot/sync`, with the performer's writes where it
-//! has them.
+//! `dashboard`, because their result is wanted.
 
 mod answer;
 mod check;
@@ -13,7 +12,9 @@ mod sidebar;
 #[cfg(test)]
 mod tests;
 
-use capstan_facts::{AuditEntry, CommitStatus, ProposalRecord, Reaction, RefusedWrite};
+use capstan_facts::{
+    AuditEntry, CommitStatus, MergeCall, ProposalRecord, PullRequest, Reaction, RefusedWrite,
+};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
@@ -80,6 +81,8 @@ pub enum Effect {
         /// The line.
         line: String,
     },
+    /// GitHub is asked about the merge of a pull request. Of any other head it refuses that.
+    Merge(Box<MergeOf>),
     /// It is remembered that a commit was looked at under that name.
     LookedAt {
         /// The commit.
@@ -87,6 +90,17 @@ pub enum Effect {
         /// The name.
         name: &'static str,
     },
+}
+
+/// What GitHub is asked about the merge of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeOf {
+    /// The pull request.
+    pub pull: PullRequest,
+    /// The head that is meant.
+    pub head: CommitId,
+    /// What is asked.
+    pub call: MergeCall,
 }
 
 /// The status of a commit.

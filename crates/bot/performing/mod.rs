@@ -34,12 +34,12 @@ pub(crate) struct Performer<'a> {
 }
 
 /// What came of an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Performed {
     /// It is so.
     Done,
-    /// GitHub does not take it, or knows nothing any more of what it is about.
-    Refused,
+    /// GitHub does not take it, or knows nothing any more of what it is about: why.
+    Refused(String),
 }
 
 impl<'a> Performer<'a> {
@@ -84,6 +84,7 @@ impl<'a> Performer<'a> {
                 let said = self.say(&check).await.map(drop);
                 return self.attempt(&write, said).await;
             }
+            Effect::Merge(merge) => return self.merge(&merge).await,
             Effect::LineAbove { head, line } => return self.write_above(&head, &line).await,
             Effect::Answer(answer) => return self.answer(&answer).await,
             Effect::Comment { number, body } => return self.comment(number, &body).await,

@@ -2,19 +2,17 @@
 
 use capstan_bot_core::commands::{RollBacks, branches_of, newest_of, subject_of};
 use capstan_bot_core::facts::{Scopes, settings_in};
+use capstan_bot_core::proposals::HeadFacts;
 use capstan_bot_core::requests::Request;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::SourceId;
-use capstan_model::tree::{CommitId, Tree};
-use capstan_plan::proposal::{Merged, ProposalId, RollBack, SourceState, Vouched, roll_back};
+use capstan_model::tree::Tree;
+use capstan_plan::proposal::{Merged, ProposalId, RollBack, roll_back};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::verbs::{Back, Command};
 
 use super::{Run, SyncError};
 use capstan_ports::{EarlierPullRequest, PullRequestState};
-
-/// People's commits that are examined on a branch.
-const MOST_COMMITS: usize = 20;
 
 impl Run<'_> {
     /// Finds the target of each requested rollback.
@@ -56,7 +54,9 @@ impl Run<'_> {
                 "#{number} is not merged: comment `rollback` on the merged upgrade that you want to roll back"
             )));
         }
-        let (brought, base) = self.brought_by(&branch, &head).await?;
+        let at = HeadFacts::on(self.facts, &branch, &head, None);
+        let (source, base) = self.find_out(&at, HeadFacts::last_own).await?.unzip();
+        let brought = source.and_then(|source| SourceId::release(source.source()));
         let before = match base {
             Some(base) => self.snapshot(&base).await?,
             None => None,
@@ -81,27 +81,6 @@ impl Run<'_> {
         let (host, base) = (&self.ports.host, &self.repository.default_branch);
         let found = host.newest_pull_requests(self.repository, &branches, Some(base)).await?;
         Ok(newest_of(self.facts, proposal, &by_branch, found))
-    }
-
-    /// The release of Capstan's last commit on a branch, and the commit that it was planned on.
-    async fn brought_by(
-        self,
-        branch: &str,
-        head: &CommitId,
-    ) -> Result<(Option<ReleaseId>, Option<CommitId>), SyncError> {
-        let mut commit = Some(head.clone());
-        for _ in 0..MOST_COMMITS {
-            let Some(at) = commit.take() else { break };
-            let Some(snapshot) = self.snapshot(&at).await? else { break };
-            let source = snapshot.trailers.source.as_deref().and_then(SourceState::parse);
-            let is_own = source.is_some() && self.vouched(branch, &snapshot).await? == Vouched::Yes;
-            let parent = snapshot.parents.into_iter().next();
-            if let Some(source) = source.filter(|_| is_own) {
-                return Ok((SourceId::release(source.source()), parent));
-            }
-            commit = parent;
-        }
-        Ok((None, None))
     }
 }
 
