@@ -21,6 +21,7 @@
 //! | [`repository_name`] | how a repository is called on the code host | nothing |
 //! | [`repository`] | repositories and heads of their branches | `repository_name` |
 //! | [`snapshot`] | a commit of a repository, read | nothing |
+//! | [`wave_webhook`] | what webhooks are asked about waves, and what they answer | nothing |
 
 mod agents;
 mod arrivals;
@@ -36,6 +37,7 @@ mod records;
 mod repository;
 mod repository_name;
 mod snapshot;
+mod wave_webhook;
 
 pub use agents::{Agent, ClusterStanding, PreflightRecord};
 pub use arrivals::{Arrivals, PageOrder, Press, Ticks};
@@ -54,3 +56,4 @@ pub use records::{AuditEntry, CheckRecord, CheckVerdict, KnownDashboard, Proposa
 pub use repository::{BranchHead, Repository};
 pub use repository_name::RepositoryName;
 pub use snapshot::{CommitTrailers, NewTreeEntry, Snapshot};
+pub use wave_webhook::{WaveCluster, WebhookAnswer, WebhookQuestion, WebhookResult};

@@ -77,7 +77,7 @@ pub use capstan_facts::{
     NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, PageOrder, Permission, PlacedComment,
     PreflightRecord, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction,
     RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit,
-    Ticks, WavePlace, WaveProgress,
+    Ticks, WaveCluster, WavePlace, WaveProgress, WebhookAnswer, WebhookQuestion, WebhookResult,
 };
 pub use cloud::{
     CloudAccount, CloudCredential, CloudError, CloudSession, Clouds, CloudsByKind, CredentialForms, Issued,
@@ -118,7 +118,7 @@ pub use vault::{
     KvSecret, NewLease, NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, VaultLogin,
     VaultToken, Vaults, ends_at,
 };
-pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
+pub use wave_webhook::{WaveWebhook, WebhookCall, WebhookError};
 pub use workload_clusters::{KubeconfigRefused, WorkloadClusters};
 pub use workspace::{GitObstacle, NewFile, PastFolder, Workspace, WorkspaceError};
 
