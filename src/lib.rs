@@ -117,7 +117,7 @@
 //! | which hosts Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `budget` decides; a call's cost, `github/call.rs` |
 //! | deliveries that did not arrive | `bot/intake/missed.rs` |
-//! | a page for people, who sees it, its buttons, how it renews itself | `server/pages`; what it reads, `ports/pages.rs` and `database/pages`; what a run leaves for it, `bot-core/campaigns/fleet_facts.rs` and `report/target_detail.rs` |
+//! | a page for people, who sees it, its buttons, how it renews itself | `server/pages`; what it reads, `ports/pages.rs` and `database/pages`; what a run leaves for it, `bot-core/campaigns/records.rs` and `report/target_detail.rs` |
 //! | what is stored | `migrations`, `database` |
 //! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/cli/docs` holds them against the programs |
 //!

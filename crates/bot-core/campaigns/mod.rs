@@ -6,6 +6,7 @@
 mod fleet_facts;
 mod moving;
 mod obeying;
+mod records;
 mod release;
 #[cfg(test)]
 mod release_tests;
@@ -16,9 +17,9 @@ mod telling;
 mod tests;
 mod webhooks;
 
-pub use self::fleet_facts::fleet_facts;
 pub use self::moving::{Moving, by_folder};
 pub use self::obeying::Obeying;
+pub use self::records::records;
 pub use self::release::{
     AskedWave, CampaignRelease, CheckSeen, ReleaseDecided, ReleaseFound, ReleaseNeed, UnreadNow,
 };

@@ -19,7 +19,7 @@ use jiff::civil::date;
 
 use super::moving::{campaign_for, give, is_newer, is_of_release, note_begun};
 use super::releases::{in_no_wave, is_urgent, moving, unnoted, waiting};
-use super::standing::{besides, members, places};
+use super::standing::{Place, Stand, besides, members, places};
 use super::telling::{progress, standing};
 use super::*;
 use crate::effects::{Effect, FirstStatus};

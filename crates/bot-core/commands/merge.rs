@@ -544,7 +544,7 @@ mod tests {
         for (view, answer) in [
             (
                 MergeView { draft: Draft::Draft, ..view() },
-                "!`gauss/peu01`: It is not merged. It is a draft: mark it as ready for review first.",
+                "!`gauss/peu01`: It is not merged. It is a draft.",
             ),
             (
                 MergeView { status: MergeStatus::Conflicts, ..view() },
@@ -625,8 +625,8 @@ mod tests {
     #[test]
     fn a_hold_withdraws_what_capstan_asked_of_github() {
         let held = asks("/capstan hold");
-        let queue = "It is no longer in the merge queue. `ada` holds it: comment `/capstan unhold` first.";
-        let auto = "Auto-merge is disabled again. `ada` holds it: comment `/capstan unhold` first.";
+        let queue = "It is no longer in the merge queue. On hold by `ada`. `/capstan unhold` undoes it.";
+        let auto = "Auto-merge is disabled again. On hold by `ada`. `/capstan unhold` undoes it.";
         for (view, asked, words) in [
             (queued(), "#3 at aaaa: TakeBack(Queue)", queue),
             (set_to_merge(By::Capstan), "#3 at aaaa: TakeBack(AutoMerge)", auto),
@@ -662,7 +662,7 @@ mod tests {
         assert_eq!(happened.asked, ["#3 at bbbb: TakeBack(Queue)"]);
         assert_eq!(
             happened.answers,
-            ["!`gauss/peu01`: It is not merged. Its head is now `bbbbbbb`: look at it, and ask again."]
+            ["!`gauss/peu01`: It is not merged. Its head is now `bbbbbbb`, which is not the commit that the command named. Look at it, and repeat the command."]
         );
     }
 

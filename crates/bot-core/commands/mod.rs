@@ -47,4 +47,4 @@ pub use self::preflight::heads_to_try;
 pub use self::render::{branch_to_render, moved_file, not_rendered, render_message, rendered};
 pub use self::retarget::retargeted;
 pub use self::retry::retry_answer;
-pub use self::rollback::{RollBacks, branches_of, newest_of, subject_of};
+pub use self::rollback::{RollBackAsked, RollBackFound, RollBackNeed, RollBacks};

@@ -13,11 +13,13 @@ mod sidebar;
 mod tests;
 
 use capstan_facts::{
-    AuditEntry, CommitStatus, MergeCall, ProposalRecord, PullRequest, Reaction, RefusedWrite,
+    AuditEntry, CampaignProgress, CampaignRecord, CommitStatus, MergeCall, ProposalRecord, PullRequest,
+    Reaction, RefusedWrite,
 };
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
+use capstan_report::TargetDetail;
 use capstan_report::markdown::one_line;
 
 pub use self::answer::{AnswerNeed, AnswerOf};
@@ -83,6 +85,12 @@ pub enum Effect {
     },
     /// GitHub is asked about the merge of a pull request. Of any other head it refuses that.
     Merge(Box<MergeOf>),
+    /// It is remembered what each kind of source offers, for the pages.
+    SaveCampaigns(Vec<CampaignRecord>),
+    /// It is remembered how far releases are in their campaigns, for the pages.
+    SaveProgress(Vec<CampaignProgress>),
+    /// It is remembered what the upgrade of each target is about, for the pages.
+    SaveDetails(Vec<(ProposalId, TargetDetail)>),
     /// It is remembered that a commit was looked at under that name.
     LookedAt {
         /// The commit.

@@ -195,7 +195,7 @@ impl Approving<'_> {
 }
 
 /// Whether a person's approval counts, judged by whose work it is; `None` where their permission decides.
-fn voice_in(author: &str, whose: &BranchOwner, login: &str) -> Option<Voice> {
+pub(super) fn voice_in(author: &str, whose: &BranchOwner, login: &str) -> Option<Voice> {
     match whose {
         _ if author.eq_ignore_ascii_case(login) => Some(Voice::OwnWork),
         BranchOwner::People(people) if people.contains(login) => Some(Voice::OwnWork),

@@ -1,9 +1,7 @@
 //! Approvals: which pull requests are judged, what is asked, and what the verdict is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use capstan_facts::PullRequest;
-use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
     Approval, Decisions, Means, OnHold, Opinion, ProposalId, ResultDigest, Review, Voice,
 };
@@ -12,7 +10,6 @@ use capstan_report::Block;
 
 use super::approvals::voice_in;
 use super::*;
-use crate::requests::Request;
 use crate::testing::{Case, V22, block, comment, commit, id, now, open, tree};
 
 fn hold() -> OnHold {

@@ -78,6 +78,9 @@ impl<'a> Performer<'a> {
                     records.save_check(&CheckRecord { pressed: Some(words), ..record }).await?;
                 }
             }
+            Effect::SaveCampaigns(campaigns) => records.save_campaigns(repository, &campaigns).await?,
+            Effect::SaveProgress(progress) => records.save_progress(repository, &progress).await?,
+            Effect::SaveDetails(details) => records.save_details(repository, &details).await?,
             Effect::Status(status) => return self.set_status(status).await,
             Effect::Check(check) => {
                 let write = Write::check(check.head.as_str(), check.inputs().unwrap_or_default());
