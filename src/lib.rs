@@ -80,8 +80,8 @@
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned in `fleet/generator/plan_cached.rs` |
 //! | newer API versions without a release (`migrate`) | `plan/migration.rs` says which, `fleet/generator/migration.rs` plans; what becomes of a field, `kustomize/conversion` |
-//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` gathers its facts, `bot/sync/campaigns` acts |
-//! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides who and when, `webhooks` asks |
+//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` asks for its facts, `bot/sync/campaigns` reads them |
+//! | who is asked whether a wave is well | `bot-core/campaigns/release.rs` decides about which wave, `bot-core/campaigns/webhooks.rs` when, `bot/wave_webhooks.rs` which hosts may be; `webhooks` asks |
 //! | what a preflight asks of a cloud | `live/cloud` judges, its rooms such as `openstack` read the objects, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
 //! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them and writes what their users read |
 //! | how secrets come out of Vault | `live/secrets` reads, `reconciler-core/leases` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
@@ -117,7 +117,7 @@
 //! | which hosts Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `budget` decides; a call's cost, `github/call.rs` |
 //! | deliveries that did not arrive | `bot/intake/missed.rs` |
-//! | a page for people, who sees it, its buttons, how it renews itself | `server/pages`; what it reads, `ports/pages.rs` and `database/pages`; what a run leaves for it, `bot-core/campaigns/fleet_facts.rs` and `report/target_detail.rs` |
+//! | a page for people, who sees it, its buttons, how it renews itself | `server/pages`; what it reads, `ports/pages.rs` and `database/pages`; what a run leaves for it, `bot-core/campaigns/records.rs` and `report/target_detail.rs` |
 //! | what is stored | `migrations`, `database` |
 //! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/cli/docs` holds them against the programs |
 //!

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use capstan_campaign::membership::Candidate;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_facts::{
-    BranchHead, Comment, CommitTrailers, ProposalRecord, PullRequest, PullRequestState, RefusedWrite,
-    Repository, RepositoryName, Snapshot,
+    AuditEntry, BranchHead, Comment, CommitTrailers, ProposalRecord, PullRequest, PullRequestState,
+    RefusedWrite, Repository, RepositoryName, Snapshot,
 };
 use capstan_live::agent::RolloutReport;
 use capstan_model::file_change::FileChange;
@@ -28,6 +28,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
 use crate::commands::{Part, RollBacks, Told, part};
+use crate::effects::Effect;
 use crate::facts::{BranchNames, Facts, Gathered, Plans, Reporters, Scopes};
 use crate::planned::Planned;
 use crate::proposals::Outcome;
@@ -405,6 +406,26 @@ pub(crate) fn decided_of(decided: &Decided, target: &str) -> String {
     words.join(", ")
 }
 
+/// Effects in words, one a line.
+pub(crate) fn effects_in_words(effects: &[Effect]) -> Vec<String> {
+    let words = |effect: &Effect| match effect {
+        Effect::Audit(AuditEntry { proposal, actor, action, detail, .. }) => {
+            let about = proposal.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+            format!("audit {action} of {about} by {actor}: {detail}")
+        }
+        Effect::ForgetRefusal(what) => format!("forget {what}"),
+        Effect::SaveRefusal(RefusedWrite { what, reason, not_before, .. }) => {
+            format!("refused until {not_before}: {what}: {reason}")
+        }
+        Effect::Merge(of) => {
+            let head = of.head.as_str().get(..4).unwrap_or_default();
+            format!("#{} at {head}: {:?}", of.pull.number, of.call)
+        }
+        other => format!("{other:?}"),
+    };
+    effects.iter().map(words).collect()
+}
+
 /// The answers to all commands of a request; `#` before what the dashboard notes.
 pub(crate) fn said_at_once(decided: &Decided, request: &Request) -> String {
     let one = |at: usize| {
@@ -437,7 +458,7 @@ pub(crate) fn hears(case: &Case, (on, target): (u64, &str), rows: &[(&str, &str,
 }
 
 /// An answer, without the way to the page that explains it; `!` before a refusal, `=` before what the pull request shows.
-fn words(answer: &Answer) -> String {
+pub(crate) fn words(answer: &Answer) -> String {
     let text = answer.text();
     let text = text.split(" See `capstan help ").next().unwrap_or_default().trim();
     let how = match () {

@@ -14,6 +14,7 @@
 //! | [`check_run`] | check runs and commit statuses | nothing |
 //! | [`comment`] | comments, reactions, and what their authors may do | nothing |
 //! | [`fleet_facts`] | what the fleet page sorts and groups clusters by | nothing |
+//! | [`campaign_record`] | what the pages show of the sources that move through a repository | `fleet_facts` |
 //! | [`issue`] | issues | nothing |
 //! | [`merging`] | what GitHub is asked to do with a pull request that is to be merged | nothing |
 //! | [`pull_request`] | pull requests | nothing |
@@ -21,10 +22,12 @@
 //! | [`repository_name`] | how a repository is called on the code host | nothing |
 //! | [`repository`] | repositories and heads of their branches | `repository_name` |
 //! | [`snapshot`] | a commit of a repository, read | nothing |
+//! | [`wave_webhook`] | what webhooks are asked about waves, and what they answer | nothing |
 
 mod agents;
 mod arrivals;
 mod campaign_progress;
+mod campaign_record;
 mod check_run;
 mod comment;
 mod fleet_facts;
@@ -36,10 +39,12 @@ mod records;
 mod repository;
 mod repository_name;
 mod snapshot;
+mod wave_webhook;
 
 pub use agents::{Agent, ClusterStanding, PreflightRecord};
 pub use arrivals::{Arrivals, PageOrder, Press, Ticks};
 pub use campaign_progress::{CampaignProgress, MovingCluster, MovingStage, WaveProgress};
+pub use campaign_record::{CampaignLimits, CampaignRecord, CampaignTarget};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use comment::{Comment, Permission, PlacedComment, Reaction};
 pub use fleet_facts::{FleetFacts, WavePlace};
@@ -54,3 +59,4 @@ pub use records::{AuditEntry, CheckRecord, CheckVerdict, KnownDashboard, Proposa
 pub use repository::{BranchHead, Repository};
 pub use repository_name::RepositoryName;
 pub use snapshot::{CommitTrailers, NewTreeEntry, Snapshot};
+pub use wave_webhook::{WaveCluster, WebhookAnswer, WebhookQuestion, WebhookResult};

@@ -70,14 +70,15 @@ pub use agents::{
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use budgets::{Budgets, Kept, KeptBudget};
 pub use capstan_facts::{
-    ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CampaignProgress, CheckConclusion,
-    CheckRecord, CheckRun, CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus,
-    CommitTrailers, CreatedPullRequest, EarlierPullRequest, FleetFacts, Hints, Issue, IssueEdit, IssueState,
-    IssueText, KnownDashboard, MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage,
-    NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, PageOrder, Permission, PlacedComment,
-    PreflightRecord, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction,
-    RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit,
-    Ticks, WavePlace, WaveProgress,
+    ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CampaignLimits, CampaignProgress,
+    CampaignRecord, CampaignTarget, CheckConclusion, CheckRecord, CheckRun, CheckState, CheckVerdict,
+    ClusterStanding, Comment, CommentHint, CommitStatus, CommitTrailers, CreatedPullRequest,
+    EarlierPullRequest, FleetFacts, Hints, Issue, IssueEdit, IssueState, IssueText, KnownDashboard,
+    MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage, NewCheckRun, NewIssue,
+    NewPullRequest, NewTreeEntry, PageOrder, Permission, PlacedComment, PreflightRecord, Press,
+    ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction, RefusedWrite, Repository,
+    RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WaveCluster,
+    WavePlace, WaveProgress, WebhookAnswer, WebhookQuestion, WebhookResult,
 };
 pub use cloud::{
     CloudAccount, CloudCredential, CloudError, CloudSession, Clouds, CloudsByKind, CredentialForms, Issued,
@@ -109,7 +110,7 @@ pub use pages::{
     ShownRepository, ShownRolling, ShownTarget, SortKey, VersionShare, VisibleRepositories,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
-pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
+pub use records::{Records, RecordsError};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use tree_source::{SourceError, SourceTree, TreeSource};
@@ -118,7 +119,7 @@ pub use vault::{
     KvSecret, NewLease, NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, VaultLogin,
     VaultToken, Vaults, ends_at,
 };
-pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
+pub use wave_webhook::{WaveWebhook, WebhookCall, WebhookError};
 pub use workload_clusters::{KubeconfigRefused, WorkloadClusters};
 pub use workspace::{GitObstacle, NewFile, PastFolder, Workspace, WorkspaceError};
 

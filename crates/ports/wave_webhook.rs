@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_facts::WebhookAnswer;
 use secrecy::SecretString;
 use url::Url;
 
@@ -30,26 +31,6 @@ pub struct WebhookCall {
     pub delivery: String,
     /// JSON.
     pub body: Vec<u8>,
-}
-
-/// What a webhook answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebhookAnswer {
-    /// Its word.
-    pub result: WebhookResult,
-    /// What it says besides, as it was sent: of a stranger, and of any length that an answer may have.
-    pub message: String,
-}
-
-/// The word of a webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WebhookResult {
-    /// The wave is well.
-    Pass,
-    /// It is not.
-    Fail,
-    /// There is no verdict yet.
-    Pending,
 }
 
 /// Why there is no answer. Names neither the address nor anything that was sent or received.

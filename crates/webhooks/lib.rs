@@ -2,7 +2,7 @@
 //! (<https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries>), bounded in time and size, and
 //! without following anybody elsewhere.
 //!
-//! Deliberately absent: who may be asked, and when (the bot's `wave_webhooks`).
+//! Deliberately absent: who may be asked (the bot's `wave_webhooks`), and when (`bot-core`).
 
 use std::fmt::Write as _;
 use std::time::Duration;

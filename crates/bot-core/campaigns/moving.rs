@@ -33,7 +33,7 @@ pub(super) fn is_newer(one: &ReleaseId, than: &ReleaseId) -> bool {
 }
 
 /// Adds the loads that begin in each wave.
-pub fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member]) {
+pub(super) fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member]) {
     for member in members.iter().filter(|member| open.contains(&member.cluster)) {
         if begun.len() <= member.wave {
             begun.resize(member.wave + 1, Load::default());
@@ -65,12 +65,12 @@ pub fn by_folder(cluster: &ClusterId) -> Candidate {
 }
 
 /// The wave selectors' view of a cluster.
-pub fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
+pub(super) fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
     planned.candidates.get(cluster).cloned().unwrap_or_else(|| by_folder(cluster))
 }
 
 /// Carries out a person's order to a campaign.
-pub fn give(order: &GivenOrder, settings: &CampaignSettings, note: &mut Note, now: Timestamp) {
+pub(super) fn give(order: &GivenOrder, settings: &CampaignSettings, note: &mut Note, now: Timestamp) {
     if !order.campaigns.contains(&settings.name) {
         return;
     }

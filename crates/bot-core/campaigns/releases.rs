@@ -6,10 +6,11 @@ use capstan_campaign::decision::CampaignDecision;
 use capstan_campaign::facts::{Load, Member, Note};
 use capstan_campaign::membership::wave_of;
 use capstan_campaign::settings::CampaignSettings;
+use capstan_model::finding::Finding;
 use capstan_model::ids::ReleaseId;
 use capstan_model::tree::RepoPath;
 use capstan_plan::proposal::ProposalId;
-use capstan_plan::settings::{FOLDER_FILE, ReleaseSettings, Urgency};
+use capstan_plan::settings::{FOLDER_FILE, ReleaseSettings, RepositorySettings, Urgency};
 
 use super::moving::{Moving, campaign_for, candidate, is_newer};
 use super::standing::Place;
@@ -34,7 +35,7 @@ pub(super) fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a
 }
 
 /// The releases that move: the offered ones, and of the recorded ones the newest of each provider.
-pub fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) -> Vec<Moving<'a>> {
+pub(super) fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) -> Vec<Moving<'a>> {
     let notes = planned.decided.notes();
     let mut offered: BTreeSet<ReleaseId> =
         places.values().filter_map(|place| place.offered.clone()).collect();
@@ -73,7 +74,10 @@ pub fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) ->
 }
 
 /// Clusters that are offered a release of a campaign, and are in none of its waves.
-pub fn in_no_wave(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Vec<(ProposalId, String)> {
+pub(super) fn in_no_wave(
+    planned: Planned<'_>,
+    places: &BTreeMap<ProposalId, Place>,
+) -> Vec<(ProposalId, String)> {
     let stray = |(proposal, place): (&ProposalId, &Place)| {
         let settings = campaign_of(planned, place).filter(|_| place.begins)?;
         let cluster = proposal.target.id()?;
@@ -90,7 +94,7 @@ pub fn in_no_wave(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) ->
 }
 
 /// Whether a release declares itself urgent. For one in another repository this is not known.
-pub fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
+pub(super) fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
     if planned.origin.is_some() {
         return false;
     }
@@ -105,7 +109,7 @@ pub fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
 }
 
 /// Proposals whose pull request is not opened yet, and why.
-pub fn waiting(
+pub(super) fn waiting(
     planned: Planned<'_>,
     (settings, release): (&CampaignSettings, &ReleaseId),
     decision: &CampaignDecision,
@@ -132,7 +136,10 @@ pub fn waiting(
 }
 
 /// Proposals that are not opened because the dashboard cannot record the progress of their campaigns.
-pub fn unnoted(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Vec<(ProposalId, Waits)> {
+pub(super) fn unnoted(
+    planned: Planned<'_>,
+    places: &BTreeMap<ProposalId, Place>,
+) -> Vec<(ProposalId, Waits)> {
     let Some(why) = planned.decided.why_no_dashboard() else { return Vec::new() };
     let begins = |place: &Place| place.begins && campaign_of(planned, place).is_some();
     let waits = |proposal: &ProposalId| {
@@ -141,4 +148,11 @@ pub fn unnoted(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Ve
         (proposal.clone(), Waits { why, for_all: true })
     };
     places.iter().filter(|(_, place)| begins(place)).map(|(proposal, _)| waits(proposal)).collect()
+}
+
+/// Problems of campaigns under new settings, except those that the old ones have too.
+pub fn new_problems(old: &RepositorySettings, was: &[Finding], now: Vec<Finding>) -> Vec<Finding> {
+    let is_new =
+        |finding: &Finding| !was.iter().any(|one| one.rule == finding.rule && one.message == finding.message);
+    old.severities().settle(now.into_iter().filter(is_new).collect())
 }

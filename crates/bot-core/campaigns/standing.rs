@@ -22,7 +22,7 @@ use crate::proposals::{DecidedPull, held_by_refusals};
 
 /// The members of a campaign that a release concerns.
 #[derive(Debug, Clone, Default)]
-pub struct Members {
+pub(super) struct Members {
     members: Vec<(ProposalId, Member)>,
     /// Those that have the release, by their indexes among the members.
     landed: Vec<(usize, Target, ClusterId)>,
@@ -30,24 +30,24 @@ pub struct Members {
 
 /// A target's release, and the progress of its offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub(super) struct Place {
     /// Its current release.
-    pub at: Option<ReleaseId>,
+    pub(super) at: Option<ReleaseId>,
     /// The release that it is offered and does not have.
-    pub offered: Option<ReleaseId>,
+    pub(super) offered: Option<ReleaseId>,
     /// The progress of that.
-    pub stands: Stand,
+    pub(super) stands: Stand,
     /// Whether its pull request would be opened now, or an open one would add its changes.
-    pub begins: bool,
+    pub(super) begins: bool,
     /// Machines that the upgrade replaces; `None` = not in Git.
-    pub machines: Option<u32>,
+    pub(super) machines: Option<u32>,
     /// Whether it has to wait for its machines before it is offered anything.
-    pub awaited: bool,
+    pub(super) awaited: bool,
 }
 
 /// The progress of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stand {
+pub(super) enum Stand {
     /// It has nothing of it.
     Behind,
     /// It has an open pull request.
@@ -61,7 +61,7 @@ pub enum Stand {
 }
 
 /// The place of every target.
-pub fn places(
+pub(super) fn places(
     planned: Planned<'_>,
     decided: &BTreeMap<ProposalId, DecidedPull>,
     held: &BTreeMap<ProposalId, String>,
@@ -139,7 +139,7 @@ fn stand(
 }
 
 /// The members of a campaign that this release concerns.
-pub fn members(
+pub(super) fn members(
     planned: Planned<'_>,
     settings: &CampaignSettings,
     release: &ReleaseId,
@@ -203,7 +203,7 @@ pub fn members(
 impl Members {
     /// The commits of the reports that have to be compared with the clusters' inputs, each with its clusters:
     /// those whose newest report says that machines are done.
-    pub fn reported(&self, planned: Planned<'_>) -> BTreeMap<CommitId, Scopes> {
+    pub(super) fn reported(&self, planned: Planned<'_>) -> BTreeMap<CommitId, Scopes> {
         let mut by_commit: BTreeMap<CommitId, Scopes> = BTreeMap::new();
         for (_, target, cluster) in &self.landed {
             let report = planned.reporters.report_on(cluster);
@@ -219,7 +219,11 @@ impl Members {
 
     /// The members, ordered by cluster. `stale` are those whose newest report is about other inputs, or
     /// unknown ones: they are not done.
-    pub fn settle(self, planned: Planned<'_>, stale: &BTreeSet<ClusterId>) -> Vec<(ProposalId, Member)> {
+    pub(super) fn settle(
+        self,
+        planned: Planned<'_>,
+        stale: &BTreeSet<ClusterId>,
+    ) -> Vec<(ProposalId, Member)> {
         let Self { mut members, landed } = self;
         for (at, target, cluster) in landed {
             let standing = match last_rollout(planned, &target, &cluster) {
@@ -242,7 +246,7 @@ impl Members {
 }
 
 /// Machines of each wave that may be rolling because of other releases than that of these members.
-pub fn besides(
+pub(super) fn besides(
     planned: Planned<'_>,
     settings: &CampaignSettings,
     release: &ReleaseId,

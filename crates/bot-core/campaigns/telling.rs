@@ -22,7 +22,11 @@ use crate::proposals::Campaigns;
 const LISTED: usize = 500;
 
 /// The progress of a release, for people.
-pub fn standing(moving: &Moving<'_>, decision: &CampaignDecision, members: &[Member]) -> CampaignStanding {
+pub(super) fn standing(
+    moving: &Moving<'_>,
+    decision: &CampaignDecision,
+    members: &[Member],
+) -> CampaignStanding {
     let count = |at: usize, done: bool| {
         let of_wave = members
             .iter()
@@ -47,7 +51,7 @@ pub fn standing(moving: &Moving<'_>, decision: &CampaignDecision, members: &[Mem
 }
 
 /// The same in detail, for the pages.
-pub fn progress(
+pub(super) fn progress(
     moving: &Moving<'_>,
     decision: &CampaignDecision,
     members: &[Member],

@@ -17,7 +17,10 @@ use capstan_plan::verbs::OrderWhat;
 use capstan_report::{DashboardRecord, StatusState};
 use jiff::civil::date;
 
-use super::moving::{campaign_for, is_newer, is_of_release};
+use super::moving::{campaign_for, give, is_newer, is_of_release, note_begun};
+use super::releases::{in_no_wave, is_urgent, moving, unnoted, waiting};
+use super::standing::{Place, Stand, besides, members, places};
+use super::telling::{progress, standing};
 use super::*;
 use crate::effects::{Effect, FirstStatus};
 use crate::planned::Planned;
@@ -27,7 +30,7 @@ use crate::testing::{Case, V21, V22, campaigns, comment, id, now, report, upgrad
 
 const V23: &str = "aws/v23.0.0";
 
-fn cluster(path: &str) -> ClusterId {
+pub(super) fn cluster(path: &str) -> ClusterId {
     id(path).target.id().unwrap().clone()
 }
 
@@ -39,7 +42,7 @@ fn hold() -> OnHold {
     OnHold { by: "ada".to_owned(), reason: None, until: None }
 }
 
-fn decided(action: Action, carried: &[&str]) -> DecidedPull {
+pub(super) fn decided(action: Action, carried: &[&str]) -> DecidedPull {
     DecidedPull {
         wanted: Wanted::Nothing { why: String::new(), rest: Rest::Gone },
         action,
@@ -299,11 +302,11 @@ fn what_rolls_for_other_releases_takes_room_of_its_wave() {
     }
 }
 
-fn notes(notes: Vec<Note>) -> DashboardRecord {
+pub(super) fn notes(notes: Vec<Note>) -> DashboardRecord {
     DashboardRecord { campaigns: notes, ..DashboardRecord::default() }
 }
 
-fn note(campaign: &str, release: &str, stopped: Option<Stop>) -> Note {
+pub(super) fn note(campaign: &str, release: &str, stopped: Option<Stop>) -> Note {
     let memory = Memory { stopped, ..Memory::default() };
     Note { campaign: campaign.to_owned(), release: release.to_owned(), memory, ..Note::default() }
 }

@@ -40,11 +40,11 @@ mod upgrade;
 
 pub use self::answering::{Asks, ClusterPullAsked, Concerned, Told};
 pub use self::merge::{
-    MergeWish, merge_answer, merge_call, merge_failed, merge_wishes, merges_nothing, note_unheard, step_for,
+    MergeCame, MergeDue, MergeSeen, MergeTurn, MergeWish, ProposalMerge, merges_due, note_unheard,
 };
 pub use self::part::{Part, part};
 pub use self::preflight::heads_to_try;
 pub use self::render::{branch_to_render, moved_file, not_rendered, render_message, rendered};
 pub use self::retarget::retargeted;
 pub use self::retry::retry_answer;
-pub use self::rollback::{RollBacks, branches_of, newest_of, subject_of};
+pub use self::rollback::{RollBackAsked, RollBackFound, RollBackNeed, RollBacks};

@@ -2,8 +2,7 @@
 //! at what exists first, so that each may be performed twice.
 //!
 //! Branches and pull requests are values of their own ([`Desired`], and [`Closing`] at their end), and so is the issue of
-//! `dashboard`, because their result is wanted. Merges are performed by `bot/sync`, with the performer's writes where it
-//! has them.
+//! `dashboard`, because their result is wanted.
 
 mod answer;
 mod check;
@@ -13,10 +12,14 @@ mod sidebar;
 #[cfg(test)]
 mod tests;
 
-use capstan_facts::{AuditEntry, CommitStatus, ProposalRecord, Reaction, RefusedWrite};
+use capstan_facts::{
+    AuditEntry, CampaignProgress, CampaignRecord, CommitStatus, MergeCall, ProposalRecord, PullRequest,
+    Reaction, RefusedWrite,
+};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
+use capstan_report::TargetDetail;
 use capstan_report::markdown::one_line;
 
 pub use self::answer::{AnswerNeed, AnswerOf};
@@ -81,6 +84,14 @@ pub enum Effect {
         /// The line.
         line: String,
     },
+    /// GitHub is asked about the merge of a pull request. Of any other head it refuses that.
+    Merge(Box<MergeOf>),
+    /// It is remembered what each kind of source offers, for the pages.
+    SaveCampaigns(Vec<CampaignRecord>),
+    /// It is remembered how far releases are in their campaigns, for the pages.
+    SaveProgress(Vec<CampaignProgress>),
+    /// It is remembered what the upgrade of each target is about, for the pages.
+    SaveDetails(Vec<(ProposalId, TargetDetail)>),
     /// It is remembered that a commit was inspected under that name.
     LookedAt {
         /// The commit.
@@ -88,6 +99,17 @@ pub enum Effect {
         /// The name.
         name: &'static str,
     },
+}
+
+/// What GitHub is asked about the merge of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeOf {
+    /// The pull request.
+    pub pull: PullRequest,
+    /// The head that is meant.
+    pub head: CommitId,
+    /// What is asked.
+    pub call: MergeCall,
 }
 
 /// The status of a commit.

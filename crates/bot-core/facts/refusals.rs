@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use capstan_facts::{AuditEntry, RefusedWrite};
 use capstan_model::digest::sha256;
 use capstan_plan::command::CommentId;
-use capstan_plan::proposal::{ProposalId, SidebarStep, left_alone_for};
+use capstan_plan::proposal::{Decisions, ProposalId, SidebarStep, left_alone_for};
+use capstan_report::decisions_fingerprint;
 use jiff::Timestamp;
 
 /// A write to GitHub.
@@ -77,6 +78,11 @@ impl Write {
     pub fn merge(proposal: &ProposalId, head: &str) -> Self {
         let (what, proposal) = (format!("merge {proposal}"), of_cluster(proposal));
         Self { what, content: head.to_owned(), proposal }
+    }
+
+    /// The decisions about a proposal, where these alone are written.
+    pub fn decisions(proposal: &ProposalId, decisions: &Decisions) -> Self {
+        Self::proposal(proposal, format!("decided: {}", decisions_fingerprint(decisions)))
     }
 
     /// A proposal with this content.

@@ -2,10 +2,15 @@
 //! state.
 
 mod approvals;
+#[cfg(test)]
+mod approvals_tests;
 mod carriers;
 mod deciding;
 mod earlier;
 mod failure;
+mod heads;
+#[cfg(test)]
+mod heads_tests;
 mod holding;
 mod intent;
 mod noting;
@@ -20,13 +25,17 @@ mod turn;
 #[cfg(test)]
 mod turn_tests;
 
-pub use self::approvals::{held_in, is_automatic, judged_pulls, pushed_by, still_decided, to_note, voice_in};
+pub use self::approvals::{
+    ApprovalFound, ApprovalNeed, ApprovalsJudged, ApprovedResult, Approving, held_in, is_automatic,
+    judged_pulls,
+};
 pub use self::carriers::{Arranged, Arranging, Carriers, Form, Parting, arrange, part};
 pub use self::deciding::{
     Answers, Carrier, DecidedPull, Need, Step, awaited_cluster, keeps_its_form, mergeable, reviewed,
 };
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, unbound};
 pub use self::failure::ProposalFailure;
+pub use self::heads::{BranchPushes, HeadFacts, HeadFound, HeadNeed};
 pub use self::holding::{held_by_refusals, wanted_of};
 pub use self::intent::{Intent, Part};
 pub use self::noting::{block_of_head, closed_block, closing, kept_decisions, pull_with_decisions};

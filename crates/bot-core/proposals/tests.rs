@@ -11,17 +11,15 @@ use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
-use capstan_plan::command::Push;
 use capstan_plan::proposal::{
     Action, Approval, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted, Leaving,
     Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Sidebar,
-    SidebarStanding, Skipped, Stage, Standing, TitleDigest, Voice, Wanted, WhyLeftOut,
+    SidebarStanding, Skipped, Stage, Standing, TitleDigest, Wanted, WhyLeftOut,
 };
-use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, LabelName, Mode};
+use capstan_plan::settings::{GroupPattern, GroupSettings, LabelName, Mode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, ProposalState};
 
-use super::approvals::is_automatic;
 use super::deciding::strongest;
 use super::holding::without_those_that_wait;
 use super::intent::intent;
@@ -766,105 +764,6 @@ fn a_pull_request_of_another_branch_is_none_before_it() {
     let carriers: Carriers =
         [(id("group://gauss"), vec![]), (id("gauss/peu01"), vec![])].into_iter().collect();
     assert_eq!(unbound(&case.facts(), &carriers), [(&id("group://gauss"), 4)]);
-}
-
-#[test]
-fn who_approved_is_judged_where_it_matters() {
-    let case = || Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a').persons(9, 'f');
-    let decided = |decisions: Decisions| {
-        let block = Block { decisions, ..block(3, &id("gauss/peu01"), V22) };
-        Case::new().offered("gauss/peu01").proposed_with(3, "gauss/peu01", 'a', block)
-    };
-    let auto = |mut case: Case| {
-        case.open.iter_mut().for_each(|pull| pull.auto_merge = true);
-        case
-    };
-    let elsewhere = |mut case: Case| {
-        case.open.iter_mut().for_each(|pull| pull.base_branch = "other".to_owned());
-        case
-    };
-    let on = case().open[1].clone();
-    let asks = |text: &str| vec![comment(1, "ada", Some(&on), text)];
-    for (case, requests, expected) in [
-        (case(), vec![], 0),
-        (case().settings(|settings| settings.upgrade.merge.approvals = 1), vec![], 1),
-        (decided(Decisions { hold: Some(hold()), ..Decisions::default() }), vec![], 1),
-        (case(), asks("/capstan merge"), 1),
-        (case(), vec![comment(1, "ada", None, "/capstan pause")], 1),
-        (auto(case()), vec![], 1),
-        (
-            case().settings(|settings| {
-                settings.upgrade.merge.automatic = vec![Glob::parse("gauss/*").unwrap()]
-            }),
-            vec![],
-            1,
-        ),
-        (
-            case()
-                .settings(|settings| settings.upgrade.merge.automatic = vec![Glob::parse("kiel/*").unwrap()]),
-            vec![],
-            0,
-        ),
-        (elsewhere(auto(case())), vec![], 0),
-        (auto(case()).settings(|settings| settings.mode = Mode::Observe), vec![], 0),
-    ] {
-        case.heard(&requests, |planned| {
-            let judged = judged_pulls(planned, &requests, &case.open, &Outcome::default());
-            assert_eq!(judged.len(), expected);
-        });
-    }
-}
-
-#[test]
-fn what_is_merged_by_itself_is_whose_clusters_all_are() {
-    let settings = Case::new()
-        .settings(|settings| settings.upgrade.merge.automatic = vec![Glob::parse("gauss/*").unwrap()])
-        .settings;
-    for (members, expected) in [
-        (vec![], false),
-        (vec!["gauss/peu01"], true),
-        (vec!["gauss/peu01", "gauss/peu02"], true),
-        (vec!["gauss/peu01", "kiel/peu01"], false),
-    ] {
-        let members: Vec<ProposalId> = members.into_iter().map(id).collect();
-        assert_eq!(is_automatic(&settings, &members), expected);
-    }
-}
-
-#[test]
-fn a_head_that_capstan_did_not_write_is_the_work_of_those_who_pushed() {
-    let push = |after: char, actor: Option<&str>| Push {
-        after: commit(after),
-        actor: actor.map(str::to_owned),
-        at: now(),
-    };
-    let people = |all: &[&str]| BranchOwner::People(all.iter().map(|one| (*one).to_owned()).collect());
-    for (pushes, expected) in [
-        (vec![], BranchOwner::Unknown),
-        (vec![push('b', Some("ada"))], BranchOwner::Unknown),
-        (vec![push('a', Some("Ada"))], people(&["ada"])),
-        (
-            vec![push('a', Some("ada")), push('b', Some("capstan[bot]")), push('c', Some("eve"))],
-            people(&["ada", "eve"]),
-        ),
-        (vec![push('a', None)], people(&[])),
-    ] {
-        assert_eq!(pushed_by(&pushes, &commit('a'), "capstan[bot]"), expected);
-    }
-}
-
-#[test]
-fn nobodys_approval_of_their_own_work_counts() {
-    let people = BranchOwner::People(["ada".to_owned()].into_iter().collect());
-    for (author, whose, login, expected) in [
-        ("capstan[bot]", &BranchOwner::Capstan, "ada", None),
-        ("Ada", &BranchOwner::Capstan, "ada", Some(Voice::OwnWork)),
-        ("capstan[bot]", &people, "ada", Some(Voice::OwnWork)),
-        ("capstan[bot]", &people, "eve", None),
-        ("capstan[bot]", &BranchOwner::Unknown, "eve", Some(Voice::Untold)),
-    ] {
-        assert_eq!(voice_in(author, whose, login), expected, "{author} {login}");
-    }
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Performer<'_> {
         match self.host.write_above_check_run(self.repository, run.id, line).await {
             Err(error) if error.is_refusal() => {
                 tracing::debug!(repository = %self.repository.name, head = %head, error = %error, "GitHub refuses a line above a check");
-                Ok(Performed::Refused)
+                Ok(Performed::Refused(error.to_string()))
             }
             written => Ok(written.map(|()| Performed::Done)?),
         }

@@ -23,7 +23,7 @@ impl Performer<'_> {
             let written = host.create_comment(repository, of.number, &of.body).await;
             // Nobody is there any more to be answered.
             if matches!(written, Err(CodeHostError::NotFound { .. })) && self.is_gone(of.number).await? {
-                return Ok(Performed::Refused);
+                return Ok(Performed::Refused(format!("#{} is gone", of.number)));
             }
             let written = written.map(drop).map_err(SyncError::from);
             let performed = self.attempt(&Write::answer(of.comment), written).await?;
@@ -42,7 +42,7 @@ impl Performer<'_> {
         match self.host.create_comment(self.repository, number, body).await {
             Err(error) if error.is_refusal() => {
                 tracing::warn!(repository = %self.repository.name, pull_request = number, error = %error, "GitHub refuses the comment");
-                Ok(Performed::Refused)
+                Ok(Performed::Refused(error.to_string()))
             }
             written => Ok(written.map(|_| Performed::Done)?),
         }
@@ -52,7 +52,7 @@ impl Performer<'_> {
         match self.host.react(self.repository, comment, reaction).await {
             Err(error) if error.is_refusal() => {
                 tracing::debug!(repository = %self.repository.name, comment = %comment, error = %error, "GitHub refuses the reaction");
-                Ok(Performed::Refused)
+                Ok(Performed::Refused(error.to_string()))
             }
             reacted => Ok(reacted.map(|()| Performed::Done)?),
         }

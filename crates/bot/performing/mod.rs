@@ -34,12 +34,12 @@ pub(crate) struct Performer<'a> {
 }
 
 /// What came of an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Performed {
     /// It is so.
     Done,
-    /// GitHub does not take it, or knows nothing any more of what it is about.
-    Refused,
+    /// GitHub does not take it, or knows nothing any more of what it is about: why.
+    Refused(String),
 }
 
 impl<'a> Performer<'a> {
@@ -78,12 +78,16 @@ impl<'a> Performer<'a> {
                     records.save_check(&CheckRecord { pressed: Some(words), ..record }).await?;
                 }
             }
+            Effect::SaveCampaigns(campaigns) => records.save_campaigns(repository, &campaigns).await?,
+            Effect::SaveProgress(progress) => records.save_progress(repository, &progress).await?,
+            Effect::SaveDetails(details) => records.save_details(repository, &details).await?,
             Effect::Status(status) => return self.set_status(status).await,
             Effect::Check(check) => {
                 let write = Write::check(check.head.as_str(), check.inputs().unwrap_or_default());
                 let said = self.say(&check).await.map(drop);
                 return self.attempt(&write, said).await;
             }
+            Effect::Merge(merge) => return self.merge(&merge).await,
             Effect::LineAbove { head, line } => return self.write_above(&head, &line).await,
             Effect::Answer(answer) => return self.answer(&answer).await,
             Effect::Comment { number, body } => return self.comment(number, &body).await,

@@ -48,7 +48,8 @@ impl Performer<'_> {
         match result {
             Ok(()) => self.taken(write).await.map(|()| Performed::Done),
             Err(SyncError::Host(error)) if error.is_refusal() => {
-                self.refused(write, &error.to_string()).await.map(|_| Performed::Refused)
+                let why = error.to_string();
+                self.refused(write, &why).await.map(|_| Performed::Refused(why))
             }
             Err(error) => Err(error),
         }
@@ -83,18 +84,5 @@ impl Performer<'_> {
     ) -> Result<(), SyncError> {
         let own = AuditEntry::own(self.repository.id, None, action, detail);
         Ok(self.records.audit(&AuditEntry { actor: actor.to_owned(), ..own }).await?)
-    }
-
-    /// What Capstan did, for each cluster whose changes a pull request brings.
-    pub(crate) async fn audit_each(
-        &self,
-        members: &[ProposalId],
-        action: &'static str,
-        detail: &str,
-    ) -> Result<(), SyncError> {
-        for member in members {
-            self.audit(Some(member), action, detail.to_owned()).await?;
-        }
-        Ok(())
     }
 }

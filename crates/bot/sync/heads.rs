@@ -1,16 +1,42 @@
-//! Reads from Git whose work the head of a proposal's branch is.
+//! Answers what decisions ask about the commits on a proposal's branch: reads them from Git, and who pushed from GitHub.
 
-use capstan_bot_core::facts::digest_of_changes;
+use capstan_bot_core::proposals::{BranchPushes, HeadFacts, HeadFound, HeadNeed, Step};
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{
-    Authorship, Branch, BranchTip, OfBase, Parent, PlanDigest, ProposalId, SourceState, Vouched, judge_head,
-};
-use capstan_report::SealedCommit;
+use capstan_plan::proposal::{Branch, BranchTip, ProposalId, SourceState};
 
 use super::{Run, SyncError};
 use capstan_ports::{EarlierPullRequest, MirrorError, Snapshot};
 
 impl Run<'_> {
+    /// Finds out about a commit of a branch what a question about it has to know.
+    pub(super) async fn find_out<'h, T>(
+        &self,
+        head: &HeadFacts<'h>,
+        ask: fn(&HeadFacts<'h>, &HeadFound) -> Step<T, HeadNeed>,
+    ) -> Result<T, SyncError> {
+        let mut found = HeadFound::default();
+        loop {
+            match ask(head, &found) {
+                Step::Decided(decided) => return Ok(decided),
+                Step::Ask(HeadNeed::Commit(commit)) => {
+                    let snapshot = self.snapshot(&commit).await?;
+                    found.commits.insert(commit, snapshot);
+                }
+                Step::Ask(HeadNeed::Pushes) => {
+                    found.pushes = Some(self.pushes_to(head.branch_name()).await?);
+                }
+            }
+        }
+    }
+
+    async fn pushes_to(&self, branch: &str) -> Result<BranchPushes, SyncError> {
+        match self.ports.host.pushes(self.repository, branch).await {
+            Ok(all) => Ok(BranchPushes { all, own: self.ports.host.bot_login().await? }),
+            Err(error) if error.is_refusal() => Ok(BranchPushes::default()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The branch of a proposal, with its author; `base` is the base as the proposal's pull request last saw
     /// it.
     pub(super) async fn branch_facts(
@@ -19,17 +45,8 @@ impl Run<'_> {
         base: Option<&CommitId>,
     ) -> Result<Option<Branch>, SyncError> {
         let Some(commit) = self.facts.branches.get(proposal) else { return Ok(None) };
-        let record = self.facts.record_of(proposal, commit);
-        if let Some(record) = record.filter(|record| record.head == *commit)
-            && let (Some(source), Some(plan)) =
-                (SourceState::parse(&record.source), PlanDigest::parse(&record.plan))
-        {
-            let authorship = Authorship::Capstan { source, plan };
-            return Ok(Some(Branch { head: commit.clone(), authorship, stands_on: OfBase::Yes }));
-        }
-        let head = self.read_head(&proposal.branch(), commit, base).await?;
-        let authorship = judge_head(&head, record.map(|record| &record.head));
-        Ok(Some(Branch { head: commit.clone(), authorship, stands_on: head.stands_on() }))
+        let head = HeadFacts::of(self.facts, proposal, commit, base);
+        self.find_out(&head, HeadFacts::branch).await.map(Some)
     }
 
     /// The newest pull request of a branch, open or not.
@@ -52,77 +69,7 @@ impl Run<'_> {
         commit: &CommitId,
         base: Option<&CommitId>,
     ) -> Result<BranchTip, SyncError> {
-        let mut head = self.read_commit(branch, commit, base).await?;
-        if let [first, _] = head.parents.as_slice() {
-            head.first_parent = Some(Box::new(self.read_commit(branch, &first.commit, base).await?));
-        }
-        Ok(head)
-    }
-
-    async fn read_commit(
-        &self,
-        branch: &str,
-        commit: &CommitId,
-        base: Option<&CommitId>,
-    ) -> Result<BranchTip, SyncError> {
-        let none = BranchTip {
-            commit: commit.clone(),
-            source: None,
-            plan: None,
-            vouched: Vouched::No,
-            parents: vec![],
-            first_parent: None,
-        };
-        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
-        let mut parents = Vec::new();
-        // An octopus merge is never a clean one: its parents need not be fetched.
-        for parent in snapshot.parents.iter().take(2) {
-            let before = self.snapshot(parent).await?;
-            let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
-            let of_base = if *parent == self.facts.base.commit || base == Some(parent) {
-                OfBase::Yes
-            } else {
-                OfBase::Unknown
-            };
-            parents.push(Parent { commit: parent.clone(), changes, of_base });
-        }
-        if snapshot.parents.len() > 2 {
-            parents.clear();
-        }
-        Ok(BranchTip {
-            source: snapshot.trailers.source.as_deref().and_then(SourceState::parse),
-            plan: snapshot.trailers.plan.as_deref().and_then(PlanDigest::parse),
-            vouched: self.vouched(branch, &snapshot).await?,
-            parents,
-            ..none
-        })
-    }
-
-    /// Whether Capstan wrote a commit for a branch, by more than the commit's own text.
-    ///
-    /// GitHub is asked where the seal does not prove it: for commits of an earlier Capstan, or under another
-    /// key.
-    pub(super) async fn vouched(&self, branch: &str, snapshot: &Snapshot) -> Result<Vouched, SyncError> {
-        let trailers = &snapshot.trailers;
-        let ([parent], Some(source), Some(plan)) =
-            (snapshot.parents.as_slice(), trailers.source.as_deref(), trailers.plan.as_deref())
-        else {
-            return Ok(Vouched::No);
-        };
-        let (repository, tree) = (self.repository.id, &snapshot.root);
-        let own = SealedCommit { repository, branch, parent, tree, source, plan };
-        if trailers.seal.as_deref().is_some_and(|seal| own.has_seal(&self.facts.key, seal)) {
-            return Ok(Vouched::Yes);
-        }
-        let pushes = match self.ports.host.pushes(self.repository, branch).await {
-            Ok(pushes) => pushes,
-            Err(error) if error.is_refusal() => return Ok(Vouched::No),
-            Err(error) => return Err(error.into()),
-        };
-        let app = self.ports.host.bot_login().await?;
-        let is_own =
-            pushes.iter().any(|push| push.after == snapshot.commit && push.actor.as_ref() == Some(&app));
-        Ok(if is_own { Vouched::Yes } else { Vouched::No })
+        self.find_out(&HeadFacts::on(self.facts, branch, commit, base), HeadFacts::tip).await
     }
 
     /// A commit's content; `None` where it cannot be read: the remote no longer has it, or it is too large,

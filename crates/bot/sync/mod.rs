@@ -45,7 +45,7 @@ mod trees;
 
 use std::sync::Arc;
 
-use capstan_bot_core::campaigns::fleet_facts;
+use capstan_bot_core::campaigns::records;
 use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::{heads_to_try, retargeted};
 use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
@@ -53,11 +53,9 @@ use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{Outcome, ProposalFailure, Wrote};
 use capstan_bot_core::requests::{Decided, Ground, Kept, Request};
 use capstan_model::finding::{FileError, Place, rules};
-use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::tree::RepoPath;
 use capstan_plan::proposal::ProposalId;
-use capstan_plan::settings::Mode;
-use capstan_report::{BlockKey, ProposalState, TargetDetail, hold_in_words};
+use capstan_report::BlockKey;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
@@ -75,9 +73,7 @@ use super::wave_webhooks::WaveWebhooks;
 use capstan_budget::{Priority, at_priority};
 use capstan_fleet::components::Supplier;
 use capstan_fleet::planner::{OpenFleet, Planner, PlannerFailed};
-use capstan_ports::{
-    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, Hints, Mirror, Records, Repository,
-};
+use capstan_ports::{Clock, CodeHost, Hints, Mirror, Records, Repository};
 
 /// Everything a run needs from outside.
 #[derive(Clone)]
@@ -370,8 +366,8 @@ impl Run<'_> {
         fleet.know_names(reporters.names());
         let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
         let mut decided = Decided::before(self.facts, &board.record, board.why_not());
-        let rollbacks = self.find_rollbacks(&commands, (&scopes, &settings)).await?;
         let ground = Ground { facts: self.facts, scopes: &scopes, settings: &settings };
+        let rollbacks = self.find_rollbacks(&commands, ground).await?;
         decided.hear_releases(ground, &commands, &rollbacks);
         let (fleet, candidates) = self.candidates(fleet, &settings).await?;
         let plans = match self.plan(fleet, &commands, ground, (&mut decided, &mut seen.components)).await? {
@@ -417,7 +413,7 @@ impl Run<'_> {
         let answers = self.answer_commands(planned, &commands, &outcome, &kept);
         let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome, &mut seen).await?);
-        self.remember(planned, &outcome).await?;
+        self.performer.perform_all(records(planned, &outcome)).await?;
         let brought = self.bring_kubeconfigs(planned).await;
         let brought = ending.isolate(self.repository, "adding keys for owners to Git", brought)?;
         ending = brought.into_iter().fold(ending, Ending::and);
@@ -476,39 +472,5 @@ impl Run<'_> {
             self.end_order(order, "command-not-possible", why).await?;
         }
         Ok(())
-    }
-
-    async fn remember(self, planned: Planned<'_>, outcome: &Outcome) -> Result<(), SyncError> {
-        let limits = (planned.settings.mode != Mode::Observe).then_some(CampaignLimits {
-            open: planned.settings.upgrade.proposals.open,
-            per_hour: planned.settings.upgrade.proposals.per_hour,
-        });
-        let campaign = |(kind, source): (&SourceKind, &String)| {
-            let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
-            let targets = own.map(|(proposal, one)| {
-                let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
-                let by_command = planned.decided.of(proposal).hold_on(self.facts.today).map(hold_in_words);
-                let by_settings = || (one.state == ProposalState::Held).then(|| one.why.clone());
-                let named = |source: Option<&SourceId>| source.map(ToString::to_string);
-                CampaignTarget {
-                    target: proposal.target.clone(),
-                    state: one.state,
-                    reason: one.why.clone(),
-                    at: named(plan.and_then(|plan| plan.from.as_ref())),
-                    offered: named(plan.and_then(|plan| plan.to.as_ref())),
-                    hold: by_command.or_else(by_settings),
-                    facts: fleet_facts(planned, proposal),
-                }
-            });
-            CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }
-        };
-        let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
-        self.ports.records.save_campaigns(self.repository.id, &campaigns).await?;
-        let (records, repository) = (&self.ports.records, self.repository.id);
-        records.save_progress(repository, &outcome.campaigns.progress).await?;
-        let told = outcome.told().filter_map(|(proposal, _)| Some((proposal, planned.plan_of(proposal)?)));
-        let details = told.map(|(proposal, upgrade)| (proposal.clone(), TargetDetail::of(upgrade)));
-        let details: Vec<_> = details.filter(|(_, detail)| !detail.is_empty()).collect();
-        Ok(records.save_details(repository, &details).await?)
     }
 }

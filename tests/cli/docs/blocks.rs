@@ -18,7 +18,6 @@
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
 use capstan::config::{ProviderCredentials, WaveWebhookHost};
-use capstan_bot::wave_webhooks::WebhookQuestion;
 use capstan_inventory::kinds::{InventoryFiles, SourceText};
 use capstan_k8s::crd::{Fleet, VaultSecret, VaultStore};
 use capstan_model::tree::RepoPath;
@@ -27,6 +26,7 @@ use capstan_plan::settings::{
     ClusterSettings, OverlaySettings, ReleaseSettings, RepositorySettings, RuleIds, read_campaigns,
 };
 use capstan_plan::templates::TemplateNames;
+use capstan_ports::WebhookQuestion;
 use capstan_yaml::YamlFile;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,5 +1,5 @@
-//! Campaigns: gathers the facts of every cluster that a release concerns, the heart decides
-//! ([`capstan_campaign::decision`]), and clusters that may not begin yet wait.
+//! Campaigns: gathers what [`capstan_bot_core::campaigns`] asks about every release that moves, and sends the questions
+//! to webhooks.
 //!
 //! *Expected flow.* Each pull request has its decision. New ones are compared with the campaign of their
 //! release. An open one is never closed because of it, and follows a newer release. Results (since when waves
@@ -9,32 +9,26 @@
 //! database changes no decision. While the dashboard cannot be written nothing new is opened. A person's
 //! `upgrade` passes waves and windows, like the other limits, but not a stopped campaign.
 
-mod checks;
-mod webhooks;
+mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
-    Moving, Obeyed, Place, besides, give, in_no_wave, is_urgent, members, moving, note_begun, places,
-    progress, standing, told, unnoted, waiting,
+    AskedWave, CheckSeen, Obeyed, Obeying, ReleaseFound, ReleaseNeed, UnreadNow, WebhookAnswerState,
+    not_allowed, told,
 };
 use capstan_bot_core::facts::Scopes;
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Campaigns, DecidedPull, Waits};
-use capstan_campaign::facts::{Failure, Member, Standing};
+use capstan_bot_core::proposals::{Campaigns, DecidedPull, Step};
 use capstan_campaign::membership::Candidate;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::{Mode, RepositorySettings};
-use jiff::SignedDuration;
 
-use self::webhooks::CampaignClusters;
 use super::{OpenFleet, Run, SyncError};
-
-/// How often a run polls what has no events.
-const POLL: SignedDuration = SignedDuration::from_mins(5);
+use capstan_ports::CodeHostError;
 
 impl Run<'_> {
     /// Says in the audit trail and on the commits of releases which campaigns stopped, once; and that they
@@ -66,78 +60,83 @@ impl Run<'_> {
         decided: &BTreeMap<ProposalId, DecidedPull>,
         held: &BTreeMap<ProposalId, String>,
     ) -> Result<Obeyed, SyncError> {
-        let settings = planned.settings;
-        let mut obeyed = Obeyed::default();
-        if settings.campaigns.is_empty() {
-            return Ok(obeyed);
+        let obeying = Obeying::new(planned, decided, held, self.ports.clock.now());
+        let mut obeyed = obeying.begin();
+        for moving in obeying.releases() {
+            let release = obeying.release(moving, &obeyed);
+            let mut found = ReleaseFound::default();
+            let decided = loop {
+                match release.decide(&found, self.ports.clock.now()) {
+                    Step::Decided(decided) => break decided,
+                    Step::Ask(need) => self.find_of_release(release.campaign(), need, &mut found).await?,
+                }
+            };
+            release.conclude(decided, &mut obeyed);
         }
-        if settings.mode == Mode::Observe {
-            obeyed.campaigns.notes = planned.decided.notes().to_vec();
-            return Ok(obeyed);
-        }
-        let places = places(planned, decided, held, self.ports.clock.now());
-        for (proposal, why) in in_no_wave(planned, &places) {
-            obeyed.waiting.insert(proposal, Waits { why, for_all: false });
-        }
-        for mut moving in moving(planned, &places) {
-            self.obey_one(planned, &mut moving, &places, &mut obeyed).await?;
-        }
-        obeyed.waiting.extend(unnoted(planned, &places));
-        Ok(obeyed)
+        Ok(obeying.end(obeyed))
     }
 
-    /// Decides about one release.
-    async fn obey_one(
+    /// Finds out what a release in its campaign has to know.
+    async fn find_of_release(
         self,
-        planned: Planned<'_>,
-        moving: &mut Moving<'_>,
-        places: &BTreeMap<ProposalId, Place>,
-        obeyed: &mut Obeyed,
+        campaign: &str,
+        need: ReleaseNeed,
+        found: &mut ReleaseFound,
     ) -> Result<(), SyncError> {
-        let settings = moving.settings;
-        for order in planned.decided.orders() {
-            give(order, settings, &mut moving.note, self.ports.clock.now());
+        let (host, repository) = (&self.ports.host, self.repository);
+        match need {
+            ReleaseNeed::Stale(reported) => found.stale = Some(self.speak_of_older(&reported).await?),
+            ReleaseNeed::Merges(wave, branches) => {
+                let base = Some(repository.default_branch.as_str());
+                let newest = host.newest_pull_requests(repository, &branches, base).await;
+                found.merges.insert(wave, self.read_now(campaign, newest)?);
+            }
+            ReleaseNeed::Commit(number) => {
+                let commit = match host.pull_request(repository, number).await {
+                    Err(CodeHostError::NotFound { .. }) => Ok(None),
+                    pull => pull.map(|pull| pull.merge_commit),
+                };
+                found.commits.insert(number, self.read_now(campaign, commit)?);
+            }
+            ReleaseNeed::Check(commit, name) => {
+                let state = host.verdict(repository, &commit, &name).await;
+                let state = state.map(|state| CheckSeen { state, at: self.ports.clock.now() });
+                found.checks.insert((commit, name), self.read_now(campaign, state)?);
+            }
+            ReleaseNeed::Webhook(asked) => {
+                let AskedWave { at, wave, webhook } = *asked;
+                let state = self.ports.webhooks.as_ref().map_or_else(
+                    || WebhookAnswerState::Refused(not_allowed(&webhook.url)),
+                    |webhooks| webhooks.heard(&repository.name, &wave, &webhook),
+                );
+                found.webhooks.insert(at, state);
+            }
+            ReleaseNeed::Ask(asked, question) => {
+                let AskedWave { at, wave, webhook } = *asked;
+                let state = self.ports.webhooks.as_ref().map_or_else(
+                    || WebhookAnswerState::Refused(not_allowed(&webhook.url)),
+                    |webhooks| webhooks.ask(wave, &webhook, question, repository),
+                );
+                found.webhooks.insert(at, state);
+            }
         }
-        let before = moving.note.memory.clone();
-        let now = self.ports.clock.now();
-        let members = members(planned, settings, &moving.release, &before, places, now);
-        let stale = self.speak_of_older(&members.reported(planned)).await?;
-        let members = members.settle(planned, &stale);
-        let all = (places, members.as_slice());
-        let mut besides = besides(planned, settings, &moving.release, all, &before.skipped);
-        let begun = obeyed.begun.entry(settings.name.clone()).or_default();
-        for (load, more) in besides.iter_mut().zip(begun.iter()) {
-            *load = load.and(*more);
-        }
-        let (ids, mut members): (Vec<ProposalId>, Vec<Member>) = members.into_iter().unzip();
-        let polls = self.add_checks(planned, settings, &before, (&ids, &mut members)).await?;
-        // Last: a fact that was just seen, such as a passed check, must not be later than this time.
-        let now = self.ports.clock.now();
-        let urgent = is_urgent(planned, &moving.release);
-        let known = CampaignClusters { ids: &ids, members: &members, besides: &besides, urgent, now };
-        let (decision, mut memory, heard_again) = self.decide(planned, moving, known).await?;
-        memory.note_failed(members.iter().filter_map(|member| match member.standing {
-            Standing::Failed { how: Failure::RolledBack, at } => Some((member.cluster.clone(), at)),
-            _ => None,
-        }));
-        moving.note.memory = memory;
-        note_begun(obeyed.begun.entry(settings.name.clone()).or_default(), &decision.open, &members);
-        let all: Vec<(&ProposalId, &Member)> = ids.iter().zip(&members).collect();
-        obeyed.waiting.extend(waiting(planned, (settings, &moving.release), &decision, &all, places));
-        if before.stopped.is_none()
-            && let Some(stop) = &decision.stopped
-        {
-            obeyed.campaigns.stopped.push((moving.note.clone(), stop.clone()));
-        }
-        let poll = polls.then(|| now + POLL);
-        let again = [obeyed.campaigns.look_again, decision.look_again, poll, heard_again];
-        let again = again.into_iter().flatten().min();
-        obeyed.campaigns.look_again = again;
-        obeyed.campaigns.standings.push(standing(moving, &decision, &members));
-        let commands = &planned.settings.commands;
-        obeyed.campaigns.progress.push(progress(moving, &decision, &members, commands));
-        obeyed.campaigns.notes.push(moving.note.clone());
         Ok(())
+    }
+
+    /// What cannot be read of one wave alone affects nothing else.
+    fn read_now<T>(
+        self,
+        campaign: &str,
+        read: Result<T, CodeHostError>,
+    ) -> Result<Result<T, UnreadNow>, SyncError> {
+        match read {
+            Ok(read) => Ok(Ok(read)),
+            Err(error) if SyncError::is_lone(&error) => {
+                tracing::warn!(repository = %self.repository.name, campaign, error = %error, "the merges of a wave, or their checks, cannot be read");
+                Ok(Err(UnreadNow))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Of these clusters, those whose inputs differ from the commit of their newest report, or are unknown.
