@@ -86,6 +86,11 @@ impl AuditEntry {
     pub fn own(repository: u64, proposal: Option<&ProposalId>, action: &'static str, detail: String) -> Self {
         Self { repository, proposal: proposal.cloned(), actor: "capstan".to_owned(), action, detail }
     }
+
+    /// What came of something that a person, by their login, asked of the repository.
+    pub fn by(repository: u64, actor: &str, action: &'static str, detail: String) -> Self {
+        Self { repository, proposal: None, actor: actor.to_owned(), action, detail }
+    }
 }
 
 /// A write that GitHub refused: it is left alone for a while.

@@ -14,6 +14,7 @@ mod destroy;
 mod explain;
 mod given;
 mod hear;
+pub mod hearing;
 mod help;
 mod hold;
 mod keep;

@@ -80,6 +80,10 @@ pub enum Effect {
         /// The line.
         line: String,
     },
+    /// It is remembered that a comment gets no further answer.
+    CommentAnswered(CommentId),
+    /// It is remembered that the order of that id, given on Capstan's page, is answered: no later run carries it out.
+    OrderAnswered(String),
     /// It is remembered that a commit was looked at under that name.
     LookedAt {
         /// The commit.

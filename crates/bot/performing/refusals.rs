@@ -74,17 +74,6 @@ impl Performer<'_> {
         Ok(self.records.audit(&AuditEntry::own(self.repository.id, proposal, action, detail)).await?)
     }
 
-    /// The same of what somebody did.
-    pub(crate) async fn audit_by(
-        &self,
-        actor: &str,
-        action: &'static str,
-        detail: String,
-    ) -> Result<(), SyncError> {
-        let own = AuditEntry::own(self.repository.id, None, action, detail);
-        Ok(self.records.audit(&AuditEntry { actor: actor.to_owned(), ..own }).await?)
-    }
-
     /// What Capstan did, for each cluster whose changes a pull request brings.
     pub(crate) async fn audit_each(
         &self,
