@@ -16,6 +16,7 @@ use capstan_report::{
     CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, StatusState, untouched,
 };
 
+use super::inputs::{gravity, inputs, inputs_of};
 use super::*;
 use crate::effects::{Effect, FirstStatus};
 use crate::facts::BranchNames;
@@ -310,12 +311,29 @@ fn buttons_are_of_open_proposals() {
 }
 
 #[test]
-fn clusters_that_are_not_judged_are_counted() {
-    assert_eq!(note_of_users(&[]), None);
-    let told = note_of_users(&[cluster("a/b"), cluster("a/c")]).unwrap();
-    assert!(told.ends_with("Not checked: 2 others, a/b the first of them."), "{told}");
-    let told = note_of_users(&[cluster("a/b")]).unwrap();
-    assert!(told.ends_with("1 other, a/b alone."), "{told}");
+fn clusters_that_use_a_changed_class_are_judged_as_far_as_they_fit_and_others_counted() {
+    let many = |count: usize| (0..count).map(|at| cluster(&format!("a/c{at:02}"))).collect::<Vec<_>>();
+    let case = many(53).iter().fold(Case::new(), |case, one| case.offered(one.as_str()));
+    let more = |count: &str| {
+        format!(
+            "More clusters than the 50 that Capstan checks here use the ClusterClasses that this pull request changes. Not checked: {count}"
+        )
+    };
+    for (touched, users, judged, said) in [
+        (vec![], vec![], 0, None),
+        (many(1), vec![], 1, None),
+        // It is touched itself, and is judged once.
+        (many(1), many(2), 2, None),
+        // One that is not on the base branch is none of its clusters.
+        (vec![], vec![cluster("elsewhere")], 0, None),
+        (vec![], many(50), 50, None),
+        (vec![], many(51), 50, Some(more("1 other, a/c50 alone."))),
+        (vec![], many(53), 50, Some(more("3 others, a/c50 the first of them."))),
+    ] {
+        let (clusters, left_out) = to_judge(touched, users, &case.scopes);
+        assert_eq!((clusters.len(), left_out), (judged, said));
+        assert!(clusters.is_sorted());
+    }
 }
 
 #[test]
