@@ -87,7 +87,7 @@ impl AuditEntry {
         Self { repository, proposal: proposal.cloned(), actor: "capstan".to_owned(), action, detail }
     }
 
-    /// What came of something that a person, by their login, asked of the repository.
+    /// What a person did or asked for in the repository; `actor` is their login.
     pub fn by(repository: u64, actor: &str, action: &'static str, detail: String) -> Self {
         Self { repository, proposal: None, actor: actor.to_owned(), action, detail }
     }

@@ -91,7 +91,7 @@ pub struct HeadAnswers {
 pub struct CheckedHead {
     /// The check to write; `None` where what was reported counts, or nothing is known yet.
     pub check: Option<Box<CheckOf>>,
-    /// Whether it is looked at again soon.
+    /// Whether another run follows soon.
     pub look_again: bool,
     /// When what took too long for the report that counts may be begun again.
     pub until: Option<Timestamp>,

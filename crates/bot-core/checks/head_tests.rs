@@ -77,7 +77,7 @@ impl Head {
         )
     }
 
-    /// `?` before a question; the conclusion that is written, and whether it is looked at again.
+    /// `?` before a question; the conclusion that is written, and whether another run follows.
     fn decided(&self, known: &HeadAnswers) -> String {
         match self.step(known) {
             Step::Ask(need) => format!("? {need:?}"),
@@ -110,7 +110,7 @@ fn what_a_check_needs_is_asked_for_one_after_the_other() {
     for (known, expected) in [
         (HeadAnswers::default(), "? Live"),
         (live(), "? Preflights"),
-        // The live clusters' part may change by itself: what was reported is not looked at.
+        // The live clusters' part may change by itself: what was reported does not count.
         (HeadAnswers { live: Some(None), ..HeadAnswers::default() }, "? Preflights"),
         (with(KnownPreflights::NotYet), "again"),
         (with(KnownPreflights::Are(Preflights::NONE)), "? LiveAfter"),

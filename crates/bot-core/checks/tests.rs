@@ -16,7 +16,9 @@ use capstan_report::{
     CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, StatusState, untouched,
 };
 
+use super::exemptions::{override_exemption, retirement_exemption};
 use super::inputs::{gravity, inputs, inputs_of};
+use super::preflights::{Trust, is_same_question, trust, trust_in};
 use super::*;
 use crate::effects::{Effect, FirstStatus};
 use crate::facts::BranchNames;
@@ -324,7 +326,7 @@ fn clusters_that_use_a_changed_class_are_judged_as_far_as_they_fit_and_others_co
         (many(1), vec![], 1, None),
         // It is touched itself, and is judged once.
         (many(1), many(2), 2, None),
-        // One that is not on the base branch is none of its clusters.
+        // The base branch has no such cluster.
         (vec![], vec![cluster("elsewhere")], 0, None),
         (vec![], many(50), 50, None),
         (vec![], many(51), 50, Some(more("1 other, a/c50 alone."))),
@@ -468,5 +470,56 @@ fn what_live_clusters_were_asked_is_among_what_a_report_is_made_from() {
         (vec![cluster("gauss/peu02")], "made of", false),
     ] {
         assert_eq!(is_same_question(known, &clusters, content), expected);
+    }
+}
+
+#[test]
+fn a_pull_request_of_capstans_that_destroys_a_cluster_is_exempt_where_it_is_merged() {
+    let own = "capstan[bot]";
+    let destroys = |number| pull(number, "capstan/destroy/gauss/peu01", 'a');
+    let facts = Case::new().facts();
+    let group = Subject { pull: None, ..subject('a') };
+    for (subject, pull, expected) in [
+        (subject('a'), destroys(3), 1),
+        (group.clone(), destroys(4), 1),
+        // Another pull request than the one that is checked.
+        (subject('a'), destroys(4), 0),
+        (group.clone(), PullRequest { author: "eve".to_owned(), ..destroys(4) }, 0),
+        (group.clone(), PullRequest { head_in_repository: false, ..destroys(4) }, 0),
+        (group.clone(), PullRequest { base_branch: "release".to_owned(), ..destroys(4) }, 0),
+        (group, pull(4, "topic", 'a'), 0),
+    ] {
+        let found = retirement_exemptions(&facts, &subject, &[pull], own);
+        assert_eq!(found.len(), expected, "{subject:?}");
+    }
+}
+
+#[test]
+fn overrides_count_above_their_proposal_and_in_a_merge_group() {
+    let target = id("gauss/peu01").target;
+    let overruled = Override {
+        rule: "removes-machines".to_owned(),
+        reason: "tested".to_owned(),
+        by: "ada".to_owned(),
+        source: V22.to_owned(),
+    };
+    let with = || Remarks {
+        overrides: [(target.clone(), vec![overruled.clone()])].into_iter().collect(),
+        ..Remarks::default()
+    };
+    let facts = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a').facts();
+    let group = Subject { pull: None, ..subject('b') };
+    let above = |below: &[u64]| Subject { pull: Some(9), way: Way::Above(below.to_vec()), ..subject('b') };
+    for (subject, remarks, expected) in [
+        (group.clone(), with(), 1),
+        (above(&[3]), with(), 1),
+        (above(&[2]), with(), 0),
+        // In the proposal itself it counts without this.
+        (subject('a'), with(), 0),
+        (group.clone(), Remarks::default(), 0),
+        (Subject { base_branch: "release".to_owned(), ..group }, with(), 0),
+    ] {
+        let remarks = [(3, remarks)].into_iter().collect();
+        assert_eq!(overridden(&facts, &subject, &remarks).len(), expected, "{subject:?}");
     }
 }

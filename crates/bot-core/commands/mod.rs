@@ -9,6 +9,9 @@ mod answering;
 mod approve;
 mod campaign;
 mod catalogue;
+mod clusters;
+#[cfg(test)]
+mod clusters_tests;
 mod create;
 mod destroy;
 mod explain;
@@ -40,12 +43,16 @@ mod unskip;
 mod upgrade;
 
 pub use self::answering::{Asks, ClusterPullAsked, Concerned, Told};
+pub use self::clusters::{
+    ClusterPullAnswers, ClusterPullFacts, ClusterPullNeed, ClusterPullStep, WantedClusters, change_asked,
+    cluster_pull, cluster_pull_said, wanted_clusters,
+};
 pub use self::merge::{
     MergeWish, merge_answer, merge_call, merge_failed, merge_wishes, merges_nothing, note_unheard, step_for,
 };
 pub use self::part::{Part, part};
 pub use self::preflight::heads_to_try;
-pub use self::render::{branch_to_render, moved_file, not_rendered, render_message, rendered};
+pub use self::render::{RenderAnswers, RenderNeed, Rendering, render};
 pub use self::retarget::retargeted;
 pub use self::retry::retry_answer;
 pub use self::rollback::{RollBacks, branches_of, newest_of, subject_of};

@@ -407,7 +407,7 @@ fn bound(case: &Case, request: &Request, known: &BindAnswers) -> String {
     }
 }
 
-const BRANCH: &str = "capstan/release/gauss/peu01";
+const BRANCH: &str = "capstan/upgrade/gauss/peu01";
 
 fn push(head: char, actor: &str, minute: i64) -> Push {
     Push { after: commit(head), actor: Some(actor.to_owned()), at: now() + minutes(minute) }
@@ -483,7 +483,7 @@ fn what_github_does_not_report_yet_is_waited_for() {
 fn what_a_retarget_writes_anew_is_what_its_pull_request_concerns() {
     let case = town();
     let on = open(&case, 3);
-    let retarget = comment(5, "ada", Some(&on), "/capstan retarget follow-names");
+    let retarget = comment(5, "ada", Some(&on), "/capstan retarget");
     let concerned = |those: &[&str]| BindAnswers {
         concerned: Some(those.iter().map(|one| id(one)).collect()),
         ..pushes(Some(vec![push('a', OWN, -1)]))

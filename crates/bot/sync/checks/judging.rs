@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_bot_core::checks::{
-    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, Subject, begun, changes_settings,
-    claimed_twice, compare, edited_files, head_file, overrides_in_words, says_nothing, settle, to_judge,
-    with_buttons,
+    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, InventoryJudged, Subject, begun,
+    changes_settings, claimed_twice, compare, edited_files, head_file, overrides_in_words, says_nothing,
+    settle, to_judge, with_buttons,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
 use capstan_bot_core::proposals::{Remarks, Step};
@@ -171,8 +171,8 @@ impl Run<'_> {
             }
         }
         match self.inventory_outlook(&comparison, judging).await? {
-            Some(Ok((change, outlook, beyond))) => {
-                judged.inventory_findings = [change.before, change.after];
+            Some(Ok(InventoryJudged { outlook, beyond, findings })) => {
+                judged.inventory_findings = findings;
                 judged.findings.extend(beyond);
                 judged.inventory = Some(outlook);
             }

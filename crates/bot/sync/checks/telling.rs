@@ -21,7 +21,7 @@ const MOST_TOLD: usize = 50;
 
 impl Run<'_> {
     /// Whether somebody wants the check of a head again.
-    pub(super) fn is_asked_again(&self, head: &CommitId) -> bool {
+    pub(in super::super) fn is_asked_again(&self, head: &CommitId) -> bool {
         self.hints.heads.iter().any(|hinted| hinted == head.as_str())
     }
 
