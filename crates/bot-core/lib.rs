@@ -17,7 +17,7 @@
 //! | [`proposals`] | proposals: which pull request carries which, the decision about each, approvals | `effects`, `facts`, `planned`, `requests` |
 //! | [`campaigns`] | progress of each cluster with a release, and which clusters wait | `effects`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`checks`] | what needs a check, the inputs of a report, and its content | `effects`, `facts`, `proposals` |
-//! | [`commands`] | slash-commands, a file each: its decision and its answer | `effects`, `facts`, `planned`, `proposals`, `requests` |
+//! | [`commands`] | slash-commands, a file each: its decision and its answer; which comments, buttons and orders are requests | `checks`, `effects`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`answers`] | the answer to each request, and when it is written | `commands`, `effects`, `facts`, `proposals`, `requests` |
 //! | [`dashboard`] | the dashboard issue: who ticked, its text, its record | `answers`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`kubeconfigs`] | kubeconfigs of clusters' owners in Git | `effects`, `facts` |

@@ -86,6 +86,11 @@ impl AuditEntry {
     pub fn own(repository: u64, proposal: Option<&ProposalId>, action: &'static str, detail: String) -> Self {
         Self { repository, proposal: proposal.cloned(), actor: "capstan".to_owned(), action, detail }
     }
+
+    /// What a person did or asked for in the repository; `actor` is their login.
+    pub fn by(repository: u64, actor: &str, action: &'static str, detail: String) -> Self {
+        Self { repository, proposal: None, actor: actor.to_owned(), action, detail }
+    }
 }
 
 /// A write that GitHub refused: it is left alone for a while.

@@ -1,7 +1,7 @@
 //! Errors that are exempt for one exact change: the machines of a cluster whose destruction a person asked
 //! for, and in a merge group the overrides of its proposals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_facts::PullRequest;
 use capstan_model::finding::{Finding, rules};
@@ -12,11 +12,56 @@ use capstan_plan::proposal::{DESTROY, Override};
 use capstan_plan::settings::{ClusterSettings, Deletion, FOLDER_FILE};
 use capstan_report::override_in_words;
 
-use crate::facts::{BranchNames, digest_of_changes_in};
-use crate::proposals::Exemption;
+use super::judging::Comparison;
+use super::subject::Subject;
+use crate::facts::{BranchNames, Facts, digest_of_changes_in};
+use crate::proposals::{Exemption, Remarks};
+
+/// The exemptions of the pull requests that a head merges and that destroy a cluster. Only Capstan, whose login is `own`,
+/// opens one in its name, and it does so for people who may destroy the cluster.
+pub fn retirement_exemptions(
+    facts: &Facts,
+    subject: &Subject,
+    open: &[PullRequest],
+    own: &str,
+) -> Vec<Exemption> {
+    let is_merged = |pull: &&PullRequest| {
+        subject.pull.is_none_or(|number| number == pull.number)
+            && pull.head_in_repository
+            && pull.base_branch == subject.base_branch
+            && pull.author == own
+    };
+    open.iter().filter(is_merged).filter_map(|pull| retirement_exemption(&facts.names, pull)).collect()
+}
+
+/// The open proposals whose overrides count for a head, with what their checks say. An override counts in its proposal
+/// itself, even if people edited that; in a merge group and above it in a stack, only for exactly its change.
+pub fn overridden<'a>(
+    facts: &'a Facts,
+    subject: &Subject,
+    remarks: &'a BTreeMap<u64, Remarks>,
+) -> Vec<(&'a PullRequest, &'a Remarks)> {
+    if subject.pull.is_some() && subject.below().is_empty() {
+        return Vec::new();
+    }
+    let of_it = |pull: &'a PullRequest| {
+        let is_in = subject.pull.is_none() || subject.below().contains(&pull.number);
+        let said = remarks.get(&pull.number).filter(|said| !said.overrides.is_empty())?;
+        (is_in && pull.comes_to(&subject.base_branch)).then_some((pull, said))
+    };
+    facts.proposals.values().filter_map(of_it).collect()
+}
+
+/// The overrides of a proposal, each with exactly the change that a merge of it makes in its cluster.
+pub fn override_exemptions(said: &Remarks, comparison: &Comparison) -> Vec<Exemption> {
+    let (before, after) = (&*comparison.before, &*comparison.after);
+    let of =
+        |(target, overrides): (&Target, &Vec<Override>)| override_exemption(target, overrides, before, after);
+    said.overrides.iter().filter_map(of).collect()
+}
 
 /// The exemptions of a pull request that destroys a cluster, if Capstan opened it.
-pub fn retirement_exemption(names: &BranchNames, pull: &PullRequest) -> Option<Exemption> {
+pub(super) fn retirement_exemption(names: &BranchNames, pull: &PullRequest) -> Option<Exemption> {
     let proposal = names.find(&pull.head_branch)?;
     let of_inventory = proposal.kind == SourceKind::INVENTORY;
     if !of_inventory && proposal.kind.as_str() != DESTROY {
@@ -37,7 +82,7 @@ pub fn retirement_exemption(names: &BranchNames, pull: &PullRequest) -> Option<E
 
 /// The overrides of a cluster in a proposal, with exactly its changes there; `None` where it changes nothing
 /// that could be named.
-pub fn override_exemption(
+pub(super) fn override_exemption(
     target: &Target,
     overrides: &[Override],
     before: &dyn Tree,

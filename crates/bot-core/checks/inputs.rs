@@ -11,7 +11,7 @@ use crate::effects::EDITION;
 use crate::proposals::Remarks;
 
 /// Fingerprint of a report's inputs.
-pub fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
+pub(super) fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
     Fingerprint::of("inputs")
         .field("edition", EDITION)
         .field("base", &pull.base_tip)
@@ -81,7 +81,7 @@ const fn stage_in_a_word(stage: Stage) -> &'static str {
 }
 
 /// How grave a conclusion is: of several reports on one commit the gravest counts.
-pub const fn gravity(conclusion: Conclusion) -> u8 {
+pub(super) const fn gravity(conclusion: Conclusion) -> u8 {
     match conclusion {
         Conclusion::Success => 0,
         Conclusion::Neutral => 1,
@@ -92,7 +92,7 @@ pub const fn gravity(conclusion: Conclusion) -> u8 {
 }
 
 /// The same for several subjects that share a commit.
-pub fn inputs_of(subjects: &[Subject], of_each: &[Remarks], live: &str) -> String {
+pub(super) fn inputs_of(subjects: &[Subject], of_each: &[Remarks], live: &str) -> String {
     let keys: Vec<String> = subjects.iter().zip(of_each).map(|(one, said)| inputs(one, said, live)).collect();
     match keys.as_slice() {
         [only] => only.clone(),

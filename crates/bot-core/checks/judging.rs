@@ -14,11 +14,11 @@ use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, MergeBasis};
 
-use crate::facts::settings_file;
+use crate::facts::{Scopes, settings_file};
 use crate::proposals::Remarks;
 
 /// Clusters judged because they use a class that another folder's change affects.
-pub const MOST_USERS: usize = 50;
+const MOST_USERS: usize = 50;
 
 /// What a pull request is judged by.
 #[derive(Clone)]
@@ -167,8 +167,22 @@ pub fn claimed_twice(
     new.check_claims(&entry.path, text, clusters().filter(was)).iter().map(Finding::from).collect()
 }
 
+/// The clusters that are judged, and what is said of others: those that a change touches, and some of those that use a
+/// class which it changes.
+pub fn to_judge(
+    touched: Vec<ClusterId>,
+    mut users: Vec<ClusterId>,
+    scopes: &Scopes,
+) -> (Vec<ClusterId>, Option<String>) {
+    users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !touched.contains(user));
+    let left_out = users.split_off(users.len().min(MOST_USERS));
+    let mut clusters = [touched, users].concat();
+    clusters.sort();
+    (clusters, note_of_users(&left_out))
+}
+
 /// The note on clusters that use a changed class and are not judged.
-pub fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
+fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
     let first = left_out.first()?;
     Some(format!(
         "More clusters than the {MOST_USERS} that Capstan checks here use the ClusterClasses that this pull request changes. Not checked: {}, {first} {}.",

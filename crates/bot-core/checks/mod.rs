@@ -1,23 +1,44 @@
 //! The check `capstan`: which commits need it, the inputs of a report, and its content.
 
+mod comparing;
+#[cfg(test)]
+mod comparing_tests;
 mod exemptions;
+mod head;
+#[cfg(test)]
+mod head_tests;
 mod inputs;
+mod inventory;
 mod judging;
+mod outlook;
+#[cfg(test)]
+mod outlook_tests;
 mod preflights;
+mod questions;
+#[cfg(test)]
+mod questions_tests;
 mod remarks;
 mod subject;
 #[cfg(test)]
 mod tests;
 mod tree_status;
 
-pub use self::exemptions::{override_exemption, retirement_exemption};
-pub use self::inputs::{gravity, inputs, inputs_of, overrides_in_words};
+pub use self::comparing::{ComparisonAnswers, ComparisonFacts, ComparisonNeed, compare};
+pub use self::exemptions::{overridden, override_exemptions, retirement_exemptions};
+pub use self::head::{CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, head};
+pub use self::inputs::overrides_in_words;
+pub use self::inventory::{InventoryJudged, InventoryPlans};
 pub use self::judging::{
-    Comparison, MOST_USERS, begun, changes_settings, claimed_twice, edited_files, head_file, note_of_users,
-    says_nothing, settle, with_buttons,
+    Comparison, begun, changes_settings, claimed_twice, edited_files, head_file, says_nothing, settle,
+    to_judge, with_buttons,
 };
-pub use self::preflights::{
-    Asked, Preflights, Trust, is_asked, is_same_question, live_inputs, trust, trust_in,
+pub use self::outlook::{
+    BothSettings, ReleasePlans, looked_at, release_outlook, removes_releases, settings_outlook,
+};
+pub use self::preflights::{Asked, Preflights, is_asked, live_inputs};
+pub use self::questions::{
+    AnsweredQuestion, ClaimedClusters, LiveQuestion, QuestionAnswers, QuestionFacts, QuestionNeed, Tried,
+    ask, claimed, preflights_in_words, tried,
 };
 pub use self::remarks::{remarks_of, verdict_of};
 pub use self::subject::{QUEUE_PREFIX, Subject, base_of_group, by_head, subject_of, subject_of_group};

@@ -81,7 +81,7 @@ pub fn is_asked(
 
 /// Whether it was asked before about those clusters with these inputs. The commit does not count: each push
 /// to the default branch gives another test merge, mostly with the same clusters.
-pub fn is_same_question(known: &PreflightRecord, clusters: &[ClusterId], content: &str) -> bool {
+pub(super) fn is_same_question(known: &PreflightRecord, clusters: &[ClusterId], content: &str) -> bool {
     known.content == content && known.clusters == clusters
 }
 
@@ -111,7 +111,7 @@ pub fn live_inputs(reporters: &Reporters, known: &[PreflightRecord], now: Timest
 
 /// Whether a live cluster may be asked about a head: a dry run sends it objects that nobody has reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
+pub(super) enum Trust {
     /// It may.
     Yes,
     /// It may not: why.
@@ -123,7 +123,7 @@ pub enum Trust {
 /// Trusts only heads of the repository itself that a person with write permission pushed. `pushes` are those
 /// of its branch, as far as GitHub lists them; `own` is Capstan's login. The answer may depend on the
 /// pusher's permission: [`trust_in`].
-pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Trust, String> {
+pub(super) fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Trust, String> {
     let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
     if !pull.head_in_repository {
         return no("Its head is in another repository.");
@@ -140,7 +140,7 @@ pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Tru
 }
 
 /// The same, once the pusher's permission is known.
-pub fn trust_in(actor: &str, permission: Permission) -> Trust {
+pub(super) fn trust_in(actor: &str, permission: Permission) -> Trust {
     if permission >= Permission::Write {
         return Trust::Yes;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use capstan_facts::{BranchHead, PullRequest};
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{Link, Stack, Way, way_of};
+use capstan_plan::proposal::{Link, Stack, Unclear, Way, way_of};
 
 use crate::facts::Facts;
 
@@ -49,6 +49,16 @@ impl Facts {
     pub fn way_of(&self, pull: &PullRequest, stack: Option<&Stack>) -> Way {
         let links: Vec<Link<'_>> = self.open.iter().map(link).collect();
         way_of(link(pull), &links, &self.repository.default_branch, stack)
+    }
+
+    /// A head for another branch, as if it were for the default branch.
+    pub fn as_for_default(&self, subject: &Subject) -> Subject {
+        Subject {
+            base_branch: self.repository.default_branch.clone(),
+            base_tip: self.base.commit.clone(),
+            way: Way::Unknown(Unclear::Disagree),
+            ..subject.clone()
+        }
     }
 
     /// The branch that a pull request is judged against: one in a stack is judged with all that is below it.

@@ -16,6 +16,9 @@ use capstan_report::{
     CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, StatusState, untouched,
 };
 
+use super::exemptions::{override_exemption, retirement_exemption};
+use super::inputs::{gravity, inputs, inputs_of};
+use super::preflights::{Trust, is_same_question, trust, trust_in};
 use super::*;
 use crate::effects::{Effect, FirstStatus};
 use crate::facts::BranchNames;
@@ -310,12 +313,29 @@ fn buttons_are_of_open_proposals() {
 }
 
 #[test]
-fn clusters_that_are_not_judged_are_counted() {
-    assert_eq!(note_of_users(&[]), None);
-    let told = note_of_users(&[cluster("a/b"), cluster("a/c")]).unwrap();
-    assert!(told.ends_with("Not checked: 2 others, a/b the first of them."), "{told}");
-    let told = note_of_users(&[cluster("a/b")]).unwrap();
-    assert!(told.ends_with("1 other, a/b alone."), "{told}");
+fn clusters_that_use_a_changed_class_are_judged_as_far_as_they_fit_and_others_counted() {
+    let many = |count: usize| (0..count).map(|at| cluster(&format!("a/c{at:02}"))).collect::<Vec<_>>();
+    let case = many(53).iter().fold(Case::new(), |case, one| case.offered(one.as_str()));
+    let more = |count: &str| {
+        format!(
+            "More clusters than the 50 that Capstan checks here use the ClusterClasses that this pull request changes. Not checked: {count}"
+        )
+    };
+    for (touched, users, judged, said) in [
+        (vec![], vec![], 0, None),
+        (many(1), vec![], 1, None),
+        // It is touched itself, and is judged once.
+        (many(1), many(2), 2, None),
+        // The base branch has no such cluster.
+        (vec![], vec![cluster("elsewhere")], 0, None),
+        (vec![], many(50), 50, None),
+        (vec![], many(51), 50, Some(more("1 other, a/c50 alone."))),
+        (vec![], many(53), 50, Some(more("3 others, a/c50 the first of them."))),
+    ] {
+        let (clusters, left_out) = to_judge(touched, users, &case.scopes);
+        assert_eq!((clusters.len(), left_out), (judged, said));
+        assert!(clusters.is_sorted());
+    }
 }
 
 #[test]
@@ -450,5 +470,56 @@ fn what_live_clusters_were_asked_is_among_what_a_report_is_made_from() {
         (vec![cluster("gauss/peu02")], "made of", false),
     ] {
         assert_eq!(is_same_question(known, &clusters, content), expected);
+    }
+}
+
+#[test]
+fn a_pull_request_of_capstans_that_destroys_a_cluster_is_exempt_where_it_is_merged() {
+    let own = "capstan[bot]";
+    let destroys = |number| pull(number, "capstan/destroy/gauss/peu01", 'a');
+    let facts = Case::new().facts();
+    let group = Subject { pull: None, ..subject('a') };
+    for (subject, pull, expected) in [
+        (subject('a'), destroys(3), 1),
+        (group.clone(), destroys(4), 1),
+        // Another pull request than the one that is checked.
+        (subject('a'), destroys(4), 0),
+        (group.clone(), PullRequest { author: "eve".to_owned(), ..destroys(4) }, 0),
+        (group.clone(), PullRequest { head_in_repository: false, ..destroys(4) }, 0),
+        (group.clone(), PullRequest { base_branch: "release".to_owned(), ..destroys(4) }, 0),
+        (group, pull(4, "topic", 'a'), 0),
+    ] {
+        let found = retirement_exemptions(&facts, &subject, &[pull], own);
+        assert_eq!(found.len(), expected, "{subject:?}");
+    }
+}
+
+#[test]
+fn overrides_count_above_their_proposal_and_in_a_merge_group() {
+    let target = id("gauss/peu01").target;
+    let overruled = Override {
+        rule: "removes-machines".to_owned(),
+        reason: "tested".to_owned(),
+        by: "ada".to_owned(),
+        source: V22.to_owned(),
+    };
+    let with = || Remarks {
+        overrides: [(target.clone(), vec![overruled.clone()])].into_iter().collect(),
+        ..Remarks::default()
+    };
+    let facts = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a').facts();
+    let group = Subject { pull: None, ..subject('b') };
+    let above = |below: &[u64]| Subject { pull: Some(9), way: Way::Above(below.to_vec()), ..subject('b') };
+    for (subject, remarks, expected) in [
+        (group.clone(), with(), 1),
+        (above(&[3]), with(), 1),
+        (above(&[2]), with(), 0),
+        // In the proposal itself it counts without this.
+        (subject('a'), with(), 0),
+        (group.clone(), Remarks::default(), 0),
+        (Subject { base_branch: "release".to_owned(), ..group }, with(), 0),
+    ] {
+        let remarks = [(3, remarks)].into_iter().collect();
+        assert_eq!(overridden(&facts, &subject, &remarks).len(), expected, "{subject:?}");
     }
 }

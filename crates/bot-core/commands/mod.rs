@@ -9,11 +9,15 @@ mod answering;
 mod approve;
 mod campaign;
 mod catalogue;
+mod clusters;
+#[cfg(test)]
+mod clusters_tests;
 mod create;
 mod destroy;
 mod explain;
 mod given;
 mod hear;
+pub mod hearing;
 mod help;
 mod hold;
 mod keep;
@@ -39,12 +43,16 @@ mod unskip;
 mod upgrade;
 
 pub use self::answering::{Asks, ClusterPullAsked, Concerned, Told};
+pub use self::clusters::{
+    ClusterPullAnswers, ClusterPullFacts, ClusterPullNeed, ClusterPullStep, WantedClusters, change_asked,
+    cluster_pull, cluster_pull_said, wanted_clusters,
+};
 pub use self::merge::{
     MergeCame, MergeDue, MergeSeen, MergeTurn, MergeWish, ProposalMerge, merges_due, note_unheard,
 };
 pub use self::part::{Part, part};
 pub use self::preflight::heads_to_try;
-pub use self::render::{branch_to_render, moved_file, not_rendered, render_message, rendered};
+pub use self::render::{RenderAnswers, RenderNeed, Rendering, render};
 pub use self::retarget::retargeted;
 pub use self::retry::retry_answer;
 pub use self::rollback::{RollBackAsked, RollBackFound, RollBackNeed, RollBacks};

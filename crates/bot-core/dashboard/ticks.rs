@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use capstan_facts::{TextEdit, Ticks};
-use capstan_plan::command::{Hearing, Right};
-use capstan_plan::settings::{CommandSettings, RepositorySettings};
+use capstan_plan::command::Right;
+use capstan_plan::settings::RepositorySettings;
 use capstan_report::markdown::code;
 use capstan_report::{Choice, DashboardReading, EarlierText};
 use jiff::Timestamp;
 
 use crate::facts::Facts;
-use crate::requests::{Origin, Request};
+use crate::requests::{Origin, Request, hearing_of};
 
 /// How many boxes of one run are processed. A body with more ticks asks for all of them, and no person makes that.
 const MOST: usize = 100;
@@ -118,12 +118,6 @@ pub fn said_to_lost(by: Option<&str>) -> (String, String) {
         "{by} edited this page while Capstan wrote it. Capstan processes the ticked boxes when GitHub reports them. If there is no answer here within a minute, tick again."
     );
     (by, text)
-}
-
-/// Whether a user who ticks a box or presses a button of the page is obeyed or refused.
-pub fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
-    let admitted = right >= Right::Read && settings.admits_readers();
-    if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused }
 }
 
 /// The requests that the ticks of one person are, in an issue of that number; `before` is how many ticks are requests

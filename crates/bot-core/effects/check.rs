@@ -175,7 +175,7 @@ impl CheckOf {
 /// What the records keep of the report on a head.
 #[derive(Debug, Clone)]
 pub struct KeptReport {
-    /// What it was made from: see [`crate::checks::inputs()`].
+    /// What it was made from, as `checks` digests it.
     pub inputs: String,
     /// Where something took too long that it was to be made from: when that may be begun again.
     pub until: Option<Timestamp>,

@@ -92,6 +92,10 @@ pub enum Effect {
     SaveProgress(Vec<CampaignProgress>),
     /// It is remembered what the upgrade of each target is about, for the pages.
     SaveDetails(Vec<(ProposalId, TargetDetail)>),
+    /// It is remembered that a comment gets no further answer.
+    CommentAnswered(CommentId),
+    /// It is remembered that the order of that id, given on Capstan's page, is answered: no later run carries it out.
+    OrderAnswered(String),
     /// It is remembered that a commit was inspected under that name.
     LookedAt {
         /// The commit.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use capstan_facts::{Comment, Permission, Press, PullRequest, PullRequestState};
 use capstan_model::tree::CommitId;
-use capstan_plan::command::{Address, Readers, Right, Unseen, is_just_after};
+use capstan_plan::command::{Address, Hearing, Readers, Right, Unseen, is_just_after};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Command, Verb};
@@ -50,6 +50,12 @@ pub fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a>
 /// Whether people who may only read are admitted.
 pub fn readers_of(settings: &CommandSettings) -> Readers {
     if settings.admits_readers() { Readers::Admitted } else { Readers::Refused }
+}
+
+/// How far somebody is heard who ticks a box or presses a button of the page.
+pub fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
+    let admitted = right >= Right::Read && settings.admits_readers();
+    if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused }
 }
 
 /// What a button asks for, and the open proposal whose check it is on.

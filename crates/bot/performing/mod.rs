@@ -70,6 +70,8 @@ impl<'a> Performer<'a> {
             Effect::ForgetProposal(proposal) => records.forget_proposal(repository, &proposal).await?,
             Effect::ForgetRefusal(what) => records.forget_refused_write(repository, &what).await?,
             Effect::SaveRefusal(refused) => self.save_refusal(&refused).await?,
+            Effect::CommentAnswered(comment) => records.save_comment_answered(repository, comment).await?,
+            Effect::OrderAnswered(id) => records.save_order_answered(&id).await?,
             Effect::LookedAt { commit, name } => {
                 records.save_check(&CheckRecord::noted(repository, &commit, name)).await?;
             }

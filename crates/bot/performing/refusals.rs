@@ -74,15 +74,4 @@ impl Performer<'_> {
     ) -> Result<(), SyncError> {
         Ok(self.records.audit(&AuditEntry::own(self.repository.id, proposal, action, detail)).await?)
     }
-
-    /// The same of what somebody did.
-    pub(crate) async fn audit_by(
-        &self,
-        actor: &str,
-        action: &'static str,
-        detail: String,
-    ) -> Result<(), SyncError> {
-        let own = AuditEntry::own(self.repository.id, None, action, detail);
-        Ok(self.records.audit(&AuditEntry { actor: actor.to_owned(), ..own }).await?)
-    }
 }

@@ -10,27 +10,19 @@
 //! not touched. A commit contains only new files of the new cluster's folder, or only the cluster's
 //! `capstan.yaml`.
 
-use std::collections::BTreeMap;
-
-use capstan_bot_core::commands::ClusterPullAsked;
-use capstan_bot_core::effects::{BranchThere, awaits_pull};
-use capstan_bot_core::facts::Write;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::requests::{AskedClusters, ClusterChange, Request, RequestId, Wanted};
-use capstan_plan::command::CommentId;
-use capstan_plan::proposal::{Authorship, PlanDigest, ReleasesOrigin, judge_head};
-use capstan_plan::settings::{Mode, RepositorySettings};
-use capstan_report::{
-    Answer, AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, is_asked_for_by, not_done,
-    text_digest,
+use capstan_bot_core::commands::{
+    ClusterPullAnswers, ClusterPullAsked, ClusterPullFacts, ClusterPullNeed, ClusterPullStep, WantedClusters,
+    change_asked, cluster_pull, cluster_pull_said, wanted_clusters,
 };
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::Step;
+use capstan_bot_core::requests::{AskedClusters, ClusterChange, Request, Wanted};
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{Authorship, judge_head};
+use capstan_plan::settings::RepositorySettings;
+use capstan_report::{Answer, AskedFor};
 
 use super::{OpenFleet, PlannerFailed, Run, SyncError};
-use crate::performing::Published;
-use capstan_ports::{EarlierPullRequest, PullRequestState};
-
-/// Requests handled in one run: each renders the cluster and those that may have its name.
-const MOST: usize = 10;
 
 /// The inner error is the answer.
 fn made(wanted: &Wanted, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, String>, PlannerFailed> {
@@ -53,30 +45,14 @@ impl Run<'_> {
         requests: &[Request],
         settings: &RepositorySettings,
     ) -> Result<(Box<dyn OpenFleet>, AskedClusters), SyncError> {
-        let mut wanted = Vec::new();
-        for request in requests {
-            for (at, command) in request.carried_out() {
-                wanted.extend(Wanted::of(command).map(|wanted| ((request.id(), at), wanted)));
-            }
-        }
+        let WantedClusters { made: wanted, refused } = wanted_clusters(requests, settings.mode);
         if wanted.is_empty() {
-            return Ok((fleet, AskedClusters::default()));
-        }
-        let refused = |why: &str| Err(why.to_owned());
-        if settings.mode == Mode::Observe {
-            let why = "the settings say `mode: observe`, so Capstan opens no pull request";
-            let asked = wanted.into_iter().map(|(place, _)| (place, refused(why))).collect();
-            return Ok((fleet, AskedClusters::new(asked)));
+            return Ok((fleet, AskedClusters::new(refused)));
         }
         let make = move || {
-            let mut asked = BTreeMap::new();
-            for (at, (place, wanted)) in wanted.into_iter().enumerate() {
-                let made = if at < MOST {
-                    made(&wanted, fleet.as_ref())
-                } else {
-                    Ok(Err("there were too many requests at once: repeat the command".to_owned()))
-                };
-                match made {
+            let mut asked = refused;
+            for (place, wanted) in wanted {
+                match made(&wanted, fleet.as_ref()) {
                     Ok(made) => drop(asked.insert(place, made)),
                     Err(failed) => return (fleet, Err(failed)),
                 }
@@ -94,97 +70,44 @@ impl Run<'_> {
         asked: ClusterPullAsked<'_>,
         planned: Planned<'_>,
     ) -> Result<Answer, SyncError> {
-        let change = match planned.clusters.of(request, at) {
-            Some(Ok(change)) => change,
-            Some(Err(why)) => return Ok(not_done(asked.cluster, why, asked.page)),
-            None => return Ok(Answer::default()),
-        };
-        // The dashboard has no box for these commands.
-        let RequestId::Comment(comment) = request.id() else { return Ok(Answer::default()) };
-        let key = match comment {
-            CommentId::Comment(id) => format!("comment-{id}"),
-            CommentId::Issue(number) => format!("issue-{number}"),
+        let (change, key) = match change_asked(planned, (request, at), asked) {
+            Ok(asked) => asked,
+            Err(answer) => return Ok(answer),
         };
         let by = request.by.as_str();
         let asked = AskedFor { by, number: request.number, key: &key, reason: asked.reason };
-        self.open_cluster_pull(change, planned.origin, asked).await
+        let (facts, origin, now) = (self.facts, planned.origin, self.ports.clock.now());
+        let of = ClusterPullFacts { facts, change, origin, asked, now };
+        let mut known = ClusterPullAnswers::default();
+        let (write, desired) = loop {
+            match cluster_pull(of, &known)? {
+                Step::Decided(ClusterPullStep::Says(answer)) => return Ok(answer),
+                Step::Decided(ClusterPullStep::Writes(write, desired)) => break (write, desired),
+                Step::Ask(ClusterPullNeed::Newest) => {
+                    known.newest = Some(self.newest_on(&change.branch()).await?);
+                }
+                Step::Ask(ClusterPullNeed::Branch) => {
+                    known.branch = Some(self.written_branch(&change.branch(), &known).await?);
+                }
+            }
+        };
+        let published = match desired {
+            Some(desired) => self.performer.bring_up(&desired).await.map(Some),
+            None => Ok(None),
+        };
+        let published = self.performer.settle(&write, published).await?;
+        Ok(cluster_pull_said(change, published.as_ref()))
     }
 
-    async fn open_cluster_pull(
+    /// The head of a branch, and whose work that is.
+    async fn written_branch(
         self,
-        change: &ClusterChange,
-        origin: Option<&ReleasesOrigin>,
-        asked: AskedFor<'_>,
-    ) -> Result<Answer, SyncError> {
-        let (cluster, branch) = (change.cluster(), change.branch());
-        let newest = self.newest_on(&branch).await?;
-        if let Some(pull) = &newest {
-            if is_asked_for_by(&pull.body, asked.key) {
-                return Ok(cluster_pull_answer(cluster, pull.number, IsNew::Yes));
-            }
-            if pull.state == PullRequestState::Open {
-                return Ok(cluster_pull_answer(cluster, pull.number, IsNew::No));
-            }
-        }
-        let origin = origin.filter(|_| matches!(change, ClusterChange::Create(_)));
-        let pull = change.pull(origin, asked);
-        let write = Write::cluster(&branch, text_digest(&format!("{}\0{}", pull.commit, pull.title)));
-        if let Some(known) = self.performer.refusal(&write) {
-            let why = format!(
-                "GitHub refused it, and Capstan does not retry before {}: {}",
-                known.not_before, known.reason
-            );
-            return Ok(not_done(cluster, &why, Refusal::State));
-        }
-        let published = self.bring_cluster_pull_up(change, (pull, asked), newest.as_ref()).await;
-        let (why, page) = match self.performer.settle(&write, published).await? {
-            Some(Published::Opened(number)) => {
-                return Ok(cluster_pull_answer(cluster, number, IsNew::Yes));
-            }
-            Some(Published::Refused(why)) => {
-                let why = why.trim_end_matches('.');
-                (
-                    format!("GitHub refused it: {why}. Repeat the command once the cause is gone"),
-                    Refusal::State,
-                )
-            }
-            None => (
-                format!(
-                    "the branch `{branch}` has commits by people: if nobody needs them, delete the branch and repeat the command"
-                ),
-                change.page(),
-            ),
-            Some(_) => (
-                "its branch or pull request changed at the same time: check it and repeat the command"
-                    .to_owned(),
-                change.page(),
-            ),
-        };
-        Ok(not_done(cluster, &why, page))
-    }
-
-    /// `None` where the branch has people's commits.
-    async fn bring_cluster_pull_up(
-        &self,
-        change: &ClusterChange,
-        pull: (ClusterPull, AskedFor<'_>),
-        newest: Option<&EarlierPullRequest>,
-    ) -> Result<Option<Published>, SyncError> {
-        let branch = change.branch();
-        let there = match self.ports.host.branch(self.repository, &branch).await? {
-            None => None,
-            Some(head) => {
-                let read = self.read_head(&branch, &head, newest.map(|pull| &pull.base)).await?;
-                let written = match judge_head(&read, None) {
-                    Authorship::Capstan { plan, .. } => Some(plan),
-                    _ => None,
-                };
-                let wanted = PlanDigest::of(change.files());
-                let holds = awaits_pull(newest, &head) && written.as_ref() == Some(&wanted);
-                Some(BranchThere { head, is_own: written.is_some(), holds })
-            }
-        };
-        let Some(desired) = change.desired(self.facts, there.as_ref(), pull)? else { return Ok(None) };
-        self.performer.bring_up(&desired).await.map(Some)
+        branch: &str,
+        known: &ClusterPullAnswers,
+    ) -> Result<Option<(CommitId, Authorship)>, SyncError> {
+        let Some(head) = self.ports.host.branch(self.repository, branch).await? else { return Ok(None) };
+        let base = known.newest.as_ref().and_then(|newest| Some(&newest.as_ref()?.base));
+        let tip = self.read_head(branch, &head, base).await?;
+        Ok(Some((head, judge_head(&tip, None))))
     }
 }

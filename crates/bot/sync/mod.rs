@@ -18,6 +18,7 @@ mod carriers;
 mod carrying_out;
 mod checks;
 mod clusters;
+mod comments;
 mod components;
 mod concerned;
 mod dashboard;
@@ -47,6 +48,7 @@ use std::sync::Arc;
 
 use capstan_bot_core::campaigns::records;
 use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
+use capstan_bot_core::commands::hearing::{orders_of, refuse_order};
 use capstan_bot_core::commands::{heads_to_try, retargeted};
 use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
 use capstan_bot_core::planned::Planned;
@@ -65,6 +67,7 @@ pub use self::checks::{SetUp, tell_failure};
 use self::components::SuppliedComponents;
 pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{Loaded, load};
+use self::listening::while_listening;
 use self::planning::NotOpened;
 use super::agents::Reconcilers;
 use super::performing::Performer;
@@ -73,7 +76,7 @@ use super::wave_webhooks::WaveWebhooks;
 use capstan_budget::{Priority, at_priority};
 use capstan_fleet::components::Supplier;
 use capstan_fleet::planner::{OpenFleet, Planner, PlannerFailed};
-use capstan_ports::{Clock, CodeHost, Hints, Mirror, Records, Repository};
+use capstan_ports::{Clock, CodeHost, Hints, Mirror, PageOrder, Records, Repository};
 
 /// Everything a run needs from outside.
 #[derive(Clone)]
@@ -262,7 +265,7 @@ pub async fn sync_and_consumers(
     let pauses_end = |ending: &Ending| ports.planner.pauses().into_iter().chain(ending.pause_ends).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings only the onboarding pull request is written.
-        run.refuse_orders("the default branch has no settings").await?;
+        run.refuse_orders(&hints.orders, "the default branch has no settings").await?;
         let ending = run.onboard().await?;
         let afterwards = Afterwards { consumers: None, look_again: pauses_end(&ending) };
         return Ok((loaded.and(ending).synced(), afterwards));
@@ -321,10 +324,10 @@ impl Run<'_> {
                 let commands = fleet.settings().commands.clone();
                 // A run's future is large: on the heap it is neither moved nor on the caller's stack.
                 let work = Box::pin(self.with_settings(fleet));
-                self.while_listening(&commands, work).await?
+                while_listening(self, &commands, work).await?
             }
             Err(NotOpened::Settings(problem)) => {
-                (self.without_settings(&problem).await?, Afterwards::default())
+                (self.without_settings(&problem, &self.hints.orders).await?, Afterwards::default())
             }
             Err(NotOpened::Failed(error)) => return Err(error),
         };
@@ -372,7 +375,10 @@ impl Run<'_> {
         let (fleet, candidates) = self.candidates(fleet, &settings).await?;
         let plans = match self.plan(fleet, &commands, ground, (&mut decided, &mut seen.components)).await? {
             Ok(plans) => plans,
-            Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
+            Err(why) => {
+                let orders = orders_of(&commands);
+                return Ok((self.without_settings(&beyond_limits(why), orders).await?, afterwards));
+            }
         };
         // A person who asks for `follow-names` wants the upgrade now, whether or not it was offered before.
         // An open proposal keeps people's commits.
@@ -452,7 +458,11 @@ impl Run<'_> {
 
     /// Nothing is planned with invalid settings; pull requests say so, and one that corrects the settings is
     /// judged with its own.
-    async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
+    async fn without_settings(
+        self,
+        problem: &FileError,
+        orders: impl IntoIterator<Item = &PageOrder> + Send,
+    ) -> Result<Ending, SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
         let mut ending = self.report_checks_without_settings(problem).await?;
         let told = self
@@ -460,17 +470,19 @@ impl Run<'_> {
             .perform(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
             .await;
         ending.isolate(self.repository, "reporting what cannot be planned", told)?;
-        self.refuse_orders(&format!("nothing can be planned: {problem}")).await?;
+        self.refuse_orders(orders, &format!("nothing can be planned: {problem}")).await?;
         let told = self.tell_dashboard(&problem.to_string()).await;
         ending.isolate(self.repository, "keeping the dashboard", told)?;
         Ok(ending)
     }
 
-    /// Answers all orders of the page with the reason why none is carried out.
-    async fn refuse_orders(self, why: &str) -> Result<(), SyncError> {
-        for order in &self.hints.orders {
-            self.end_order(order, "command-not-possible", why).await?;
-        }
-        Ok(())
+    /// Ends orders of the page with the reason why none is carried out.
+    async fn refuse_orders(
+        self,
+        orders: impl IntoIterator<Item = &PageOrder> + Send,
+        why: &str,
+    ) -> Result<(), SyncError> {
+        let refuse = |order| refuse_order(self.repository.id, order, why);
+        self.performer.perform_all(orders.into_iter().flat_map(refuse).collect::<Vec<_>>()).await
     }
 }

@@ -16,7 +16,6 @@ use capstan_plan::verbs::{Needs, Verb};
 use capstan_report::Answer;
 
 use super::{Run, SyncError};
-use capstan_ports::Permission;
 
 /// Rights in a repository: from the default branch, never from a pull request.
 pub(super) struct RepositoryRights<'a> {
@@ -46,20 +45,6 @@ impl<'a> RepositoryRights<'a> {
 }
 
 impl Run<'_> {
-    /// A person's right in the repository; GitHub is asked once for each.
-    pub(super) async fn permission_of(
-        self,
-        login: &str,
-        known: &mut BTreeMap<String, Permission>,
-    ) -> Result<Permission, SyncError> {
-        if let Some(permission) = known.get(login) {
-            return Ok(*permission);
-        }
-        let found = self.ports.host.permission(self.repository, login).await?;
-        known.insert(login.to_owned(), found);
-        Ok(found)
-    }
-
     /// A person's right in the repository now; none where GitHub refuses to say.
     pub(super) async fn right_now(self, login: &str) -> Result<Right, SyncError> {
         match self.ports.host.permission(self.repository, login).await {

@@ -6,12 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_bot_core::checks::Comparison;
-use capstan_model::finding::Finding;
+use capstan_bot_core::checks::{Comparison, InventoryJudged, InventoryPlans};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::forecast::worst;
-use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, beyond};
+use capstan_plan::inventory::{InventoryChange, PlansOfCluster};
 use capstan_plan::settings::RepositorySettings;
 
 use super::super::{Planner, PlannerFailed, Run, SyncError};
@@ -20,18 +18,6 @@ use capstan_fleet::planner::OpenFailed;
 
 /// Clusters planned to see their changes.
 const MOST_PLANNED: usize = 1_000;
-/// Upgrades that are shown.
-const MOST_SHOWN: usize = 3;
-
-/// The report on the inventory: which clusters a change affects, how, and whether it affects too many.
-type OfInventory = (InventoryChange, InventoryOutlook, Option<Finding>);
-
-/// A change of the inventory with the plans of the clusters that it affects.
-pub(in super::super) struct InventoryPlans {
-    pub(in super::super) change: InventoryChange,
-    pub(in super::super) before: BTreeMap<ClusterId, PlansOfCluster>,
-    pub(in super::super) after: BTreeMap<ClusterId, PlansOfCluster>,
-}
 
 impl Run<'_> {
     /// The clusters that a change may affect; `None` where the inventory does not change.
@@ -75,20 +61,9 @@ impl Run<'_> {
         &self,
         comparison: &Comparison,
         judging: Judging<'_>,
-    ) -> Result<Option<Result<OfInventory, String>>, SyncError> {
-        let settings = judging.settings;
-        let InventoryPlans { change, before, after } = match self.inventory_plans(comparison, judging).await?
-        {
-            None => return Ok(None),
-            Some(Err(why)) => return Ok(Some(Err(why))),
-            Some(Ok(plans)) => plans,
-        };
-        let outlook = InventoryOutlook::of(&change, &before, &after, |all| worst(all, MOST_SHOWN));
-        let limits = settings.inventory.as_ref().map(|inventory| inventory.limits);
-        let reached = [outlook.whole.changed, outlook.unplanned];
-        let machines = Some(outlook.whole.machines.known);
-        let beyond = limits.and_then(|limits| beyond(&limits, reached, machines, change.place.clone()));
-        Ok(Some(Ok((change, outlook, beyond))))
+    ) -> Result<Option<Result<InventoryJudged, String>>, SyncError> {
+        let plans = self.inventory_plans(comparison, judging).await?;
+        Ok(plans.map(|plans| plans.map(|plans| plans.outlook(judging.settings))))
     }
 
     /// All plans of these clusters at a snapshot.

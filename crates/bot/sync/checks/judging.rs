@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_bot_core::checks::{
-    Comparison, MOST_USERS, Subject, begun, changes_settings, claimed_twice, edited_files, head_file,
-    note_of_users, overrides_in_words, says_nothing, settle, with_buttons,
+    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, InventoryJudged, Subject, begun,
+    changes_settings, claimed_twice, compare, edited_files, head_file, overrides_in_words, says_nothing,
+    settle, to_judge, with_buttons,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
-use capstan_bot_core::proposals::Remarks;
+use capstan_bot_core::proposals::{Remarks, Step};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::ids::ClusterId;
-use capstan_model::target::Target;
-use capstan_model::tree::{CommitId, RepoPath, Tree};
+use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::{few, list};
 use capstan_plan::proposal::ResultDigest;
 use capstan_plan::settings::RepositorySettings;
@@ -31,10 +31,9 @@ use super::Judging;
 use capstan_fleet::planner::JudgedBy;
 use capstan_ports::{PullRequest, Snapshot};
 
-/// How often GitHub is asked for a test merge before the job is put off.
-const POLLS: u32 = 4;
 /// Clusters named in a trace.
 const TRACED: usize = 20;
+/// How long GitHub is left to compute a test merge.
 const POLL_EVERY: Duration = Duration::from_millis(300);
 
 /// What the checks of a run know so far: components that were supplied, and the comparison that was made last, so that
@@ -42,15 +41,7 @@ const POLL_EVERY: Duration = Duration::from_millis(300);
 #[derive(Default)]
 pub(in super::super) struct Comparisons {
     pub(in super::super) components: SuppliedComponents,
-    last: Option<CachedComparison>,
-}
-
-/// A comparison, with its pull request and head.
-struct CachedComparison {
-    number: u64,
-    base_branch: String,
-    head: CommitId,
-    comparison: Comparison,
+    last: Option<(Subject, Comparison)>,
 }
 
 impl Comparisons {
@@ -58,11 +49,11 @@ impl Comparisons {
         Self { components, last: None }
     }
 
-    fn of(&self, number: u64, pull: &Subject) -> Option<Comparison> {
-        let is_it = |known: &&CachedComparison| {
-            known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
+    fn of(&self, pull: &Subject) -> Option<Comparison> {
+        let is_it = |known: &Subject| {
+            known.pull == pull.pull && known.head == pull.head && known.base_branch == pull.base_branch
         };
-        Some(self.last.as_ref().filter(is_it)?.comparison.clone())
+        Some(self.last.as_ref().filter(|(known, _)| is_it(known))?.1.clone())
     }
 }
 
@@ -134,16 +125,13 @@ impl Run<'_> {
         components: &mut SuppliedComponents,
     ) -> Result<CheckReport, SyncError> {
         let Judging { settings, scopes, reporters, .. } = judging;
-        let mut clusters = self.touched(&comparison.before, &comparison.after, scopes).await?;
-        let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
-        users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !clusters.contains(user));
-        let left_out = users.split_off(users.len().min(MOST_USERS));
-        clusters.append(&mut users);
-        clusters.sort();
+        let touched = self.touched(&comparison.before, &comparison.after, scopes).await?;
+        let users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
+        let (clusters, left_out) = to_judge(touched, users, scopes);
         let named = few(clusters.iter().map(|cluster| cluster.to_string()), TRACED, "more");
         tracing::Span::current().record("cluster", list(&named));
         let mut judged = begun(&comparison, remarks, preflights, settings);
-        judged.notes.extend(note_of_users(&left_out));
+        judged.notes.extend(left_out);
         judged.notes.extend(overrides_in_words(remarks));
         let changes_settings = changes_settings(&comparison);
         let mut both = vec![settings.clone()];
@@ -183,8 +171,8 @@ impl Run<'_> {
             }
         }
         match self.inventory_outlook(&comparison, judging).await? {
-            Some(Ok((change, outlook, beyond))) => {
-                judged.inventory_findings = [change.before, change.after];
+            Some(Ok(InventoryJudged { outlook, beyond, findings })) => {
+                judged.inventory_findings = findings;
                 judged.findings.extend(beyond);
                 judged.inventory = Some(outlook);
             }
@@ -299,8 +287,7 @@ impl Run<'_> {
         Ok(self.ask_planner(touched).await??)
     }
 
-    /// What a merge would change: the head itself where it is based on the tip of its base, else GitHub's own
-    /// test merge; in a conflict the head alone. `None` while GitHub computes.
+    /// What a merge would change; `None` while GitHub computes its test merge.
     pub(in super::super) async fn comparison(
         &self,
         pull: &Subject,
@@ -308,86 +295,51 @@ impl Run<'_> {
     ) -> Result<Option<Comparison>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
-        let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {
-            let (commit, basis) = (pull.head.clone(), MergeBasis::Merge);
-            let (before, after) = (base.tree, head.tree);
-            return Ok(Some(Comparison { before, base: base.commit, after, commit, basis }));
+        let of = ComparisonFacts { subject: pull, base: &base, head: &head };
+        let mut known = ComparisonAnswers::default();
+        let need = match compare(of, &known) {
+            Step::Decided(found) => return Ok(found),
+            Step::Ask(need) => need,
         };
-        if let Some(known) = seen.of(number, pull) {
-            return Ok(Some(known));
+        if let Some(last) = seen.of(pull) {
+            return Ok(Some(last));
         }
-        let found = match pull.is_prefix() {
-            true => Some(self.compare_prefix(pull, base, head).await?),
-            false => self.compare(pull, number, base, head).await?,
+        self.learn_of_merge(pull, need, &mut known).await?;
+        let found = loop {
+            match compare(of, &known) {
+                Step::Decided(found) => break found,
+                Step::Ask(need) => self.learn_of_merge(pull, need, &mut known).await?,
+            }
         };
         if let Some(comparison) = &found {
-            let (head, comparison) = (pull.head.clone(), comparison.clone());
-            let compared =
-                CachedComparison { number, base_branch: pull.base_branch.clone(), head, comparison };
-            seen.last = Some(compared);
+            seen.last = Some((pull.clone(), comparison.clone()));
         }
         Ok(found)
     }
 
-    /// All changes of a head for the default branch. GitHub's test merge is with the branch below, so there
-    /// is none where the head is not based on the default branch's tip.
-    async fn compare_prefix(
+    /// Answers a question about the merge of a head.
+    async fn learn_of_merge(
         &self,
         pull: &Subject,
-        base: Snapshot,
-        head: Snapshot,
-    ) -> Result<Comparison, SyncError> {
-        let fork = self.ports.host.fork_point(self.repository, &base.commit, &pull.head).await?;
-        let (before, basis) = match fork {
-            Some(fork) if fork == base.commit => (base, MergeBasis::Merge),
-            Some(fork) => (self.required_snapshot(&fork).await?, MergeBasis::BehindTip),
-            None => (base, MergeBasis::BehindTip),
-        };
-        let (commit, base, before) = (pull.head.clone(), before.commit, before.tree);
-        Ok(Comparison { before, base, after: head.tree, commit, basis })
-    }
-
-    async fn compare(
-        &self,
-        pull: &Subject,
-        number: u64,
-        base: Snapshot,
-        head: Snapshot,
-    ) -> Result<Option<Comparison>, SyncError> {
-        for poll in 0..POLLS {
-            if poll > 0 {
-                tokio::time::sleep(POLL_EVERY).await;
+        need: ComparisonNeed,
+        known: &mut ComparisonAnswers,
+    ) -> Result<(), SyncError> {
+        let host = &self.ports.host;
+        match need {
+            ComparisonNeed::ForkPoint => {
+                known.fork = Some(host.fork_point(self.repository, &pull.base_tip, &pull.head).await?);
             }
-            let now = self.ports.host.pull_request(self.repository, number).await?;
-            // Another head's merge must never be used for this one.
-            if now.head != pull.head {
-                return Ok(None);
-            }
-            match (now.mergeable, &now.merge_commit) {
-                (Some(true), Some(merge)) => {
-                    let merged = self.required_snapshot(merge).await?;
-                    if !merged.parents.contains(&pull.head) {
-                        continue;
-                    }
-                    // A test merge uses the base of its time: each is compared with its own.
-                    let before = match merged.parents.first() {
-                        Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?,
-                        _ => base,
-                    };
-                    let (commit, basis) = (merge.clone(), MergeBasis::Merge);
-                    let (base, before) = (before.commit, before.tree);
-                    return Ok(Some(Comparison { before, base, after: merged.tree, commit, basis }));
+            ComparisonNeed::Pull | ComparisonNeed::PullLater => {
+                if need == ComparisonNeed::PullLater {
+                    tokio::time::sleep(POLL_EVERY).await;
                 }
-                (Some(false), _) => {
-                    let before = self.snapshot(&pull.seen_base).await?.unwrap_or(base);
-                    let (commit, basis) = (pull.head.clone(), MergeBasis::HeadAlone);
-                    let (base, before) = (before.commit, before.tree);
-                    return Ok(Some(Comparison { before, base, after: head.tree, commit, basis }));
-                }
-                _ => {}
+                let number = pull.pull.unwrap_or_default();
+                known.reads.push(host.pull_request(self.repository, number).await?);
             }
+            ComparisonNeed::Snapshot(commit) => known.snapshots.push(self.required_snapshot(&commit).await?),
+            ComparisonNeed::SeenBase => known.seen_base = Some(self.snapshot(&pull.seen_base).await?),
         }
-        Ok(None)
+        Ok(())
     }
 
     /// The tip of the base branch of a pull request.

@@ -13,26 +13,26 @@ mod telling;
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{Subject, gravity, inputs, inputs_of, remarks_of, verdict_of};
-use capstan_bot_core::effects::{CHECK, KeptReport};
-use capstan_bot_core::facts::{Plans, Reporters, Scopes, Write, by_target};
-use capstan_bot_core::proposals::{Outcome, Remarks};
+use capstan_bot_core::checks::{
+    CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, Preflights, Subject, head, remarks_of,
+    verdict_of,
+};
+use capstan_bot_core::effects::{CHECK, Effect};
+use capstan_bot_core::facts::{Plans, Reporters, Scopes, by_target};
+use capstan_bot_core::proposals::{Outcome, Remarks, Step};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{CheckVerdict, Unclear, Way};
+use capstan_plan::proposal::CheckVerdict;
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::{
-    CheckReport, Fingerprint, MergeBasis, check_without_settings, gated, judged_by_itself,
-    preflight_fingerprint, untouched, way_gate,
-};
+use capstan_report::{CheckReport, MergeBasis, check_without_settings, judged_by_itself, untouched};
 use tracing::Instrument as _;
 
 pub(super) use self::judging::Comparisons;
 pub(super) use self::telling::is_told;
 pub use self::telling::{SetUp, tell_failure};
 use super::{Ending, NotOpened, Run, SyncError};
-use capstan_ports::{MirrorError, PullRequest};
+use capstan_ports::{CheckRecord, MirrorError, PullRequest};
 
 /// What heads are judged with.
 #[derive(Clone, Copy)]
@@ -43,6 +43,13 @@ pub(super) struct Judging<'a> {
     pub(super) reporters: &'a Reporters,
     /// The plans at the tip of the default branch, if there are any.
     pub(super) plans: Option<&'a Plans>,
+}
+
+/// What was learned of a commit, and the failure of Capstan's that prevented the rest.
+#[derive(Default)]
+struct LearnedOfHead {
+    known: HeadAnswers,
+    failure: Option<SyncError>,
 }
 
 impl Run<'_> {
@@ -125,8 +132,7 @@ impl Run<'_> {
         false
     }
 
-    /// Reports on one commit the gravest of its results: a second pull request of the same head, to a branch
-    /// where it changes nothing, must not remove a failure.
+    /// Reports on one commit, for all pull requests with that head.
     async fn check_head(
         self,
         subjects: &[Subject],
@@ -135,80 +141,129 @@ impl Run<'_> {
         (outcome, seen): (&Outcome, &mut Comparisons),
     ) -> Result<Ending, SyncError> {
         let Some(first) = subjects.first() else { return Ok(Ending::default()) };
-        let known = self.ports.records.check(self.repository.id, &first.head, CHECK).await?;
-        let pressed = known.and_then(|known| known.pressed);
-        let mut of_pull: Vec<Remarks> =
-            subjects.iter().map(|subject| remarks_of(subject, &outcome.remarks, pressed.as_ref())).collect();
-        for (subject, remarks) in subjects.iter().zip(&mut of_pull) {
+        let record = self.ports.records.check(self.repository.id, &first.head, CHECK).await?;
+        let pressed = record.as_ref().and_then(|record| record.pressed.as_ref());
+        let mut remarks: Vec<Remarks> =
+            subjects.iter().map(|subject| remarks_of(subject, &outcome.remarks, pressed)).collect();
+        for (subject, remarks) in subjects.iter().zip(&mut remarks) {
             remarks.exemptions = self.exemptions(subject, open, outcome, seen).await?;
         }
-        let inputs = |live: &str| inputs_of(subjects, &of_pull, live);
-        // If nothing changed, GitHub is not even asked for its test merge.
-        if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
-            && let Some(reported) = self.reported(first, &inputs(&live)).await?
-        {
-            return Ok(reported);
-        }
+        let of = self.head_facts((subjects, &remarks), record.as_ref());
         let asked = self.ports.planner.pauses().len();
-        let until = || self.ports.planner.pauses().into_iter().skip(asked).min();
-        let preflights = match self.preflights(subjects, open, judging, seen).await {
-            Ok(Some(preflights)) => preflights,
-            Ok(None) => return Ok(Ending::again()),
-            Err(error) if is_own_failure(&error) => {
-                let inputs = inputs("");
-                if let Some(reported) = self.reported(first, &inputs).await? {
-                    return Ok(reported);
+        let mut learned = LearnedOfHead::default();
+        loop {
+            match head(of, &learned.known) {
+                Step::Decided(checked) => return self.conclude(checked).await,
+                Step::Ask(need) => {
+                    self.learn_of_head(of, need, (open, judging), (&mut learned, seen)).await?
                 }
-                self.report(first, (&inputs, until()), &self.own_failure(first, &error)).await?;
-                return Ok(Ending::default());
             }
-            Err(error) => return Err(error),
-        };
-        let ending = if preflights.look_again() { Ending::again() } else { Ending::default() };
-        // An answer that came since they were read is in no report yet: what is said now does not stand for it.
-        let live = match ending.again {
-            false => self.live_inputs(judging.reporters, &first.head).await?,
-            true => None,
-        };
-        let preflights = preflights.all;
-        let inputs = match live {
-            Some(live) => inputs(&live),
-            None => {
-                let unsettled = preflights.iter().map(preflight_fingerprint);
-                let inputs = inputs(&Fingerprint::of("unsettled").each("preflight", unsettled).finish());
-                if let Some(reported) = self.reported(first, &inputs).await? {
-                    return Ok(ending.and(reported));
-                }
-                inputs
+            learned.known.until = self.ports.planner.pauses().into_iter().skip(asked).min();
+        }
+    }
+
+    fn head_facts<'f>(
+        &'f self,
+        (subjects, remarks): (&'f [Subject], &'f [Remarks]),
+        record: Option<&'f CheckRecord>,
+    ) -> HeadFacts<'f> {
+        let is_asked_again = subjects.first().is_some_and(|first| self.is_asked_again(&first.head));
+        HeadFacts {
+            facts: self.facts,
+            subjects,
+            remarks,
+            record,
+            is_asked_again,
+            now: self.ports.clock.now(),
+        }
+    }
+
+    /// Answers a question about the check of a commit.
+    async fn learn_of_head(
+        self,
+        of: HeadFacts<'_>,
+        need: HeadNeed,
+        (open, judging): (&[PullRequest], Judging<'_>),
+        (learned, seen): (&mut LearnedOfHead, &mut Comparisons),
+    ) -> Result<(), SyncError> {
+        let Some(first) = of.subjects.first() else { return Ok(()) };
+        let known = &mut learned.known;
+        match need {
+            HeadNeed::Failure => {
+                known.failure = learned.failure.as_ref().map(|error| self.own_failure(first, error));
             }
-        };
-        let mut gravest: Option<CheckReport> = None;
-        let is_judged_for_default = subjects.iter().any(|subject| subject.way == Way::Straight);
-        seen.components.take_lacking();
-        for (subject, remarks) in subjects.iter().zip(&of_pull) {
-            let judged = self.judge_under_base(subject, judging, (remarks, &preflights), seen).await;
-            let report = match judged {
-                // The same commit is judged for the default branch, too: no gate is left.
-                Ok(Some(report)) if is_judged_for_default => report,
-                Ok(Some(report)) => self.weigh(subject, report, Some(judging), seen).await?,
-                Ok(None) => return Ok(Ending::again()),
-                Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
-                Err(error) => return Err(error),
-            };
-            let graver = |so_far: &CheckReport| gravity(report.conclusion) > gravity(so_far.conclusion);
-            if gravest.as_ref().is_none_or(graver) {
-                gravest = Some(report);
+            HeadNeed::Live => known.live = Some(self.live_inputs(judging.reporters, &first.head).await?),
+            HeadNeed::LiveAfter => {
+                known.live_after = Some(self.live_inputs(judging.reporters, &first.head).await?);
+            }
+            HeadNeed::Preflights => {
+                known.preflights = Some(match self.preflights(of.subjects, open, judging, seen).await {
+                    Ok(Some(preflights)) => KnownPreflights::Are(preflights),
+                    Ok(None) => KnownPreflights::NotYet,
+                    Err(error) if is_own_failure(&error) => {
+                        learned.failure = Some(error);
+                        KnownPreflights::Failed
+                    }
+                    Err(error) => return Err(error),
+                });
+            }
+            HeadNeed::Judged(at) => {
+                let preflights = match &known.preflights {
+                    Some(KnownPreflights::Are(preflights)) => preflights.all.as_slice(),
+                    _ => &[],
+                };
+                let Some((subject, remarks)) = of.subjects.get(at).zip(of.remarks.get(at)) else {
+                    return Ok(());
+                };
+                seen.components.take_lacking();
+                let judged = self.judge_under_base(subject, judging, (remarks, preflights), seen).await;
+                known.lacks_components |= seen.components.take_lacking();
+                known.judged.push(self.or_own_failure(subject, judged)?);
+            }
+            HeadNeed::Basis(at) => {
+                known.bases.insert(at, self.basis(of, at, seen).await?);
+            }
+            HeadNeed::Touches(at) => {
+                let Some(subject) = of.subjects.get(at) else { return Ok(()) };
+                let for_default = self.facts.as_for_default(subject);
+                seen.components.take_lacking();
+                let judged = self.judge(&for_default, judging, (&Remarks::default(), &[]), seen).await?;
+                known.lacks_components |= seen.components.take_lacking();
+                known.touches.insert(at, judged != Some(untouched()));
             }
         }
-        // What was judged without components that are wanted is judged again at the next look.
-        let inputs = match seen.components.take_lacking() {
-            true => Fingerprint::of("without-components").field("inputs", &inputs).finish(),
-            false => inputs,
-        };
-        if let Some(report) = gravest {
-            self.report(first, (&inputs, until()), &report).await?;
+        Ok(())
+    }
+
+    /// What a subject is judged by.
+    async fn basis(
+        self,
+        of: HeadFacts<'_>,
+        at: usize,
+        seen: &mut Comparisons,
+    ) -> Result<MergeBasis, SyncError> {
+        let Some(subject) = of.subjects.get(at) else { return Ok(MergeBasis::BehindTip) };
+        let comparison = self.comparison(subject, seen).await?;
+        Ok(comparison.map_or(MergeBasis::BehindTip, |comparison| comparison.basis))
+    }
+
+    /// What was judged; Capstan's own failure is a report, too.
+    fn or_own_failure(
+        self,
+        subject: &Subject,
+        judged: Result<Option<CheckReport>, SyncError>,
+    ) -> Result<Option<CheckReport>, SyncError> {
+        match judged {
+            Err(error) if is_own_failure(&error) => Ok(Some(self.own_failure(subject, &error))),
+            judged => judged,
         }
-        Ok(ending)
+    }
+
+    /// Writes the check.
+    async fn conclude(self, checked: CheckedHead) -> Result<Ending, SyncError> {
+        let CheckedHead { check, look_again, until } = checked;
+        self.performer.perform_all(check.map(Effect::Check)).await?;
+        Ok(Ending { again: look_again, ..Ending::after_pause(until) })
     }
 
     async fn check_without_settings(
@@ -217,25 +272,34 @@ impl Run<'_> {
         problem: &FileError,
         seen: &mut Comparisons,
     ) -> Result<Ending, SyncError> {
-        let remarks = Remarks { notes: problem.lines().collect(), ..Remarks::default() };
-        let inputs = inputs(subject, &remarks, "");
-        if let Some(reported) = self.reported(subject, &inputs).await? {
-            return Ok(reported);
-        }
+        let remarks = [Remarks { notes: problem.lines().collect(), ..Remarks::default() }];
+        let record = self.ports.records.check(self.repository.id, &subject.head, CHECK).await?;
+        let of = self.head_facts((std::slice::from_ref(subject), &remarks), record.as_ref());
         let asked = self.ports.planner.pauses().len();
-        let judged = match self.is_of_default_branch(subject) {
-            true => self.judge_without_settings(subject, problem, seen).await,
-            false => self.judge_under_its_own_base(subject, &Remarks::default(), seen).await,
+        // No live cluster is asked, and nothing shows which clusters the default branch has.
+        let mut known = HeadAnswers {
+            live: Some(Some(String::new())),
+            live_after: Some(Some(String::new())),
+            preflights: Some(KnownPreflights::Are(Preflights::NONE)),
+            touches: [(0, true)].into_iter().collect(),
+            ..HeadAnswers::default()
         };
-        let report = match judged {
-            Ok(Some(report)) => self.weigh(subject, report, None, seen).await?,
-            Ok(None) => return Ok(Ending::again()),
-            Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
-            Err(error) => return Err(error),
-        };
-        let until = self.ports.planner.pauses().into_iter().skip(asked).min();
-        self.report(subject, (&inputs, until), &report).await?;
-        Ok(Ending::default())
+        loop {
+            match head(of, &known) {
+                Step::Decided(checked) => return self.conclude(checked).await,
+                Step::Ask(HeadNeed::Basis(at)) => {
+                    known.bases.insert(at, self.basis(of, at, seen).await?);
+                }
+                Step::Ask(_) => {
+                    let judged = match subject.base_branch == self.repository.default_branch {
+                        true => self.judge_without_settings(subject, problem, seen).await,
+                        false => self.judge_under_its_own_base(subject, &Remarks::default(), seen).await,
+                    };
+                    known.judged.push(self.or_own_failure(subject, judged)?);
+                }
+            }
+            known.until = self.ports.planner.pauses().into_iter().skip(asked).min();
+        }
     }
 
     /// Judges a head by itself; `None` while GitHub computes its test merge.
@@ -272,10 +336,6 @@ impl Run<'_> {
         }
     }
 
-    fn is_of_default_branch(&self, subject: &Subject) -> bool {
-        subject.base_branch == self.repository.default_branch
-    }
-
     /// Judges a head under the settings of its base branch; `None` while GitHub computes its test merge.
     async fn judge_under_base(
         self,
@@ -284,56 +344,10 @@ impl Run<'_> {
         (remarks, preflights): (&Remarks, &[Preflight]),
         seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
-        match self.is_of_default_branch(subject) {
+        match subject.base_branch == self.repository.default_branch {
             true => self.judge(subject, judging, (remarks, preflights), seen).await,
             false => self.judge_under_its_own_base(subject, remarks, seen).await,
         }
-    }
-
-    /// Takes into account by which way a head reaches the default branch. A head that touches no cluster may
-    /// take any; the commits of one for another branch could reach it, too.
-    async fn weigh(
-        self,
-        subject: &Subject,
-        report: CheckReport,
-        judging: Option<Judging<'_>>,
-        seen: &mut Comparisons,
-    ) -> Result<CheckReport, SyncError> {
-        let basis = match subject.way {
-            Way::Straight => return Ok(report),
-            Way::Above(_) => match self.comparison(subject, seen).await? {
-                Some(comparison) => comparison.basis,
-                None => MergeBasis::BehindTip,
-            },
-            Way::Aside(_) | Way::Unknown(_) => MergeBasis::Merge,
-        };
-        let Some(gate) = way_gate(&subject.way, basis, &self.repository.default_branch) else {
-            return Ok(report);
-        };
-        if report == untouched() && !self.would_touch(subject, judging, seen).await? {
-            return Ok(report);
-        }
-        Ok(gated(report, &gate))
-    }
-
-    /// Whether a head for another branch changes clusters that the default branch does not.
-    async fn would_touch(
-        self,
-        subject: &Subject,
-        judging: Option<Judging<'_>>,
-        seen: &mut Comparisons,
-    ) -> Result<bool, SyncError> {
-        if !matches!(subject.way, Way::Aside(_)) {
-            return Ok(false);
-        }
-        let Some(judging) = judging else { return Ok(true) };
-        let prefix = Subject {
-            base_branch: self.repository.default_branch.clone(),
-            base_tip: self.facts.base.commit.clone(),
-            way: Way::Unknown(Unclear::Disagree),
-            ..subject.clone()
-        };
-        Ok(self.judge(&prefix, judging, (&Remarks::default(), &[]), seen).await? != Some(untouched()))
     }
 
     /// The same for a head whose base is not the default branch, which no reconciler applies: if that branch
@@ -356,21 +370,6 @@ impl Run<'_> {
             Err(NotOpened::Settings(problem)) => self.judge_without_settings(subject, &problem, seen).await,
             Err(NotOpened::Failed(error)) => Err(error),
         }
-    }
-
-    /// How a check ends whose head has the report that is made from such inputs; `None` where it has not.
-    async fn reported(&self, pull: &Subject, inputs: &str) -> Result<Option<Ending>, SyncError> {
-        if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
-            return Ok(None);
-        }
-        // GitHub refuses it: there is nothing new to report.
-        if self.performer.refusal(&Write::check(pull.head.as_str(), inputs)).is_some() {
-            return Ok(Some(Ending::default()));
-        }
-        let record = self.ports.records.check(self.repository.id, &pull.head, CHECK).await?;
-        let kept = record.map(|record| KeptReport::read(&record.content));
-        let kept = kept.filter(|kept| kept.is_of(inputs, self.ports.clock.now()));
-        Ok(kept.map(|kept| Ending::after_pause(kept.until)))
     }
 
     /// Reports again on the heads whose buttons were pressed: the result is known by now.

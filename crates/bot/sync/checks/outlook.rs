@@ -3,29 +3,24 @@
 //! *Bounded*: a fixed number of clusters is planned, the others are counted. If nothing can be planned, that
 //! is a note in the check, and never prevents a conclusion.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan_bot_core::checks::Comparison;
-use capstan_model::ids::{ClusterId, Provider};
+use capstan_bot_core::checks::{
+    BothSettings, Comparison, ReleasePlans, looked_at, release_outlook, removes_releases, settings_outlook,
+};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::forecast::{Prospect, to_look_at, worst};
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::upgrade::Upgrade;
 use capstan_providers::Supplies;
-use capstan_report::{Becomes, ChangedRelease, ReleaseOutlook, SettingsOutlook, is_offered};
+use capstan_report::{ChangedRelease, ReleaseOutlook, SettingsOutlook};
 
 use super::super::{PlannerFailed, Run, SyncError};
 use super::Judging;
 use capstan_fleet::planner::OpenFailed;
 
-/// Clusters planned to see their offers.
-const MOST_LOOKED_AT: usize = 200;
-/// Upgrades that are shown.
-const MOST_SHOWN: usize = 3;
-
 /// The plans of some clusters, or why there are none, as a sentence.
-type PlansOf = Result<BTreeMap<ClusterId, Result<Arc<Upgrade>, String>>, String>;
+type PlansOf = Result<ReleasePlans, String>;
 
 impl Run<'_> {
     /// Which clusters changed releases would be offered to, under the settings of the base branch. The inner
@@ -40,35 +35,17 @@ impl Run<'_> {
         let settings = judging.settings;
         let providers = changed.iter().map(|changed| changed.release.provider()).collect();
         let all = self.clusters_at(&comparison.after, settings).await?;
-        let looked_at = look_at(&all, judging, &providers);
-        let plans = match self.plans_of(&comparison.after, judging, (settings, supplies), &looked_at).await? {
+        let looked_at = looked_at(&all, judging.plans, &providers, settings);
+        let under = (settings, supplies);
+        let plans = match self.plans_of(&comparison.after, judging, under, &looked_at).await? {
             Ok(plans) => plans,
             Err(why) => return Ok(Err(why)),
         };
-        let mut withdrawn = Vec::new();
-        if changed.iter().any(|changed| changed.becomes == Becomes::Removed)
-            && let Ok(before) =
-                self.plans_of(&comparison.before, judging, (settings, supplies), &looked_at).await?
-        {
-            withdrawn.extend(before.into_iter().filter_map(|(cluster, plan)| {
-                let offered = Prospect::of(&plan).source().cloned()?.release()?;
-                let is_gone =
-                    |one: &ChangedRelease| one.becomes == Becomes::Removed && one.release == offered;
-                changed.iter().any(is_gone).then_some(cluster)
-            }));
-        }
-        let offered = plans.values().flatten().filter(|upgrade| {
-            let plan = Ok::<_, String>(upgrade.as_ref());
-            is_offered(changed, upgrade) && Prospect::of(&plan).source().is_some()
-        });
-        Ok(Ok(ReleaseOutlook {
-            releases: changed.to_vec(),
-            clusters: all.len(),
-            worst: worst(offered.cloned(), MOST_SHOWN),
-            prospects: plans.iter().map(|(cluster, plan)| (cluster.clone(), Prospect::of(plan))).collect(),
-            withdrawn,
-            consumers: settings.consumers.iter().map(|name| name.as_str().to_owned()).collect(),
-        }))
+        let before = match removes_releases(changed) {
+            true => self.plans_of(&comparison.before, judging, under, &looked_at).await?.ok(),
+            false => None,
+        };
+        Ok(Ok(release_outlook(changed, (&plans, before.as_ref()), all.len(), settings)))
     }
 
     /// What new settings would change: the clusters themselves, who applies them, and what they are offered.
@@ -83,32 +60,18 @@ impl Run<'_> {
         let (tree, old) = (&comparison.after, judging.settings);
         let (before, after) = (self.clusters_at(tree, old).await?, self.clusters_at(tree, new).await?);
         let both: BTreeSet<ClusterId> = before.intersection(&after).cloned().collect();
-        let claimed = |settings: &RepositorySettings, cluster: &ClusterId| {
-            let by = settings.claimed_by(cluster).ok().flatten();
-            by.map(|management_cluster| management_cluster.name.clone())
-        };
-        let appliers = both.iter().filter_map(|cluster| {
-            let names = [claimed(old, cluster), claimed(new, cluster)];
-            (names[0] != names[1]).then(|| (cluster.clone(), names))
-        });
-        let looked_at = look_at(&both, judging, &BTreeSet::new());
+        let looked_at = looked_at(&both, judging.plans, &BTreeSet::new(), old);
         let under_old = self.plans_of(tree, judging, (old, supplies), &looked_at).await?;
         let under_new = self.plans_of(tree, judging, (new, supplies), &looked_at).await?;
-        let (under_old, under_new) = match (under_old, under_new) {
-            (Ok(old), Ok(new)) => (old, new),
-            (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
-        };
-        let prospects = under_old.iter().filter_map(|(cluster, plan)| {
-            let prospects = [Prospect::of(plan), Prospect::of(under_new.get(cluster)?)];
-            (prospects[0] != prospects[1]).then(|| (cluster.clone(), prospects))
-        });
-        Ok(Ok(SettingsOutlook {
-            found: after.difference(&before).cloned().collect(),
-            lost: before.difference(&after).cloned().collect(),
-            appliers: appliers.collect(),
-            prospects: prospects.collect(),
-            looked_at: [looked_at.len(), both.len()],
-        }))
+        Ok(match (&under_old, &under_new) {
+            (Ok(under_old), Ok(under_new)) => Ok(settings_outlook(BothSettings {
+                settings: [old, new],
+                clusters: [&before, &after],
+                plans: [under_old, under_new],
+                looked_at: looked_at.len(),
+            })),
+            (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+        })
     }
 
     async fn clusters_at(
@@ -156,30 +119,4 @@ impl Run<'_> {
             Err(failed) => Err(failed.into()),
         }
     }
-}
-
-/// The clusters that are examined.
-fn look_at(
-    clusters: &BTreeSet<ClusterId>,
-    judging: Judging<'_>,
-    providers: &BTreeSet<Provider>,
-) -> BTreeSet<ClusterId> {
-    let at: BTreeMap<&ClusterId, Provider> = judging
-        .plans
-        .into_iter()
-        .flatten()
-        .filter_map(|(proposal, plan)| {
-            let from = plan.as_ref().ok()?.from.as_ref()?.release()?;
-            Some((proposal.target.id()?, from.provider()))
-        })
-        .collect();
-    let order = &judging.settings.upgrade.proposals.order;
-    let chosen = to_look_at(
-        clusters.iter().cloned(),
-        |cluster| at.get(cluster).cloned(),
-        providers,
-        order,
-        MOST_LOOKED_AT,
-    );
-    chosen.into_iter().collect()
 }

@@ -20,6 +20,11 @@ use capstan_ports::{CodeHostError, MirrorError, Repository};
 const MOST_TOLD: usize = 50;
 
 impl Run<'_> {
+    /// Whether somebody wants the check of a head again.
+    pub(in super::super) fn is_asked_again(&self, head: &CommitId) -> bool {
+        self.hints.heads.iter().any(|hinted| hinted == head.as_str())
+    }
+
     /// Writes the report of these inputs; until a repetition, where something took too long.
     pub(super) async fn report(
         &self,
@@ -27,8 +32,7 @@ impl Run<'_> {
         made_from: (&str, Option<Timestamp>),
         report: &CheckReport,
     ) -> Result<(), SyncError> {
-        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
-        let wish = if asked_again { RunWish::Anew } else { RunWish::AsItIs };
+        let wish = if self.is_asked_again(&pull.head) { RunWish::Anew } else { RunWish::AsItIs };
         let check = CheckOf::made_from(&pull.head, made_from, report, wish);
         self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
     }

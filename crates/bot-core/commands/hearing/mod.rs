@@ -1,0 +1,16 @@
+//! Which comments, buttons and orders are requests, what is done at once to those that are none, and what the author of a
+//! request had seen.
+
+mod binding;
+mod buttons;
+mod comments;
+mod orders;
+#[cfg(test)]
+mod tests;
+
+pub use self::binding::{BindAnswers, BindFacts, BindNeed, MergeResult, bind};
+pub use self::buttons::{line_of_press, press};
+pub use self::comments::{
+    CommentAnswers, CommentFacts, CommentNeed, HeardComment, eyes, hear, issues_to_read,
+};
+pub use self::orders::{OrderFacts, order, orders_of, refuse_order};

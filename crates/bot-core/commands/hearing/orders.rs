@@ -1,0 +1,66 @@
+//! An order to a campaign, given on Capstan's page. The audit trail has its answer, which ends it.
+
+use capstan_facts::{AuditEntry, PageOrder};
+use capstan_plan::command::Right;
+use capstan_plan::settings::CommandSettings;
+use capstan_plan::verbs::Verb;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::effects::Effect;
+use crate::proposals::Step;
+use crate::requests::{Origin, Request, hearing_of};
+
+/// How long an order is valid. After a longer wait, because runs failed, it was given in another situation.
+const HOLDS: SignedDuration = SignedDuration::from_hours(1);
+
+/// What decides about orders.
+#[derive(Clone, Copy)]
+pub struct OrderFacts<'a> {
+    /// The repository's id.
+    pub repository: u64,
+    /// Whose commands count.
+    pub settings: &'a CommandSettings,
+    /// When the run began.
+    pub began: Timestamp,
+    /// The number of the dashboard issue, which records what is ordered.
+    pub dashboard: Option<u64>,
+}
+
+/// The request of an order, or what ends it. Asks for the right of the person who gave it.
+pub fn order(
+    of: OrderFacts<'_>,
+    order: &PageOrder,
+    right: Option<Right>,
+) -> Step<Result<Box<Request>, [Effect; 2]>, ()> {
+    let ends = |action, why| Step::Decided(Err(ends(of.repository, order, action, why)));
+    if of.began.duration_since(order.at) > HOLDS {
+        return ends("command-overtaken", "it waited for too long: give it again");
+    }
+    let Ok(command) = Verb::Campaign.with(&order.given) else {
+        let why = "this version of Capstan cannot read it: give it again";
+        return ends("command-not-possible", why);
+    };
+    let Some(right) = right else { return Step::Ask(()) };
+    let (origin, place) = (Origin::Page(order.clone()), (of.dashboard.unwrap_or_default(), None));
+    let (by, said) = ((order.by.as_str(), order.at), (right, hearing_of(right, of.settings)));
+    Step::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
+}
+
+/// What ends an order that is not carried out.
+pub fn refuse_order(repository: u64, order: &PageOrder, why: &str) -> [Effect; 2] {
+    ends(repository, order, "command-not-possible", why)
+}
+
+fn ends(repository: u64, order: &PageOrder, action: &'static str, why: &str) -> [Effect; 2] {
+    let detail = format!("{}, {} on Capstan's page: {why}", Verb::Campaign.word(), order.id);
+    let audited = AuditEntry::by(repository, &order.by, action, detail);
+    [Effect::Audit(audited), Effect::OrderAnswered(order.id.clone())]
+}
+
+/// The orders among requests: those that nothing has ended yet.
+pub fn orders_of(requests: &[Request]) -> impl Iterator<Item = &PageOrder> {
+    requests.iter().filter_map(|request| match &request.origin {
+        Origin::Page(order) => Some(order),
+        Origin::Comment(_) | Origin::Tick { .. } | Origin::Button(_) => None,
+    })
+}
