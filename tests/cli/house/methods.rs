@@ -16,7 +16,6 @@ const IN_CIRCLES: &[(&str, &str, usize)] = &[
     ("crates/fleet", "Fleet", 11),
     ("crates/forge", "State", 3),
     ("crates/git", "MirrorFolder", 2),
-    ("crates/github", "GitHub", 2),
     ("crates/inventory", "Merger", 2),
     ("crates/plan", "FieldComparison", 2),
     ("crates/plan", "Scope", 2),

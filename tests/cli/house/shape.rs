@@ -20,7 +20,6 @@ const SCATTERED: &[(&str, &str, usize)] = &[
     ("crates/bot", "Run", 41),
     ("crates/fleet", "Fleet", 23),
     ("crates/forge", "State", 10),
-    ("crates/github", "GitHub", 10),
     ("crates/reconciler", "Reconciliation", 18),
 ];
 
