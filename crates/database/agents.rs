@@ -6,7 +6,7 @@ use capstan_model::digest::hex;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
-use super::{Database, Moment, audit, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, EngineNow, audit, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{Agent, Enrolled, Enrolment, Invitation, RecordsError, TokenUse};
 
 type AgentRow = (String, String, String, String, String, i64, Option<i64>, Option<i64>);
@@ -145,11 +145,11 @@ macro_rules! is_believed {
 pub(super) use is_believed;
 
 /// Agents, their join codes, and the tokens that they used.
-struct AgentRows<'a>(Moment<'a>);
+struct AgentRows<'a>(EngineNow<'a>);
 
 impl AgentRows<'_> {
     async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
         let enrolled = transaction!(self.0, tx => {
             // Takes all codes of the management cluster in hand, so that of two who enrol one waits for the other.
@@ -229,7 +229,7 @@ impl AgentRows<'_> {
     }
 
     async fn revoke(&self, id: &AgentId, by: &str) -> Result<bool, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let revoked = transaction!(self.0, tx => {
             let revoked = sqlx::query("UPDATE agents SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL")
                 .bind(id.as_str())
@@ -260,7 +260,7 @@ impl AgentRows<'_> {
         until_ms: i64,
         limit: i64,
     ) -> Result<TokenUse, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let used = transaction!(self.0, tx => {
             sqlx::query("DELETE FROM agent_tokens WHERE agent = $1 AND until_ms <= $2")
                 .bind(agent.as_str())

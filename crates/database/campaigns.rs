@@ -7,7 +7,7 @@ use capstan_model::version::KubernetesVersion;
 
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use super::{Moment, read, transaction};
+use super::{EngineNow, read, transaction};
 use capstan_ports::{CampaignRecord, CampaignTarget, FleetFacts};
 
 /// Rows of one statement.
@@ -54,7 +54,7 @@ where
 type Head = (String, String, Option<i64>, Option<i64>);
 
 /// Campaigns and their targets.
-pub(super) struct CampaignRows<'a>(pub(super) Moment<'a>);
+pub(super) struct CampaignRows<'a>(pub(super) EngineNow<'a>);
 
 impl CampaignRows<'_> {
     /// Makes what is stored of a repository's campaigns these; writes only what differs.
@@ -97,7 +97,7 @@ impl CampaignRows<'_> {
         if heads == known_heads && gone.is_empty() && changed.is_empty() {
             return Ok(());
         }
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         transaction!(self.0, tx => {
             // Locks the heads, also those that stay as they are, in one order for all writers: a second one waits here.
             for kind in heads.keys().chain(known_heads.keys()).collect::<BTreeSet<_>>() {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sqlx::QueryBuilder;
 
-use super::{Database, Moment, enqueue, failed, transaction};
+use super::{Database, EngineNow, enqueue, failed, transaction};
 use capstan_bot::intake::{Delivery, DeliveryStore, NamedRepository, Stored};
 use capstan_ports::RecordsError;
 
@@ -26,11 +26,11 @@ impl DeliveryStore for Database {
 }
 
 /// Deliveries, and the jobs that they call for.
-struct DeliveryRows<'a>(Moment<'a>);
+struct DeliveryRows<'a>(EngineNow<'a>);
 
 impl DeliveryRows<'_> {
     async fn store(&self, deliveries: &[Delivery]) -> Result<Vec<Stored>, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         // Ordered by repository, so that two processes that store at once lock jobs in the same order.
         let mut wanted: Vec<(u64, u64, &NamedRepository)> = deliveries
             .iter()

@@ -7,7 +7,7 @@ use capstan_model::tree::RepoPath;
 
 use super::agents::is_believed;
 use super::preflights::{from_json, json};
-use super::{Database, Moment, corrupt, failed, read, transaction};
+use super::{Database, EngineNow, corrupt, failed, read, transaction};
 use capstan_ports::{Agent, Heard, KeptKubeconfig, KubeconfigRecords, RecordsError};
 
 #[async_trait]
@@ -70,7 +70,7 @@ impl KubeconfigRecords for Database {
 }
 
 /// Kubeconfigs that agents handed over.
-struct KubeconfigRows<'a>(Moment<'a>);
+struct KubeconfigRows<'a>(EngineNow<'a>);
 
 impl KubeconfigRows<'_> {
     async fn keep(
@@ -80,7 +80,7 @@ impl KubeconfigRows<'_> {
         cluster: &ClusterId,
         file: Option<(&KubeconfigFile, &str)>,
     ) -> Result<Heard, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let heard = transaction!(self.0, tx => {
             if is_believed!(tx, agent.id) {
                 let changed = match file {

@@ -63,7 +63,7 @@ enum Engine {
 
 /// What transactions need: where they run, and the time that they write. Each subject's are methods of a type over it.
 #[derive(Clone, Copy)]
-struct Moment<'a> {
+struct EngineNow<'a> {
     engine: &'a Engine,
     now_ms: i64,
 }
@@ -151,8 +151,8 @@ impl Database {
         self.clock.now().as_millisecond()
     }
 
-    fn now(&self) -> Moment<'_> {
-        Moment { engine: &self.engine, now_ms: self.now_ms() }
+    fn now(&self) -> EngineNow<'_> {
+        EngineNow { engine: &self.engine, now_ms: self.now_ms() }
     }
 
     /// Closes all connections once what is under way has ended.

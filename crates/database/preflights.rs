@@ -9,7 +9,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::{is_believed, uid};
-use super::{Database, Moment, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
     AgentWork, Heard, PreflightRecord, RecordsError, Repository, RepositoryName, WatchedRepository,
 };
@@ -245,7 +245,7 @@ impl AgentWork for Database {
 }
 
 /// Preflights, and the repositories of which agents ask for them.
-struct PreflightRows<'a>(Moment<'a>);
+struct PreflightRows<'a>(EngineNow<'a>);
 
 impl PreflightRows<'_> {
     async fn answer(&self, id: &PreflightId, agent: &AgentId, answer: &str) -> Result<Heard, sqlx::Error> {
@@ -292,7 +292,7 @@ impl PreflightRows<'_> {
         if known.as_ref() == Some(&news) {
             return Ok(false);
         }
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         transaction!(self.0, tx => {
             sqlx::query(
                 "INSERT INTO watched_repositories (repository, installation, name, name_key, default_branch, node_id,

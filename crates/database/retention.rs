@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{Database, Moment, failed, read, timestamp, transaction};
+use super::{Database, EngineNow, failed, read, timestamp, transaction};
 use capstan_ports::{KeptRepository, RecordsError, Retention};
 
 /// Every table whose rows are a repository's, children first.
@@ -130,11 +130,11 @@ impl Retention for Database {
 }
 
 /// Rows of every table that nobody needs any more.
-struct UnneededRows<'a>(Moment<'a>);
+struct UnneededRows<'a>(EngineNow<'a>);
 
 impl UnneededRows<'_> {
     async fn note_absent(&self, absent: &BTreeSet<u64>) -> Result<Vec<(i64, i64)>, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let rows = transaction!(self.0, tx => {
             let known: Vec<(i64, i64)> =
                 sqlx::query_as("SELECT repository, since_ms FROM absent_repositories").fetch_all(&mut *tx).await?;

@@ -7,7 +7,7 @@ use capstan_model::tree::{CommitId, RepoPath};
 
 use super::agents::{is_believed, uid};
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
-use super::{Database, Moment, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
     Agent, ClusterStanding, FollowedCluster, FollowedMerge, Heard, MergeSettled, PendingReport, RecordsError,
     ReportedToGitHub, RolloutRecords, WatchedRepository,
@@ -151,7 +151,7 @@ impl RolloutRecords for Database {
 }
 
 /// Reports of rollouts, and the merges that wait for them.
-struct RolloutRows<'a>(Moment<'a>);
+struct RolloutRows<'a>(EngineNow<'a>);
 
 impl RolloutRows<'_> {
     async fn take(
@@ -162,7 +162,7 @@ impl RolloutRows<'_> {
         reports: &[RolloutReport],
         texts: &[String],
     ) -> Result<Heard, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
         transaction!(self.0, tx => {
             if !is_believed!(tx, agent.id) {
@@ -363,7 +363,7 @@ impl RolloutRows<'_> {
     }
 
     async fn forget_old(&self) -> Result<(), sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let old_ms = now_ms.saturating_sub(KEPT_DAYS * DAY_MS);
         let statements = [
             ("DELETE FROM agent_tokens WHERE until_ms <= $1", now_ms),

@@ -17,7 +17,7 @@ use self::statements::{
     ANYTHING_DUE, ARRIVALS, BURY, CLAIM_IN_SQLITE, COMPLETE, FAIL, LEAVE, PUT_OFF, TAKE_HINTS, USE_UP_HINTS,
 };
 pub(super) use self::statements::{ENQUEUE, REVIVE};
-use super::{Database, Engine, Moment, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, Engine, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
     Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, PageOrder,
     Press, RecordsError, RepositoryName, Ticks,
@@ -224,7 +224,7 @@ fn claimed(claim: Option<Claim>, work: &Notify) -> Result<Option<ClaimedJob>, Re
 }
 
 /// Jobs, and the hints of their deliveries.
-pub(super) struct JobRows<'a>(pub(super) Moment<'a>);
+pub(super) struct JobRows<'a>(pub(super) EngineNow<'a>);
 
 impl JobRows<'_> {
     async fn claim(
@@ -234,7 +234,7 @@ impl JobRows<'_> {
         most: usize,
         but: &BTreeSet<u64>,
     ) -> Result<Option<Claim>, sqlx::Error> {
-        let Moment { engine, now_ms } = self.0;
+        let EngineNow { engine, now_ms } = self.0;
         let lease = Ulid::generate().to_string();
         let until_ms = now_ms.saturating_add(milliseconds(length));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
@@ -274,7 +274,7 @@ impl JobRows<'_> {
 
     /// A look before the leap: idle workers should not queue for the one writer.
     async fn anything_due(&self) -> Result<bool, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let row: Option<(i64,)> = read!(self.0, pool => sqlx::query_as(ANYTHING_DUE)
             .bind(now_ms)
             .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))
@@ -297,7 +297,7 @@ impl JobRows<'_> {
     }
 
     async fn complete(&self, job: &ClaimedJob, look_again: Option<Timestamp>) -> Result<Lease, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         // One millisecond later at least: this separates an idle job from one that is due by then.
         let again_ms = look_again.map_or(now_ms, |at| at.as_millisecond().max(now_ms.saturating_add(1)));
         let repository = job.repository.cast_signed();
@@ -322,7 +322,7 @@ impl JobRows<'_> {
         reason: &str,
         retry_after: Option<Duration>,
     ) -> Result<Fate, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
         let repository = job.repository.cast_signed();
         let fate = transaction!(self.0, tx => {
@@ -370,7 +370,7 @@ impl JobRows<'_> {
         reason: &str,
         wait: Option<Duration>,
     ) -> Result<Fate, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
         let repository = job.repository.cast_signed();
         let fate = transaction!(self.0, tx => {

@@ -11,7 +11,7 @@ use capstan_report::{ProposalState, TargetDetail};
 use sqlx::AssertSqlSafe;
 
 use super::preflights::from_json;
-use super::{Database, Moment, audit, corrupt, enqueue, failed, read, timestamp, transaction};
+use super::{Database, EngineNow, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
     Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, FleetJob, JobState,
     ListExtent, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
@@ -407,11 +407,11 @@ impl PageRecords for Database {
 }
 
 /// What people order on a page: jobs, deliveries and the audit trail together.
-struct OrderRows<'a>(Moment<'a>);
+struct OrderRows<'a>(EngineNow<'a>);
 
 impl OrderRows<'_> {
     async fn replay(&self, guid: &str, by: &str) -> Result<Again, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let again = transaction!(self.0, tx => {
             let found: Option<(i64, i64, String, String, String)> = sqlx::query_as(
                 "SELECT j.repository, j.installation, j.name, d.event, d.action
@@ -484,7 +484,7 @@ impl OrderRows<'_> {
     }
 
     async fn look_again(&self, repository: i64, by: &str) -> Result<Again, sqlx::Error> {
-        let Moment { now_ms, .. } = self.0;
+        let EngineNow { now_ms, .. } = self.0;
         let again = transaction!(self.0, tx => {
             let found: Option<(i64, String)> =
                 sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")

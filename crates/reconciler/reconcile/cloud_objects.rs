@@ -12,14 +12,14 @@ use capstan_live::applying::{AfterGivingUp, Changes, GivenUp, available, given_u
 use capstan_model::object::{FieldPath, ObjectId};
 
 use super::apply::uid;
+use super::deletion::DeletionResult;
+use super::in_hand::ClusterInHand;
 use super::observation::Observation;
-use super::prune::DeletionResult;
-use super::reconciliation::Reconciliation;
 use capstan_ports::LiveError;
 use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;
 
-impl Reconciliation<'_> {
+impl ClusterInHand<'_> {
     /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is
     /// applied first: it is looked at anew then. `others` is what somebody else applies.
     pub(super) async fn check_cloud_objects(
