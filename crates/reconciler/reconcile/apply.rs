@@ -13,7 +13,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
-use super::observation::Observation;
+use super::observation::{Observation, uid};
 use super::ownership::Claimed;
 use super::reconciliation::Reconciliation;
 use super::rolls_later::rolls_later;
@@ -338,10 +338,6 @@ impl Reconciliation<'_> {
         tracing::info!(cluster = %self.of.request.id, commit = %self.of.request.revision.commit, object = %object.id, "applied");
         Ok(value)
     }
-}
-
-pub(super) fn uid(object: &Value) -> Option<&str> {
-    object.pointer("/metadata/uid").and_then(Value::as_str)
 }
 
 fn survivor(object: &RenderedObject, field: FieldPath, message: String) -> Reason {

@@ -11,10 +11,9 @@ use std::collections::BTreeMap;
 use capstan_live::applying::{AfterGivingUp, Changes, GivenUp, available, given_up};
 use capstan_model::object::{FieldPath, ObjectId};
 
-use super::apply::uid;
 use super::deletion::DeletionResult;
 use super::in_hand::ClusterInHand;
-use super::observation::Observation;
+use super::observation::{Observation, uid};
 use capstan_ports::LiveError;
 use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;

@@ -3,9 +3,8 @@
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
 
-use super::apply::uid;
 use super::in_hand::ClusterInHand;
-use super::observation::Observation;
+use super::observation::{Observation, uid};
 use capstan_ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
 use capstan_reconciler_core::reason::Reason;
 

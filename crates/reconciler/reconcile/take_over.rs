@@ -11,9 +11,8 @@ use capstan_model::finding::Severity;
 use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
-use super::apply::uid;
 use super::dry_runs::Trial;
-use super::observation::Observation;
+use super::observation::{Observation, uid};
 use capstan_ports::{LiveError, ManagementCluster};
 use capstan_reconciler_core::reason::{ADOPTION_NEEDED, Reason};
 
