@@ -6,7 +6,7 @@ use capstan_model::digest::hex;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
-use super::{Database, audit, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, EngineNow, audit, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{Agent, Enrolled, Enrolment, Invitation, RecordsError, TokenUse};
 
 type AgentRow = (String, String, String, String, String, i64, Option<i64>, Option<i64>);
@@ -77,7 +77,7 @@ impl Enrolment for Database {
     }
 
     async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, RecordsError> {
-        self.enrol_rows(code_hash, agent).await.map_err(failed("enrolling an agent"))
+        AgentRows(self.now()).enrol(code_hash, agent).await.map_err(failed("enrolling an agent"))
     }
 
     async fn agents(&self) -> Result<Vec<Agent>, RecordsError> {
@@ -99,7 +99,7 @@ impl Enrolment for Database {
     }
 
     async fn revoke(&self, id: &AgentId, by: &str) -> Result<bool, RecordsError> {
-        self.revoke_rows(id, by).await.map_err(failed("revoking an agent"))
+        AgentRows(self.now()).revoke(id, by).await.map_err(failed("revoking an agent"))
     }
 
     async fn saw_agent(&self, id: &AgentId) -> Result<(), RecordsError> {
@@ -122,7 +122,8 @@ impl Enrolment for Database {
         until: Timestamp,
         limit: u32,
     ) -> Result<TokenUse, RecordsError> {
-        self.use_token_row(agent, jti, until.as_millisecond(), i64::from(limit))
+        AgentRows(self.now())
+            .use_token(agent, jti, until.as_millisecond(), i64::from(limit))
             .await
             .map_err(failed("using a token"))
     }
@@ -143,11 +144,14 @@ macro_rules! is_believed {
 
 pub(super) use is_believed;
 
-impl Database {
-    async fn enrol_rows(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, sqlx::Error> {
-        let now_ms = self.now_ms();
+/// Agents, their join codes, and the tokens that they used.
+struct AgentRows<'a>(EngineNow<'a>);
+
+impl AgentRows<'_> {
+    async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
-        let enrolled = transaction!(self, tx => {
+        let enrolled = transaction!(self.0, tx => {
             // Takes all codes of the management cluster in hand, so that of two who enrol one waits for the other.
             sqlx::query("UPDATE join_codes SET used_by = used_by WHERE management_cluster = $1")
                 .bind(&uid)
@@ -224,9 +228,9 @@ impl Database {
         Ok(enrolled)
     }
 
-    async fn revoke_rows(&self, id: &AgentId, by: &str) -> Result<bool, sqlx::Error> {
-        let now_ms = self.now_ms();
-        let revoked = transaction!(self, tx => {
+    async fn revoke(&self, id: &AgentId, by: &str) -> Result<bool, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
+        let revoked = transaction!(self.0, tx => {
             let revoked = sqlx::query("UPDATE agents SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL")
                 .bind(id.as_str())
                 .bind(now_ms)
@@ -249,15 +253,15 @@ impl Database {
         Ok(revoked)
     }
 
-    async fn use_token_row(
+    async fn use_token(
         &self,
         agent: &AgentId,
         jti: &str,
         until_ms: i64,
         limit: i64,
     ) -> Result<TokenUse, sqlx::Error> {
-        let now_ms = self.now_ms();
-        let used = transaction!(self, tx => {
+        let EngineNow { now_ms, .. } = self.0;
+        let used = transaction!(self.0, tx => {
             sqlx::query("DELETE FROM agent_tokens WHERE agent = $1 AND until_ms <= $2")
                 .bind(agent.as_str())
                 .bind(now_ms)

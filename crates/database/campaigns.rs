@@ -7,7 +7,7 @@ use capstan_model::version::KubernetesVersion;
 
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use super::{Database, read, transaction};
+use super::{EngineNow, read, transaction};
 use capstan_ports::{CampaignRecord, CampaignTarget, FleetFacts};
 
 /// Rows of one statement.
@@ -53,13 +53,16 @@ where
 /// Kind of source, source, limits of open ones and of an hour.
 type Head = (String, String, Option<i64>, Option<i64>);
 
-impl Database {
+/// Campaigns and their targets.
+pub(super) struct CampaignRows<'a>(pub(super) EngineNow<'a>);
+
+impl CampaignRows<'_> {
     /// Makes what is stored of a repository's campaigns these; writes only what differs.
     ///
     /// Two may write at once: the server may still commit a write whose connection broke while the job writes again. So
     /// no row is deleted to be inserted again. A row that another writer adds after this one read stays until the next
     /// run, which removes it.
-    pub(super) async fn keep_campaigns(
+    pub(super) async fn keep(
         &self,
         repository: u64,
         campaigns: &[CampaignRecord],
@@ -72,14 +75,14 @@ impl Database {
             .iter()
             .flat_map(|campaign| campaign.targets.iter().map(|target| row(&campaign.kind, target)));
         let wanted: BTreeMap<Key, TargetRow> = rows.map(by_key).collect();
-        let known_heads: Vec<Head> = read!(self, pool => sqlx::query_as(
+        let known_heads: Vec<Head> = read!(self.0, pool => sqlx::query_as(
             "SELECT source_kind, source, open_limit, hour_limit FROM campaigns WHERE repository = $1",
         )
         .bind(repository)
         .fetch_all(pool)
         .await)?;
         let known_heads: BTreeMap<String, Head> = known_heads.into_iter().map(by_kind).collect();
-        let known: Vec<TargetRow> = read!(self, pool => sqlx::query_as(
+        let known: Vec<TargetRow> = read!(self.0, pool => sqlx::query_as(
             "SELECT target, source_kind, state, reason, at_source, offered, hold, kubernetes, kubernetes_offered, wave,
                  wave_place, machines, more_machines
              FROM campaign_targets WHERE repository = $1",
@@ -94,8 +97,8 @@ impl Database {
         if heads == known_heads && gone.is_empty() && changed.is_empty() {
             return Ok(());
         }
-        let now_ms = self.now_ms();
-        transaction!(self, tx => {
+        let EngineNow { now_ms, .. } = self.0;
+        transaction!(self.0, tx => {
             // Locks the heads, also those that stay as they are, in one order for all writers: a second one waits here.
             for kind in heads.keys().chain(known_heads.keys()).collect::<BTreeSet<_>>() {
                 let Some((_, source, open, per_hour)) = heads.get(kind) else {

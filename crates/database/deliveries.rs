@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sqlx::QueryBuilder;
 
-use super::{Database, enqueue, failed, transaction};
+use super::{Database, EngineNow, enqueue, failed, transaction};
 use capstan_bot::intake::{Delivery, DeliveryStore, NamedRepository, Stored};
 use capstan_ports::RecordsError;
 
@@ -17,16 +17,20 @@ const FORGET_REFUSED_WRITES: &str = "DELETE FROM refused_writes WHERE repository
 #[async_trait]
 impl DeliveryStore for Database {
     async fn store(&self, deliveries: &[Delivery]) -> Result<Vec<Stored>, RecordsError> {
-        let stored = self.store_batch(deliveries).await.map_err(failed("storing deliveries"))?;
+        let stored =
+            DeliveryRows(self.now()).store(deliveries).await.map_err(failed("storing deliveries"))?;
         self.work.notify_one();
         self.arrived.notify_waiters();
         Ok(stored)
     }
 }
 
-impl Database {
-    async fn store_batch(&self, deliveries: &[Delivery]) -> Result<Vec<Stored>, sqlx::Error> {
-        let now_ms = self.now_ms();
+/// Deliveries, and the jobs that they call for.
+struct DeliveryRows<'a>(EngineNow<'a>);
+
+impl DeliveryRows<'_> {
+    async fn store(&self, deliveries: &[Delivery]) -> Result<Vec<Stored>, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
         // Ordered by repository, so that two processes that store at once lock jobs in the same order.
         let mut wanted: Vec<(u64, u64, &NamedRepository)> = deliveries
             .iter()
@@ -40,7 +44,7 @@ impl Database {
         wanted.sort_by_key(|&(id, installation, _)| (id, installation));
         wanted.dedup_by_key(|(id, _, _)| *id);
 
-        let fresh: Vec<String> = transaction!(self, tx => {
+        let fresh: Vec<String> = transaction!(self.0, tx => {
             let mut fresh = Vec::with_capacity(deliveries.len());
             for rows in deliveries.chunks(ROWS) {
                 let mut insert = QueryBuilder::new(

@@ -7,7 +7,7 @@ use capstan_model::tree::RepoPath;
 
 use super::agents::is_believed;
 use super::preflights::{from_json, json};
-use super::{Database, corrupt, failed, read, transaction};
+use super::{Database, EngineNow, corrupt, failed, read, transaction};
 use capstan_ports::{Agent, Heard, KeptKubeconfig, KubeconfigRecords, RecordsError};
 
 #[async_trait]
@@ -22,7 +22,10 @@ impl KubeconfigRecords for Database {
         const DOING: &str = "keeping a key for a cluster's owners";
         let said = file.map(|file| json(DOING, &file.said)).transpose()?;
         let file = file.zip(said.as_deref());
-        self.keep_row(repository.cast_signed(), agent, cluster, file).await.map_err(failed(DOING))
+        KubeconfigRows(self.now())
+            .keep(repository.cast_signed(), agent, cluster, file)
+            .await
+            .map_err(failed(DOING))
     }
 
     async fn kubeconfig(
@@ -66,16 +69,19 @@ impl KubeconfigRecords for Database {
     }
 }
 
-impl Database {
-    async fn keep_row(
+/// Kubeconfigs that agents handed over.
+struct KubeconfigRows<'a>(EngineNow<'a>);
+
+impl KubeconfigRows<'_> {
+    async fn keep(
         &self,
         repository: i64,
         agent: &Agent,
         cluster: &ClusterId,
         file: Option<(&KubeconfigFile, &str)>,
     ) -> Result<Heard, sqlx::Error> {
-        let now_ms = self.now_ms();
-        let heard = transaction!(self, tx => {
+        let EngineNow { now_ms, .. } = self.0;
+        let heard = transaction!(self.0, tx => {
             if is_believed!(tx, agent.id) {
                 let changed = match file {
                     Some((file, said)) => {

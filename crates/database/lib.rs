@@ -61,6 +61,13 @@ enum Engine {
     Postgres(PgPool),
 }
 
+/// What transactions need: where they run, and the time that they write. Each subject's are methods of a type over it.
+#[derive(Clone, Copy)]
+struct EngineNow<'a> {
+    engine: &'a Engine,
+    now_ms: i64,
+}
+
 /// Runs the same statement on either engine: `$pool` is the one to read from.
 macro_rules! read {
     ($database:expr, $pool:ident => $body:expr) => {
@@ -142,6 +149,10 @@ use {audit, enqueue, read, transaction, write};
 impl Database {
     fn now_ms(&self) -> i64 {
         self.clock.now().as_millisecond()
+    }
+
+    fn now(&self) -> EngineNow<'_> {
+        EngineNow { engine: &self.engine, now_ms: self.now_ms() }
     }
 
     /// Closes all connections once what is under way has ended.

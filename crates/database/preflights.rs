@@ -9,7 +9,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::{is_believed, uid};
-use super::{Database, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
     AgentWork, Heard, PreflightRecord, RecordsError, Repository, RepositoryName, WatchedRepository,
 };
@@ -36,7 +36,7 @@ impl AgentWork for Database {
     async fn watch_repository(&self, watched: &WatchedRepository) -> Result<bool, RecordsError> {
         const DOING: &str = "saving what agents may see of a repository";
         let managed_by = json(DOING, &watched.managed_by)?;
-        self.watch_rows(watched, &managed_by).await.map_err(failed(DOING))
+        PreflightRows(self.now()).watch(watched, &managed_by).await.map_err(failed(DOING))
     }
 
     async fn watched_repository(&self, name: &str) -> Result<Option<WatchedRepository>, RecordsError> {
@@ -122,7 +122,7 @@ impl AgentWork for Database {
         repository: u64,
         head: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError> {
-        self.preflights_by("head", repository, head).await
+        PreflightRows(self.now()).by("head", repository, head).await
     }
 
     async fn preflights_of_commit(
@@ -130,7 +130,7 @@ impl AgentWork for Database {
         repository: u64,
         commit: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError> {
-        self.preflights_by("commit_id", repository, commit).await
+        PreflightRows(self.now()).by("commit_id", repository, commit).await
     }
 
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError> {
@@ -240,19 +240,17 @@ impl AgentWork for Database {
     ) -> Result<Heard, RecordsError> {
         const DOING: &str = "saving the answer to a preflight";
         let answer = json(DOING, answer)?;
-        self.answer_row(id, agent, &answer).await.map_err(failed(DOING))
+        PreflightRows(self.now()).answer(id, agent, &answer).await.map_err(failed(DOING))
     }
 }
 
-impl Database {
-    async fn answer_row(
-        &self,
-        id: &PreflightId,
-        agent: &AgentId,
-        answer: &str,
-    ) -> Result<Heard, sqlx::Error> {
+/// Preflights, and the repositories of which agents ask for them.
+struct PreflightRows<'a>(EngineNow<'a>);
+
+impl PreflightRows<'_> {
+    async fn answer(&self, id: &PreflightId, agent: &AgentId, answer: &str) -> Result<Heard, sqlx::Error> {
         let sql = "UPDATE preflights SET state = 'answered', answer = $2 WHERE id = $1 AND state = 'asked'";
-        let answered = transaction!(self, tx => {
+        let answered = transaction!(self.0, tx => {
             if !is_believed!(tx, agent) {
                 return Ok(Heard::Revoked);
             }
@@ -261,7 +259,7 @@ impl Database {
         Ok(if answered > 0 { Heard::Stored } else { Heard::NotAwaited })
     }
 
-    async fn preflights_by(
+    async fn by(
         &self,
         column: &'static str,
         repository: u64,
@@ -271,7 +269,7 @@ impl Database {
             "SELECT {PREFLIGHTS} FROM preflights WHERE repository = $1 AND {column} = $2
              ORDER BY management_cluster, id"
         );
-        let rows: Vec<PreflightRow> = read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+        let rows: Vec<PreflightRow> = read!(self.0, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind(repository.cast_signed())
             .bind(commit.as_str())
             .fetch_all(pool)
@@ -280,11 +278,11 @@ impl Database {
         rows.into_iter().map(preflight).collect()
     }
 
-    async fn watch_rows(&self, watched: &WatchedRepository, managed_by: &str) -> Result<bool, sqlx::Error> {
+    async fn watch(&self, watched: &WatchedRepository, managed_by: &str) -> Result<bool, sqlx::Error> {
         let repository = &watched.repository;
         let id = repository.id.cast_signed();
         let name = repository.name.to_string();
-        let known: Option<(String, String, String, String)> = read!(self, pool => sqlx::query_as(
+        let known: Option<(String, String, String, String)> = read!(self.0, pool => sqlx::query_as(
                 "SELECT name, tip, managed_by, default_branch FROM watched_repositories WHERE repository = $1")
             .bind(id)
             .fetch_optional(pool)
@@ -294,8 +292,8 @@ impl Database {
         if known.as_ref() == Some(&news) {
             return Ok(false);
         }
-        let now_ms = self.now_ms();
-        transaction!(self, tx => {
+        let EngineNow { now_ms, .. } = self.0;
+        transaction!(self.0, tx => {
             sqlx::query(
                 "INSERT INTO watched_repositories (repository, installation, name, name_key, default_branch, node_id,
                      clone_url, html_url, tip, managed_by)

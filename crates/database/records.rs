@@ -10,6 +10,8 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
+use super::campaigns::CampaignRows;
+use super::jobs::JobRows;
 use super::{Database, corrupt, failed, page_facts, read, timestamp, write};
 use capstan_report::TargetDetail;
 
@@ -189,7 +191,7 @@ impl Records for Database {
     }
 
     async fn arrivals(&self, repository: u64, since: jiff::Timestamp) -> Result<Arrivals, RecordsError> {
-        let rows = self.arrival_rows(repository.cast_signed(), since.as_millisecond()).await;
+        let rows = JobRows(self.now()).arrivals(repository.cast_signed(), since.as_millisecond()).await;
         rows.map_err(failed("reading what arrived"))
     }
 
@@ -285,7 +287,7 @@ impl Records for Database {
         repository: u64,
         campaigns: &[CampaignRecord],
     ) -> Result<(), RecordsError> {
-        self.keep_campaigns(repository, campaigns).await.map_err(failed("saving campaigns"))
+        CampaignRows(self.now()).keep(repository, campaigns).await.map_err(failed("saving campaigns"))
     }
 
     async fn save_details(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{Database, failed, read, timestamp, transaction};
+use super::{Database, EngineNow, failed, read, timestamp, transaction};
 use capstan_ports::{KeptRepository, RecordsError, Retention};
 
 /// Every table whose rows are a repository's, children first.
@@ -96,19 +96,26 @@ impl Retention for Database {
     }
 
     async fn note_absent(&self, absent: &BTreeSet<u64>) -> Result<Vec<(u64, Timestamp)>, RecordsError> {
-        let rows = self.note_absent_rows(absent).await.map_err(failed("noting absent repositories"))?;
+        let rows = UnneededRows(self.now())
+            .note_absent(absent)
+            .await
+            .map_err(failed("noting absent repositories"))?;
         Ok(rows.into_iter().map(|(id, since_ms)| (id.cast_unsigned(), timestamp(since_ms))).collect())
     }
 
     async fn forget_repository(&self, repository: u64) -> Result<(), RecordsError> {
-        self.delete_all(OF_A_REPOSITORY, repository.cast_signed())
+        UnneededRows(self.now())
+            .delete(OF_A_REPOSITORY, repository.cast_signed())
             .await
             .map(drop)
             .map_err(failed("forgetting a repository"))
     }
 
     async fn forget_before(&self, before: Timestamp) -> Result<u64, RecordsError> {
-        self.delete_all(OLD, before.as_millisecond()).await.map_err(failed("forgetting old records"))
+        UnneededRows(self.now())
+            .delete(OLD, before.as_millisecond())
+            .await
+            .map_err(failed("forgetting old records"))
     }
 
     async fn row_counts(&self) -> Result<Vec<(&'static str, u64)>, RecordsError> {
@@ -122,10 +129,13 @@ impl Retention for Database {
     }
 }
 
-impl Database {
-    async fn note_absent_rows(&self, absent: &BTreeSet<u64>) -> Result<Vec<(i64, i64)>, sqlx::Error> {
-        let now_ms = self.now_ms();
-        let rows = transaction!(self, tx => {
+/// Rows of every table that nobody needs any more.
+struct UnneededRows<'a>(EngineNow<'a>);
+
+impl UnneededRows<'_> {
+    async fn note_absent(&self, absent: &BTreeSet<u64>) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
+        let rows = transaction!(self.0, tx => {
             let known: Vec<(i64, i64)> =
                 sqlx::query_as("SELECT repository, since_ms FROM absent_repositories").fetch_all(&mut *tx).await?;
             for (repository, _) in known.iter().filter(|(id, _)| !absent.contains(&id.cast_unsigned())) {
@@ -152,8 +162,8 @@ impl Database {
     }
 
     /// How many rows the statements deleted, all or none of them.
-    async fn delete_all(&self, statements: &[&'static str], of: i64) -> Result<u64, sqlx::Error> {
-        let rows = transaction!(self, tx => {
+    async fn delete(&self, statements: &[&'static str], of: i64) -> Result<u64, sqlx::Error> {
+        let rows = transaction!(self.0, tx => {
             let mut rows = 0;
             for &sql in statements {
                 rows += sqlx::query(sql).bind(of).execute(&mut *tx).await?.rows_affected();

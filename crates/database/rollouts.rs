@@ -7,7 +7,7 @@ use capstan_model::tree::{CommitId, RepoPath};
 
 use super::agents::{is_believed, uid};
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
-use super::{Database, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
     Agent, ClusterStanding, FollowedCluster, FollowedMerge, Heard, MergeSettled, PendingReport, RecordsError,
     ReportedToGitHub, RolloutRecords, WatchedRepository,
@@ -33,7 +33,10 @@ impl RolloutRecords for Database {
     ) -> Result<Heard, RecordsError> {
         const DOING: &str = "taking reports";
         let texts = reports.iter().map(|report| json(DOING, report)).collect::<Result<Vec<_>, _>>()?;
-        self.take_rows(repository.cast_signed(), agent, name, reports, &texts).await.map_err(failed(DOING))
+        RolloutRows(self.now())
+            .take(repository.cast_signed(), agent, name, reports, &texts)
+            .await
+            .map_err(failed(DOING))
     }
 
     async fn standings(&self, repository: u64) -> Result<Vec<(ClusterId, ClusterStanding)>, RecordsError> {
@@ -77,12 +80,12 @@ impl RolloutRecords for Database {
     async fn follow_merge(&self, merge: &FollowedMerge) -> Result<(), RecordsError> {
         const DOING: &str = "following a merge";
         let progress = progress_texts(DOING, merge)?;
-        self.follow_rows(merge, &progress).await.map_err(failed(DOING))
+        RolloutRows(self.now()).follow(merge, &progress).await.map_err(failed(DOING))
     }
 
     async fn open_merges(&self) -> Result<Vec<(WatchedRepository, FollowedMerge)>, RecordsError> {
         const DOING: &str = "reading followed merges";
-        let rows = self.open_rows().await.map_err(failed(DOING))?;
+        let rows = RolloutRows(self.now()).open().await.map_err(failed(DOING))?;
         let mut open = Vec::new();
         for (repository, merge, clusters) in rows {
             open.push((watched(repository)?, followed(DOING, merge, clusters)?));
@@ -131,7 +134,7 @@ impl RolloutRecords for Database {
     async fn save_merge(&self, merge: &FollowedMerge, settled: MergeSettled) -> Result<(), RecordsError> {
         const DOING: &str = "saving a followed merge";
         let progress = progress_texts(DOING, merge)?;
-        self.save_rows(merge, settled, &progress).await.map_err(failed(DOING))
+        RolloutRows(self.now()).save(merge, settled, &progress).await.map_err(failed(DOING))
     }
 
     async fn use_up_reports(&self, reports: &[PendingReport]) -> Result<(), RecordsError> {
@@ -139,16 +142,19 @@ impl RolloutRecords for Database {
             |pending: &'_ PendingReport| pending.agent.as_ref().map_or("", AgentId::as_str).to_owned();
         let ids: Vec<(String, &str)> =
             reports.iter().map(|pending| (agent(pending), pending.report.id.as_str())).collect();
-        self.delete_reports(&ids).await.map_err(failed("forgetting waiting reports"))
+        RolloutRows(self.now()).forget_reports(&ids).await.map_err(failed("forgetting waiting reports"))
     }
 
     async fn forget_old(&self) -> Result<(), RecordsError> {
-        self.forget_rows().await.map_err(failed("forgetting what agents once did"))
+        RolloutRows(self.now()).forget_old().await.map_err(failed("forgetting what agents once did"))
     }
 }
 
-impl Database {
-    async fn take_rows(
+/// Reports of rollouts, and the merges that wait for them.
+struct RolloutRows<'a>(EngineNow<'a>);
+
+impl RolloutRows<'_> {
+    async fn take(
         &self,
         repository: i64,
         agent: &Agent,
@@ -156,9 +162,9 @@ impl Database {
         reports: &[RolloutReport],
         texts: &[String],
     ) -> Result<Heard, sqlx::Error> {
-        let now_ms = self.now_ms();
+        let EngineNow { now_ms, .. } = self.0;
         let uid = agent.management_cluster.as_str().to_ascii_lowercase();
-        transaction!(self, tx => {
+        transaction!(self.0, tx => {
             if !is_believed!(tx, agent.id) {
                 return Ok(Heard::Revoked);
             }
@@ -234,8 +240,8 @@ impl Database {
         Ok(Heard::Stored)
     }
 
-    async fn follow_rows(&self, merge: &FollowedMerge, progress: &[String]) -> Result<(), sqlx::Error> {
-        transaction!(self, tx => {
+    async fn follow(&self, merge: &FollowedMerge, progress: &[String]) -> Result<(), sqlx::Error> {
+        transaction!(self.0, tx => {
             let new = sqlx::query(
                 "INSERT INTO followed_merges (repository, pull_request, head, merge_commit, merged_at_ms, told_check,
                      told_completed, told_status, settled)
@@ -273,9 +279,9 @@ impl Database {
         Ok(())
     }
 
-    async fn open_rows(&self) -> Result<Vec<(WatchedRow, MergeRow, Vec<ClusterRow>)>, sqlx::Error> {
+    async fn open(&self) -> Result<Vec<(WatchedRow, MergeRow, Vec<ClusterRow>)>, sqlx::Error> {
         let repository_of = format!("SELECT {WATCHED} FROM watched_repositories w WHERE w.repository = $1");
-        read!(self, pool => {
+        read!(self.0, pool => {
             let merges: Vec<MergeRow> = sqlx::query_as(
                 "SELECT repository, pull_request, head, merge_commit, merged_at_ms, check_run, told_check,
                      told_completed, told_at_ms, told_status
@@ -305,13 +311,13 @@ impl Database {
         })
     }
 
-    async fn save_rows(
+    async fn save(
         &self,
         merge: &FollowedMerge,
         settled: MergeSettled,
         progress: &[String],
     ) -> Result<(), sqlx::Error> {
-        transaction!(self, tx => {
+        transaction!(self.0, tx => {
             sqlx::query(
                 "UPDATE followed_merges SET check_run = $3, told_check = $4, told_completed = $5, told_at_ms = $6,
                      told_status = $7, settled = $8
@@ -343,8 +349,8 @@ impl Database {
         Ok(())
     }
 
-    async fn delete_reports(&self, ids: &[(String, &str)]) -> Result<(), sqlx::Error> {
-        transaction!(self, tx => {
+    async fn forget_reports(&self, ids: &[(String, &str)]) -> Result<(), sqlx::Error> {
+        transaction!(self.0, tx => {
             for (agent, id) in ids {
                 sqlx::query("DELETE FROM waiting_reports WHERE agent = $1 AND id = $2")
                     .bind(agent)
@@ -356,8 +362,8 @@ impl Database {
         Ok(())
     }
 
-    async fn forget_rows(&self) -> Result<(), sqlx::Error> {
-        let now_ms = self.now_ms();
+    async fn forget_old(&self) -> Result<(), sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
         let old_ms = now_ms.saturating_sub(KEPT_DAYS * DAY_MS);
         let statements = [
             ("DELETE FROM agent_tokens WHERE until_ms <= $1", now_ms),
@@ -381,7 +387,7 @@ impl Database {
                 now_ms,
             ),
         ];
-        transaction!(self, tx => {
+        transaction!(self.0, tx => {
             for (sql, before_ms) in statements {
                 sqlx::query(sql).bind(before_ms).execute(&mut *tx).await?;
             }

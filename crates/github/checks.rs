@@ -18,7 +18,8 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{CallEffect, CallerIdentity, GitHubCall};
-use super::transport::{GitHub, Paged};
+use super::code_host::GitHub;
+use super::transport::Paged;
 
 /// GitHub shows so many buttons.
 const BUTTONS: usize = 3;
@@ -193,7 +194,7 @@ impl Checks for GitHub {
             .query("check_name", name)
             .query("filter", "latest")
             .conditional();
-        let found = self.pages::<CheckPage<VerdictPayload>>(call).await?;
+        let found = self.transport.pages::<CheckPage<VerdictPayload>>(call).await?;
         let said: Vec<CheckState> =
             found.iter().filter(|run| run.name == name).map(VerdictPayload::verdict).collect();
         if let Some(verdict) = worst(&said) {
@@ -216,7 +217,7 @@ impl Checks for GitHub {
         let mut body = body(check, first, part);
         body["head_sha"] = check.head.as_str().into();
         let look = async || self.made_check_run(repository, check, &body["external_id"]).await;
-        let made = self.send_once(|| self.try_check_run(repository, check, &body), look).await?;
+        let made = self.transport.send_once(|| self.try_check_run(repository, check, &body), look).await?;
         self.after_first(repository, made, check, first.len(), part).await
     }
 
@@ -251,7 +252,7 @@ impl Checks for GitHub {
         let doing = format!("reading check run {id} of {}", repository.name);
         let call = GitHubCall::get(CallerIdentity::reading(repository), ROUTE, doing)
             .in_repository(repository, &path);
-        let Said { output: Output { title, summary } } = self.ask(&call).await?;
+        let Said { output: Output { title, summary } } = self.transport.ask(&call).await?;
         let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
         // Nothing is above what says nothing, and what was written there once need not be written again.
         if title.is_empty() || summary.starts_with(line) {
@@ -262,7 +263,7 @@ impl Checks for GitHub {
         let call = GitHubCall::patch(CallerIdentity::doing(Task::Report, repository), ROUTE, doing)
             .in_repository(repository, &path)
             .body(json!({"output": {"title": title, "summary": cut_to(&summary, SUMMARY_CHARACTERS)}}));
-        self.ask::<IgnoredAny>(&call).await.map(drop)
+        self.transport.ask::<IgnoredAny>(&call).await.map(drop)
     }
 
     async fn finish_check_run(
@@ -289,7 +290,7 @@ impl GitHub {
             .query("check_name", name)
             .query("app_id", self.app_id.to_string())
             .conditional();
-        self.pages::<CheckPage<CheckPayload>>(call).await
+        self.transport.pages::<CheckPage<CheckPayload>>(call).await
     }
 
     /// The newest check run of that name and content on the head.
@@ -317,7 +318,7 @@ impl GitHub {
         let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/check-runs", doing)
             .in_repository(repository, &["check-runs"])
             .body(body.clone());
-        self.ask(&call).await
+        self.transport.ask(&call).await
     }
 
     async fn after_first(
@@ -370,6 +371,6 @@ impl GitHub {
             call.terms.effect = CallEffect::Writes;
         }
         let call = call.in_repository(repository, &["check-runs", &id.to_string()]).body(body);
-        self.ask(&call).await
+        self.transport.ask(&call).await
     }
 }

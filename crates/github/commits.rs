@@ -15,8 +15,8 @@ use capstan_ports::{CodeHostError, CommitStatus, History, Repository, Statuses};
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::pulls::UserPayload;
-use super::transport::GitHub;
 
 /// What GitHub takes of a status' description, in characters.
 const DESCRIPTION_CHARACTERS: usize = 140;
@@ -66,7 +66,7 @@ impl History for GitHub {
                 .query("ref", format!("refs/heads/{branch}"))
                 .query("per_page", "100")
                 .conditional();
-        let found: Vec<ActivityPayload> = self.ask(&call).await?;
+        let found: Vec<ActivityPayload> = self.transport.ask(&call).await?;
         let push = |activity: ActivityPayload| {
             let after = CommitId::parse(&activity.after).ok()?;
             Some(Push { after, actor: activity.actor.map(|actor| actor.login), at: activity.timestamp })
@@ -93,7 +93,7 @@ impl History for GitHub {
         .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
         .query("per_page", "1")
         .query("page", "2");
-        let found: Option<ComparePayload> = self.find(&call).await?;
+        let found: Option<ComparePayload> = self.transport.find(&call).await?;
         Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
     }
 
@@ -115,7 +115,7 @@ impl History for GitHub {
         .in_repository(repository, &["compare", &format!("{one}...{other}")])
         .query("per_page", "1")
         .query("page", "2");
-        let found: Option<ForkPointPayload> = self.find(&call).await?;
+        let found: Option<ForkPointPayload> = self.transport.find(&call).await?;
         Ok(found.map(|found| found.merge_base_commit.sha))
     }
 }
@@ -136,7 +136,7 @@ impl Statuses for GitHub {
         )
         .in_repository(repository, &["commits", commit.as_str(), "status"])
         .query("per_page", "100");
-        let found: CombinedPayload = self.ask(&call).await?;
+        let found: CombinedPayload = self.transport.ask(&call).await?;
         Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
             |status| CommitStatus {
                 context: status.context,
@@ -175,6 +175,6 @@ impl Statuses for GitHub {
         .repeatable()
         .in_repository(repository, &["statuses", commit.as_str()])
         .body(body);
-        self.ask::<IgnoredAny>(&call).await.map(drop)
+        self.transport.ask::<IgnoredAny>(&call).await.map(drop)
     }
 }

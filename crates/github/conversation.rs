@@ -17,8 +17,9 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::pulls::{GHOST, UserPayload};
-use super::transport::GitHub;
+use super::transport::Transport;
 
 const BODY_CHARACTERS: usize = 65_536;
 /// A comment whose fate is unknown is looked for among those since then; clocks differ by less.
@@ -108,7 +109,7 @@ impl Comments for GitHub {
             .since(since)
             .query("sort", "created")
             .query("direction", "asc");
-        let found = self.pages::<Page<CommentPayload>>(call).await?;
+        let found = self.transport.pages::<Page<CommentPayload>>(call).await?;
         Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
     }
 
@@ -126,7 +127,8 @@ impl Comments for GitHub {
         let doing = format!("reading whether {} of {} was edited", comment.id, repository.name);
         let query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
                      ... on Issue { lastEditedAt } } }";
-        let node: Node = self.read_node(repository, doing, query, json!({"id": comment.node_id})).await?;
+        let node: Node =
+            self.transport.read_node(repository, doing, query, json!({"id": comment.node_id})).await?;
         Ok(match node {
             Node { is_minimized: true, .. } => Wording::Hidden,
             Node { last_edited_at: Some(_), .. } => Wording::Edited,
@@ -145,7 +147,8 @@ impl Comments for GitHub {
         let doing = format!("reading the reactions to {comment} of {}", repository.name);
         let call = GitHubCall::get(CallerIdentity::reading(repository), route, doing)
             .in_repository(repository, &path);
-        let (found, _) = self.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
+        let (found, _) =
+            self.transport.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
         let is_own = |user: &UserPayload| user.kind == "Bot" && user.login == own;
         let own = found.iter().filter(|one| one.user.as_ref().is_some_and(is_own));
         let known = own.filter_map(|one| REACTIONS.iter().find(|(_, content)| *content == one.content));
@@ -172,7 +175,7 @@ impl Comments for GitHub {
             });
             Ok(made.map(|placed| placed.comment))
         };
-        self.send_once(|| self.try_comment(repository, number, &body), look).await
+        self.transport.send_once(|| try_comment(&self.transport, repository, number, &body), look).await
     }
 
     async fn react(
@@ -191,7 +194,7 @@ impl Comments for GitHub {
             .in_repository(repository, &path)
             .body(json!({"content": content}));
         // 201, or 200 if the reaction exists already.
-        self.ask::<IgnoredAny>(&call).await.map(drop)
+        self.transport.ask::<IgnoredAny>(&call).await.map(drop)
     }
 }
 
@@ -203,7 +206,7 @@ impl PermissionLookup for GitHub {
         let call =
             GitHubCall::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
                 .in_repository(repository, &["collaborators", login, "permission"]);
-        let found = self.find::<PermissionPayload>(&call).await?;
+        let found = self.transport.find::<PermissionPayload>(&call).await?;
         Ok(match found.as_ref().map(|found| found.permission.as_str()) {
             Some("admin") => Permission::Admin,
             Some("write" | "maintain") => Permission::Write,
@@ -234,27 +237,25 @@ impl PermissionLookup for GitHub {
             "memberships",
             login,
         ]);
-        let found = self.find::<Membership>(&call).await?;
+        let found = self.transport.find::<Membership>(&call).await?;
         // A person with a pending invitation is not a member yet.
         Ok(found.is_some_and(|membership| membership.state == "active"))
     }
 }
 
-impl GitHub {
-    async fn try_comment(
-        &self,
-        repository: &Repository,
-        number: u64,
-        body: &str,
-    ) -> Result<Comment, CodeHostError> {
-        let doing = format!("commenting on {number} of {}", repository.name);
-        let identity = CallerIdentity::doing(Task::Answer, repository);
-        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
-            .in_repository(repository, &["issues", &number.to_string(), "comments"])
-            .body(json!({"body": body}));
-        let made: CommentPayload = self.ask(&call).await?;
-        Ok(made.into_comment())
-    }
+async fn try_comment(
+    transport: &Transport,
+    repository: &Repository,
+    number: u64,
+    body: &str,
+) -> Result<Comment, CodeHostError> {
+    let doing = format!("commenting on {number} of {}", repository.name);
+    let identity = CallerIdentity::doing(Task::Answer, repository);
+    let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
+        .in_repository(repository, &["issues", &number.to_string(), "comments"])
+        .body(json!({"body": body}));
+    let made: CommentPayload = transport.ask(&call).await?;
+    Ok(made.into_comment())
 }
 
 /// Where reactions to a comment, or to the text of an issue, are kept.

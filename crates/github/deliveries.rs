@@ -10,7 +10,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::call::{CallerIdentity, GitHubCall};
-use super::transport::GitHub;
+use super::code_host::GitHub;
 use capstan_ports::{CodeHostError, DeliveryAttempt, DeliveryLog, Redelivery};
 
 const LIST: &str = "/app/hook/deliveries";
@@ -33,14 +33,14 @@ impl DeliveryLog for GitHub {
         let doing = "listing deliveries";
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
-        for _ in 0..self.shared.limits.pages {
+        for _ in 0..self.transport.client.shared.limits.pages {
             let mut call = GitHubCall::get(CallerIdentity::App, LIST, doing.to_owned())
                 .path(&["app", "hook", "deliveries"])
                 .query("per_page", PER_PAGE);
             if let Some(cursor) = cursor.take() {
                 call = call.query("cursor", cursor);
             }
-            let page: Page<AttemptPayload> = self.ask(&call).await?;
+            let page: Page<AttemptPayload> = self.transport.ask(&call).await?;
             let next = page.next.as_ref().and_then(|next| next.query()).unwrap_or_default();
             cursor = form_urlencoded::parse(next.as_bytes())
                 .find(|(name, _)| name == "cursor")
@@ -70,7 +70,7 @@ impl DeliveryLog for GitHub {
             GitHubCall::post(CallerIdentity::App, AGAIN, format!("asking for delivery {attempt} again"))
                 .repeatable()
                 .path(&["app", "hook", "deliveries", &attempt.to_string(), "attempts"]);
-        let answer = self.send(&call).await?;
+        let answer = self.transport.send(&call).await?;
         match answer.status() {
             StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST => {
                 Ok(Redelivery::Refused)

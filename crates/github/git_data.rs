@@ -13,7 +13,7 @@ use capstan_ports::{CodeHostError, CommitMetadata, Contents, NewTreeEntry, Repos
 
 use super::access::Task;
 use super::call::{CallerIdentity, GitHubCall};
-use super::transport::GitHub;
+use super::code_host::GitHub;
 
 #[derive(Deserialize)]
 struct BlobPayload {
@@ -70,7 +70,7 @@ impl Trees for GitHub {
             .repeatable()
             .in_repository(repository, &["git", "trees"])
             .body(json!({"base_tree": base.as_str(), "tree": entries}));
-        let made: NewTree = self.ask(&call).await?;
+        let made: NewTree = self.transport.ask(&call).await?;
         Ok(made.sha)
     }
 
@@ -87,7 +87,7 @@ impl Trees for GitHub {
             .repeatable()
             .in_repository(repository, &["git", "commits"])
             .body(json!({"message": commit.message, "tree": commit.tree.as_str(), "parents": parents}));
-        let made: NewCommit = self.ask(&call).await?;
+        let made: NewCommit = self.transport.ask(&call).await?;
         Ok(made.sha)
     }
 }
@@ -105,7 +105,7 @@ impl Contents for GitHub {
         let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
             .in_repository(repository, &["git", "trees", tree.as_str()])
             .query("recursive", "1");
-        let Some(found) = self.send(&call).await?.object_if_there::<TreePayload>().await? else {
+        let Some(found) = self.transport.send(&call).await?.object_if_there::<TreePayload>().await? else {
             return Ok(None);
         };
         if found.truncated {
@@ -126,7 +126,7 @@ impl Contents for GitHub {
         let identity = CallerIdentity::reading(repository);
         let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
             .in_repository(repository, &["git", "blobs", blob.as_str()]);
-        let found = self.send(&call).await?.object_if_there::<BlobPayload>().await?;
+        let found = self.transport.send(&call).await?.object_if_there::<BlobPayload>().await?;
         let found = found.ok_or_else(|| CodeHostError::NotFound { doing: doing.clone() })?;
         let unexpected =
             |reason: String| CodeHostError::Unexpected { doing: doing.clone(), status: 200, reason };

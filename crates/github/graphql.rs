@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::answer::cut;
 use super::call::{CallEffect, CallerIdentity, GRAPHQL, GitHubCall};
-use super::transport::GitHub;
+use super::transport::Transport;
 use capstan_ports::{CodeHostError, Repository};
 
 /// GitHub Enterprise Server had `updateRefs` as a preview for long, which needs this header; elsewhere it
@@ -78,7 +78,7 @@ pub(super) fn missing_node(doing: String, errors: Vec<GraphQlError>) -> CodeHost
     }
 }
 
-impl GitHub {
+impl Transport {
     /// Reads by GraphQL.
     pub(super) async fn query<T: DeserializeOwned>(
         &self,
@@ -132,7 +132,7 @@ impl GitHub {
         // GraphQL says so with 200.
         if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
             let retry_after = Duration::from_secs(60);
-            self.shared.be_quiet(identity, retry_after);
+            self.client.shared.be_quiet(identity, retry_after);
             return Err(CodeHostError::RateLimited { doing: call.terms.doing, retry_after });
         }
         Ok(answer)

@@ -14,9 +14,9 @@ use capstan_ports::CodeHostError;
 
 use super::access::{TokenAccess, TokenRight};
 use super::answer::GitHubAnswer;
+use super::app_client::AppClient;
 use super::call::{CallerIdentity, GitHubCall};
-use super::tokens::{InstallationToken, TokenRights};
-use super::transport::GitHub;
+use super::tokens::{InstallationToken, TokenRights, Tokens};
 use super::words;
 
 /// A token is renewed this long before it expires: a fetch that begins now must not lose it.
@@ -43,22 +43,28 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretStr
     <String as serde::Deserialize>::deserialize(deserializer).map(SecretString::from)
 }
 
-impl GitHub {
+impl Tokens {
     /// A token for a task that is good for at least ten minutes more.
-    pub(super) async fn token_for(&self, access: TokenAccess) -> Result<InstallationToken, CodeHostError> {
-        let slot = self.tokens.slot(access);
+    pub(super) async fn token_for(
+        &self,
+        access: TokenAccess,
+        client: &AppClient,
+    ) -> Result<InstallationToken, CodeHostError> {
+        let slot = self.slot(access);
         let mut token = slot.lock().await;
         let enough = jiff::Timestamp::now() + RENEW_BEFORE;
         if let Some(token) = token.as_ref().filter(|token| token.expires_at > enough) {
             return Ok(token.clone());
         }
-        let (TokenAnswer { token: secret, mut expires_at }, rights) = self.ask_for_token(access).await?;
+        let (TokenAnswer { token: secret, mut expires_at }, rights) = client.ask_for_token(access).await?;
         if rights == TokenRights::Fewer {
             expires_at = expires_at.min(enough + FEWER_RIGHTS_KEPT);
         }
         Ok(token.insert(InstallationToken { secret, expires_at, rights }).clone())
     }
+}
 
+impl AppClient {
     async fn ask_for_token(&self, access: TokenAccess) -> Result<(TokenAnswer, TokenRights), CodeHostError> {
         let answer = self.post_for_token(access, access.task.rights()).await?;
         if answer.status() != StatusCode::UNPROCESSABLE_ENTITY {

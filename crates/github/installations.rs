@@ -11,7 +11,7 @@ use capstan_ports::{CodeHostError, Installation, Installations, Repository, Repo
 
 use super::access::{Task, TokenAccess};
 use super::call::{CallerIdentity, GitHubCall};
-use super::transport::GitHub;
+use super::code_host::GitHub;
 use super::web::check_clone_url;
 
 #[derive(Deserialize)]
@@ -73,7 +73,7 @@ impl Installations for GitHub {
             .get_or_try_init(|| async {
                 let call = GitHubCall::get(CallerIdentity::App, "/app", "reading the App itself".to_owned())
                     .path(&["app"]);
-                let app: AppPayload = self.ask(&call).await?;
+                let app: AppPayload = self.transport.ask(&call).await?;
                 Ok(app.slug)
             })
             .await?;
@@ -85,7 +85,7 @@ impl Installations for GitHub {
             GitHubCall::get(CallerIdentity::App, "/app/installations", "listing installations".to_owned())
                 .path(&["app", "installations"])
                 .conditional();
-        let found = self.pages::<Page<InstallationPayload>>(call).await?;
+        let found = self.transport.pages::<Page<InstallationPayload>>(call).await?;
         Ok(found
             .into_iter()
             .map(|found| Installation {
@@ -102,7 +102,7 @@ impl Installations for GitHub {
             GitHubCall::get(CallerIdentity::finding(installation), "/installation/repositories", doing)
                 .path(&["installation", "repositories"])
                 .conditional();
-        let found = self.pages::<Page<RepositoryPayload>>(call).await?;
+        let found = self.transport.pages::<Page<RepositoryPayload>>(call).await?;
         Ok(found.into_iter().filter_map(|found| found.into_repository(installation)).collect())
     }
 
@@ -116,7 +116,7 @@ impl Installations for GitHub {
             GitHubCall::get(CallerIdentity::finding(installation), "/repos/{owner}/{repo}", doing.clone())
                 .path(&["repos", name.owner(), name.name()])
                 .conditional();
-        let found: RepositoryPayload = self.ask(&call).await?;
+        let found: RepositoryPayload = self.transport.ask(&call).await?;
         let full_name = found.full_name.clone();
         found.into_repository(installation).ok_or_else(|| CodeHostError::Unexpected {
             doing,
@@ -127,9 +127,9 @@ impl Installations for GitHub {
 
     /// A token for fetching a repository from where its clone URL says, which is the API's own server.
     async fn git_token(&self, repository: &Repository) -> Result<SecretString, CodeHostError> {
-        check_clone_url(&self.shared.rest, &repository.clone_url).map_err(|reason| {
+        check_clone_url(&self.transport.client.shared.rest, &repository.clone_url).map_err(|reason| {
             CodeHostError::Unexpected { doing: format!("fetching {}", repository.name), status: 200, reason }
         })?;
-        Ok(self.token_for(TokenAccess::to(Task::Fetch, repository)).await?.secret)
+        Ok(self.transport.token(TokenAccess::to(Task::Fetch, repository)).await?.secret)
     }
 }

@@ -19,9 +19,10 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::conversation::ReactionCounts;
 use super::pulls::{GHOST, UserPayload};
-use super::transport::GitHub;
+use super::transport::Transport;
 
 /// What GitHub takes of a title and of a body, in characters.
 const TITLE_CHARACTERS: usize = 256;
@@ -81,7 +82,7 @@ impl IssuePayload {
 #[async_trait]
 impl Issues for GitHub {
     async fn issue(&self, repository: &Repository, number: u64) -> Result<Option<Issue>, CodeHostError> {
-        let found = self.find_issue(repository, number).await?;
+        let found = find_issue(&self.transport, repository, number).await?;
         Ok(found.filter(|issue| issue.pull_request.is_none()).map(IssuePayload::into_issue))
     }
 
@@ -101,7 +102,7 @@ impl Issues for GitHub {
                 .query("sort", "created")
                 .query("direction", "desc");
             let is_older = |issue: &IssuePayload| issue.created_at < since;
-            match self.pages_until::<Page<IssuePayload>>(call, is_older).await {
+            match self.transport.pages_until::<Page<IssuePayload>>(call, is_older).await {
                 // Issues are switched off.
                 Err(CodeHostError::Unexpected { status: 410, .. }) => Vec::new(),
                 found => found?,
@@ -109,7 +110,7 @@ impl Issues for GitHub {
         } else {
             let mut found = Vec::new();
             for number in numbers {
-                found.extend(self.find_issue(repository, *number).await?);
+                found.extend(find_issue(&self.transport, repository, *number).await?);
             }
             found
         };
@@ -129,7 +130,7 @@ impl Issues for GitHub {
             .query("direction", "asc")
             .conditional();
         let is_issue = |issue: &IssuePayload| issue.pull_request.is_none();
-        let found = self.pages_until::<Page<IssuePayload>>(call, is_issue).await?;
+        let found = self.transport.pages_until::<Page<IssuePayload>>(call, is_issue).await?;
         Ok(found.into_iter().filter(is_issue).map(IssuePayload::into_issue).collect())
     }
 
@@ -159,7 +160,8 @@ impl Issues for GitHub {
         let doing = format!("reading who edited issue {} of {}", issue.number, repository.name);
         let query = "query($id: ID!) { node(id: $id) { ... on Issue { body \
                      userContentEdits(first: 50) { nodes { editedAt editor { __typename login } } } } } }";
-        let node: Node = self.read_node(repository, doing, query, json!({"id": issue.node_id})).await?;
+        let node: Node =
+            self.transport.read_node(repository, doing, query, json!({"id": issue.node_id})).await?;
         let edit = |edit: Edit| {
             let by_bot = edit.editor.as_ref().is_some_and(|editor| editor.kind == "Bot");
             // GraphQL names a bot without the suffix that REST adds.
@@ -184,7 +186,7 @@ impl Issues for GitHub {
             });
             Ok(known.pop())
         };
-        self.send_once(|| self.try_open_issue(repository, issue), look).await
+        self.transport.send_once(|| try_open_issue(&self.transport, repository, issue), look).await
     }
 
     async fn edit_issue(
@@ -211,42 +213,40 @@ impl Issues for GitHub {
         let call = GitHubCall::patch(CallerIdentity::doing(Task::Answer, repository), ONE, doing)
             .in_repository(repository, &["issues", &number.to_string()])
             .body(body.into());
-        self.ask::<IgnoredAny>(&call).await.map(drop)
+        self.transport.ask::<IgnoredAny>(&call).await.map(drop)
     }
 }
 
-impl GitHub {
-    async fn find_issue(
-        &self,
-        repository: &Repository,
-        number: u64,
-    ) -> Result<Option<IssuePayload>, CodeHostError> {
-        let doing = format!("reading issue {number} of {}", repository.name);
-        let call = GitHubCall::get(CallerIdentity::reading(repository), ONE, doing)
-            .in_repository(repository, &["issues", &number.to_string()])
-            .conditional();
-        let answer = self.send(&call).await?;
-        // Deleted; moved to another repository.
-        if matches!(answer.status(), StatusCode::GONE | StatusCode::MOVED_PERMANENTLY) {
-            return Ok(None);
-        }
-        answer.content_if_found::<IssuePayload>().await
+async fn find_issue(
+    transport: &Transport,
+    repository: &Repository,
+    number: u64,
+) -> Result<Option<IssuePayload>, CodeHostError> {
+    let doing = format!("reading issue {number} of {}", repository.name);
+    let call = GitHubCall::get(CallerIdentity::reading(repository), ONE, doing)
+        .in_repository(repository, &["issues", &number.to_string()])
+        .conditional();
+    let answer = transport.send(&call).await?;
+    // Deleted; moved to another repository.
+    if matches!(answer.status(), StatusCode::GONE | StatusCode::MOVED_PERMANENTLY) {
+        return Ok(None);
     }
+    answer.content_if_found::<IssuePayload>().await
+}
 
-    async fn try_open_issue(
-        &self,
-        repository: &Repository,
-        issue: &NewIssue,
-    ) -> Result<Issue, CodeHostError> {
-        let doing = format!("opening an issue in {}", repository.name);
-        let call = GitHubCall::post(CallerIdentity::doing(Task::Answer, repository), LIST, doing)
-            .in_repository(repository, &["issues"])
-            .body(json!({
-                "title": cut_to(&issue.title, TITLE_CHARACTERS),
-                "body": cut_to(&issue.body, BODY_CHARACTERS),
-                "labels": issue.labels,
-            }));
-        let opened: IssuePayload = self.ask(&call).await?;
-        Ok(opened.into_issue())
-    }
+async fn try_open_issue(
+    transport: &Transport,
+    repository: &Repository,
+    issue: &NewIssue,
+) -> Result<Issue, CodeHostError> {
+    let doing = format!("opening an issue in {}", repository.name);
+    let call = GitHubCall::post(CallerIdentity::doing(Task::Answer, repository), LIST, doing)
+        .in_repository(repository, &["issues"])
+        .body(json!({
+            "title": cut_to(&issue.title, TITLE_CHARACTERS),
+            "body": cut_to(&issue.body, BODY_CHARACTERS),
+            "labels": issue.labels,
+        }));
+    let opened: IssuePayload = transport.ask(&call).await?;
+    Ok(opened.into_issue())
 }

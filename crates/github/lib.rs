@@ -8,6 +8,7 @@
 
 mod access;
 mod answer;
+mod app_client;
 mod call;
 mod checks;
 mod code_host;
@@ -37,10 +38,10 @@ mod transport;
 mod web;
 mod words;
 
+pub use code_host::GitHub;
 pub use connect::ConnectError;
 pub use credentials::{AppCredentials, PrivateKeyError};
 pub use limits::GitHubLimits;
 pub use manifests::GitHubManifests;
 pub use people::GitHubSignIn;
-pub use transport::GitHub;
 pub use web::web_url;

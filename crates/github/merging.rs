@@ -18,8 +18,8 @@ use serde_json::json;
 use super::access::Task;
 use super::answer::cut;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::graphql::{GraphQlError, MutationReply, OfNode, missing_node};
-use super::transport::GitHub;
 use capstan_ports::{
     CodeHostError, Installations, MergeAnswer, MergeCall, MergeQueueState, Merging, PullRequest,
     PullRequestState, PullRequests, Repository, ReviewDecision,
@@ -227,6 +227,7 @@ impl Merging for GitHub {
             let doing = format!("reading reviews of {} pull requests of {}", pulls.len(), repository.name);
             let ids: Vec<&str> = pulls.iter().map(|pull| pull.node_id.as_str()).collect();
             let answer = self
+                .transport
                 .query::<Nodes<Reviewed>>(
                     CallerIdentity::reading(repository),
                     doing.clone(),
@@ -250,7 +251,8 @@ impl Merging for GitHub {
     ) -> Result<MergeView, CodeHostError> {
         let doing = format!("reading how pull request {} of {} merges", pull.number, repository.name);
         let own = self.bot_login().await?;
-        let view: ViewPayload = self.read_node(repository, doing, VIEW, json!({"id": pull.node_id})).await?;
+        let view: ViewPayload =
+            self.transport.read_node(repository, doing, VIEW, json!({"id": pull.node_id})).await?;
         Ok(view.into_view(&own))
     }
 
@@ -310,7 +312,7 @@ impl Merging for GitHub {
                  reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
             );
             let (identity, variables) = (CallerIdentity::reading(repository), json!({"id": pull.node_id}));
-            self.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
+            self.transport.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
         };
         let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
             ask("").await?
@@ -352,7 +354,10 @@ impl GitHub {
     ) -> Result<MergeAnswer, CodeHostError> {
         let doing = format!("having pull request {} of {} merged", pull.number, repository.name);
         let identity = CallerIdentity::doing(Task::Merge, repository);
-        let answer = self.mutate::<MutationReply>(identity, doing, mutation, json!({"input": input})).await?;
+        let answer = self
+            .transport
+            .mutate::<MutationReply>(identity, doing, mutation, json!({"input": input}))
+            .await?;
         if answer.is_done() {
             return Ok(MergeAnswer::Done);
         }
@@ -372,7 +377,7 @@ impl GitHub {
             let now = self.pull_request(repository, pull.number).await?;
             Ok((now.state == PullRequestState::Merged).then_some(MergeAnswer::Done))
         };
-        self.send_once(|| self.try_merge(repository, pull, head, method), look).await
+        self.transport.send_once(|| self.try_merge(repository, pull, head, method), look).await
     }
 
     async fn try_merge(
@@ -387,7 +392,7 @@ impl GitHub {
         let call = GitHubCall::put(identity, "/repos/{owner}/{repo}/pulls/{pull_number}/merge", doing)
             .in_repository(repository, &["pulls", &pull.number.to_string(), "merge"])
             .body(json!({"sha": head.as_str(), "merge_method": method.as_str()}));
-        let answer = self.send(&call).await?;
+        let answer = self.transport.send(&call).await?;
         match answer.status() {
             status if status.is_success() => Ok(MergeAnswer::Done),
             // It may not, the head is another one, the branch's rules say no: GitHub says which.

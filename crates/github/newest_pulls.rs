@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use capstan_ports::{CodeHostError, EarlierPullRequest, PullRequestState, Repository};
 
 use super::conditional::Remembered;
-use super::transport::GitHub;
+use super::transport::Transport;
 
 /// Branches that one call asks about.
 const BRANCHES: usize = 100;
@@ -74,19 +74,23 @@ impl From<Text> for EarlierPullRequest {
     }
 }
 
-impl GitHub {
-    pub(super) async fn list_newest_pull_requests(
-        &self,
-        repository: &Repository,
-        branches: &[String],
-        base: Option<&str>,
-    ) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
+/// What is asked about branches of a repository.
+pub(super) struct NewestPulls<'a> {
+    pub(super) transport: &'a Transport,
+    pub(super) repository: &'a Repository,
+    /// The branch that they are to be merged into, where only those are asked for.
+    pub(super) base: Option<&'a str>,
+}
+
+impl NewestPulls<'_> {
+    /// The newest pull request of each branch.
+    pub(super) async fn of(&self, branches: &[String]) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
         let mut seen = Vec::new();
         for branches in branches.chunks(BRANCHES) {
-            seen.extend(self.see_newest(repository, branches, base).await?);
+            seen.extend(self.see_newest(branches).await?);
         }
-        let key = |seen: &ListedPull| format!("text of {} in {}", seen.id, repository.node_id);
-        let doing = listing(repository);
+        let key = |seen: &ListedPull| format!("text of {} in {}", seen.id, self.repository.node_id);
+        let doing = listing(self.repository);
         // What was read of each is let go at once: they may be as many as the fleet has clusters.
         let earlier = |text: &[u8]| -> Result<EarlierPullRequest, CodeHostError> {
             read::<Text>(&doing, serde_json::from_slice(text)).map(Into::into)
@@ -94,13 +98,20 @@ impl GitHub {
         let mut found = Vec::new();
         let mut changed = Vec::new();
         for seen in seen {
-            match self.shared.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
+            match self
+                .transport
+                .client
+                .shared
+                .memory
+                .recall(&key(&seen))
+                .filter(|known| known.etag == seen.updated_at)
+            {
                 Some(known) => found.push(earlier(&known.body())?),
                 None => changed.push(seen),
             }
         }
         for changed in changed.chunks(TEXTS) {
-            let mut texts = self.read_texts(repository, changed).await?;
+            let mut texts = self.read_texts(changed).await?;
             for seen in changed {
                 // One that is gone meanwhile says nothing any more.
                 let Some(text) = texts.remove(&alias(seen.number)).filter(|text| !text.is_null()) else {
@@ -109,20 +120,15 @@ impl GitHub {
                 let body = text.to_string();
                 found.push(earlier(body.as_bytes())?);
                 let known = Remembered::new(seen.updated_at.clone(), body.as_bytes(), None);
-                self.shared.memory.remember(key(seen), known);
+                self.transport.client.shared.memory.remember(key(seen), known);
             }
         }
         Ok(found)
     }
 
     /// Of each branch the newest whose head is in the repository itself.
-    async fn see_newest(
-        &self,
-        repository: &Repository,
-        branches: &[String],
-        base: Option<&str>,
-    ) -> Result<Vec<ListedPull>, CodeHostError> {
-        let doing = listing(repository);
+    async fn see_newest(&self, branches: &[String]) -> Result<Vec<ListedPull>, CodeHostError> {
+        let doing = listing(self.repository);
         let indices: Vec<usize> = (0..branches.len()).collect();
         let definitions: String = indices.iter().map(|at| format!(", $h{at}: String!")).collect();
         let fields: String = indices
@@ -136,14 +142,14 @@ impl GitHub {
         let query = format!(
             "query($id: ID!, $base: String{definitions}) {{ node(id: $id) {{ ... on Repository {{ {fields}}} }} }}"
         );
-        let mut variables = of_node(repository, base);
+        let mut variables = of_node(self.repository, self.base);
         variables.extend(branches.iter().enumerate().map(|(at, branch)| (format!("h{at}"), json!(branch))));
-        let mut pages = self.fields_of(repository, &doing, &query, variables).await?;
+        let mut pages = self.fields_of(&doing, &query, variables).await?;
         let mut all = Vec::new();
         for (at, branch) in branches.iter().enumerate() {
             let page = pages.remove(&format!("b{at}")).unwrap_or_default();
             let page: PullsPage = read(&doing, serde_json::from_value(page))?;
-            all.extend(self.newest_of(repository, branch, base, page).await?);
+            all.extend(self.newest_of(branch, page).await?);
         }
         Ok(all)
     }
@@ -151,13 +157,11 @@ impl GitHub {
     /// The newest of a branch whose head is in the repository itself, from this page on.
     async fn newest_of(
         &self,
-        repository: &Repository,
         branch: &str,
-        base: Option<&str>,
         mut page: PullsPage,
     ) -> Result<Option<ListedPull>, CodeHostError> {
-        let doing = listing(repository);
-        for _ in 0..self.shared.limits.pages {
+        let doing = listing(self.repository);
+        for _ in 0..self.transport.client.shared.limits.pages {
             if let Some(own) = page.nodes.into_iter().flatten().find(|seen| !seen.is_cross_repository) {
                 return Ok(Some(own));
             }
@@ -168,23 +172,22 @@ impl GitHub {
                 "query($id: ID!, $base: String, $head: String!, $after: String!) {{ node(id: $id) {{ ... on Repository {{ \
                  page: pullRequests(headRefName: $head, baseRefName: $base, first: {MORE}, after: $after, {ORDER}) {{ {SEEN} }} }} }} }}"
             );
-            let mut variables = of_node(repository, base);
+            let mut variables = of_node(self.repository, self.base);
             variables.extend([("head".to_owned(), json!(branch)), ("after".to_owned(), json!(after))]);
-            let mut fields = self.fields_of(repository, &doing, &query, variables).await?;
+            let mut fields = self.fields_of(&doing, &query, variables).await?;
             page = read(&doing, serde_json::from_value(fields.remove("page").unwrap_or_default()))?;
         }
         Err(CodeHostError::Unexpected {
             doing,
             status: 200,
-            reason: format!("the branch {branch} has more than {} pages of {MORE}", self.shared.limits.pages),
+            reason: format!(
+                "the branch {branch} has more than {} pages of {MORE}",
+                self.transport.client.shared.limits.pages
+            ),
         })
     }
 
-    async fn read_texts(
-        &self,
-        repository: &Repository,
-        pulls: &[ListedPull],
-    ) -> Result<HashMap<String, Value>, CodeHostError> {
+    async fn read_texts(&self, pulls: &[ListedPull]) -> Result<HashMap<String, Value>, CodeHostError> {
         let fields: String = pulls
             .iter()
             .map(|seen| {
@@ -196,18 +199,17 @@ impl GitHub {
             })
             .collect();
         let query = format!("query($id: ID!) {{ node(id: $id) {{ ... on Repository {{ {fields}}} }} }}");
-        let variables = Map::from_iter([("id".to_owned(), json!(repository.node_id))]);
-        self.fields_of(repository, &listing(repository), &query, variables).await
+        let variables = Map::from_iter([("id".to_owned(), json!(self.repository.node_id))]);
+        self.fields_of(&listing(self.repository), &query, variables).await
     }
 
     async fn fields_of(
         &self,
-        repository: &Repository,
         doing: &str,
         query: &str,
         variables: Map<String, Value>,
     ) -> Result<HashMap<String, Value>, CodeHostError> {
-        self.read_node(repository, doing.to_owned(), query, variables.into()).await
+        self.transport.read_node(self.repository, doing.to_owned(), query, variables.into()).await
     }
 }
 

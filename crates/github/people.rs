@@ -21,8 +21,8 @@ use url::{Url, form_urlencoded};
 
 use super::answer::cut;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::connect::ask;
-use super::transport::GitHub;
 use capstan_ports::{CodeHostError, Permission, SignIn, SignInError};
 
 /// The answer to an exchange is a few hundred bytes.
@@ -134,8 +134,13 @@ impl SignIn for GitHubSignIn {
         let question = OutboundRequest::new(Method::POST, self.address(&["login", "oauth", "access_token"]))
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .body("application/x-www-form-urlencoded", form.into_bytes());
-        let asked =
-            ask(&self.github.shared.client, question, ANSWER_BYTES, self.github.shared.limits.timeout).await;
+        let asked = ask(
+            &self.github.transport.client.shared.client,
+            question,
+            ANSWER_BYTES,
+            self.github.transport.client.shared.limits.timeout,
+        )
+        .await;
         let answer = asked.map_err(|error| unreachable(error.to_string()))?;
         if answer.status != StatusCode::OK {
             return Err(unreachable(format!("GitHub answers {}", answer.status.as_u16())).into());
@@ -152,14 +157,14 @@ impl SignIn for GitHubSignIn {
 
     async fn login_of(&self, token: &SecretString) -> Result<String, SignInError> {
         let call = reading(token, "/user", "asking who signs in").path(&["user"]);
-        let user: UserPayload = self.github.ask(&call).await?;
+        let user: UserPayload = self.github.transport.ask(&call).await?;
         Ok(user.login)
     }
 
     async fn rights_of(&self, token: &SecretString) -> Result<BTreeMap<u64, Permission>, SignInError> {
         let call = reading(token, "/user/installations", "listing somebody's installations")
             .path(&["user", "installations"]);
-        let installations = self.github.pages::<Page<InstallationPayload>>(call).await?;
+        let installations = self.github.transport.pages::<Page<InstallationPayload>>(call).await?;
         let mut rights = BTreeMap::new();
         for installation in installations {
             let id = installation.id.to_string();
@@ -170,7 +175,7 @@ impl SignIn for GitHubSignIn {
                 &id,
                 "repositories",
             ]);
-            let found = match self.github.pages::<Page<RepositoryPayload>>(call).await {
+            let found = match self.github.transport.pages::<Page<RepositoryPayload>>(call).await {
                 Ok(found) => found,
                 // It is suspended or gone, or its organisation wants another sign-in (SAML): nothing of it is shown,
                 // and everything of the others.

@@ -20,8 +20,10 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::graphql::{MutationReply, missing_node};
-use super::transport::GitHub;
+use super::newest_pulls::NewestPulls;
+use super::transport::Transport;
 use super::words;
 
 /// What GitHub takes of a title and of a body, in characters.
@@ -161,12 +163,12 @@ impl PullRequests for GitHub {
         since: jiff::Timestamp,
     ) -> Result<Vec<PullRequest>, CodeHostError> {
         let doing = format!("listing new pull requests of {}", repository.name);
-        self.list_pulls(repository, "all", Some(since), doing).await
+        list_pulls(&self.transport, repository, "all", Some(since), doing).await
     }
 
     async fn open_pull_requests(&self, repository: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
         let doing = format!("listing open pull requests of {}", repository.name);
-        self.list_pulls(repository, "open", None, doing).await
+        list_pulls(&self.transport, repository, "open", None, doing).await
     }
 
     async fn recently_closed_pull_requests(
@@ -181,7 +183,7 @@ impl PullRequests for GitHub {
             .query("direction", "desc")
             .query("per_page", "100")
             .conditional();
-        let found: Vec<PullPayload> = self.ask(&call).await?;
+        let found: Vec<PullPayload> = self.transport.ask(&call).await?;
         Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
     }
 
@@ -190,7 +192,7 @@ impl PullRequests for GitHub {
         let call = GitHubCall::get(CallerIdentity::reading(repository), ONE, doing)
             .in_repository(repository, &["pulls", &number.to_string()])
             .conditional();
-        let pull: PullPayload = self.ask(&call).await?;
+        let pull: PullPayload = self.transport.ask(&call).await?;
         Ok(pull.into_pull_request(repository))
     }
 
@@ -209,7 +211,7 @@ impl PullRequests for GitHub {
             });
             Ok(own.next().map(|made| CreatedPullRequest::Created(Box::new(made))))
         };
-        self.send_once(|| self.try_open_pull_request(repository, pull), look).await
+        self.transport.send_once(|| try_open_pull_request(&self.transport, repository, pull), look).await
     }
 
     async fn set_draft(
@@ -231,7 +233,7 @@ impl PullRequests for GitHub {
         let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
         let input = json!({"input": {"pullRequestId": pull.node_id}});
         let identity = CallerIdentity::doing(Task::Draft, repository);
-        let answer = self.mutate::<MutationReply>(identity, doing.clone(), mutation, input).await?;
+        let answer = self.transport.mutate::<MutationReply>(identity, doing.clone(), mutation, input).await?;
         if answer.is_done() { Ok(()) } else { Err(missing_node(doing, answer.errors)) }
     }
 
@@ -255,7 +257,7 @@ impl PullRequests for GitHub {
         let call = GitHubCall::patch(CallerIdentity::doing(Task::Propose, repository), ONE, doing)
             .in_repository(repository, &["pulls", &number.to_string()])
             .body(body.into());
-        let pull: PullPayload = self.ask(&call).await?;
+        let pull: PullPayload = self.transport.ask(&call).await?;
         Ok(pull.into_pull_request(repository))
     }
 
@@ -265,7 +267,7 @@ impl PullRequests for GitHub {
         branches: &[String],
         base: Option<&str>,
     ) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
-        self.list_newest_pull_requests(repository, branches, base).await
+        NewestPulls { transport: &self.transport, repository, base }.of(branches).await
     }
 }
 
@@ -283,7 +285,7 @@ impl Stacks for GitHub {
                 .in_repository(repository, &["stacks"])
                 .query("pull_request", number.to_string())
                 .conditional();
-        let found: Option<Vec<PrStack>> = self.find(&call).await?;
+        let found: Option<Vec<PrStack>> = self.transport.find(&call).await?;
         // It is in one, but in an unknown one.
         let Some([stack]) = found.as_deref() else { return Ok(None) };
         let Some(at) = stack.pull_requests.iter().position(|member| member.number == number) else {
@@ -294,61 +296,59 @@ impl Stacks for GitHub {
     }
 }
 
-impl GitHub {
-    /// Newest first, up to the page that ends with one that was opened before `since`.
-    async fn list_pulls(
-        &self,
-        repository: &Repository,
-        state: &'static str,
-        since: Option<jiff::Timestamp>,
-        doing: String,
-    ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let call = GitHubCall::get(CallerIdentity::reading(repository), LIST, doing)
-            .in_repository(repository, &["pulls"])
-            .query("state", state)
-            .query("sort", "created")
-            .query("direction", "desc")
-            .conditional();
-        let is_older = |pull: &PullPayload| since.is_some_and(|since| pull.created_at < since);
-        let mut found = self.pages_until::<Page<PullPayload>>(call, is_older).await?;
-        // A pull request opened while the pages were read pushes one to the next page: seen twice.
-        found.dedup_by_key(|pull| pull.number);
-        found.retain(|pull| !is_older(pull));
-        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
-    }
+/// Newest first, up to the page that ends with one that was opened before `since`.
+async fn list_pulls(
+    transport: &Transport,
+    repository: &Repository,
+    state: &'static str,
+    since: Option<jiff::Timestamp>,
+    doing: String,
+) -> Result<Vec<PullRequest>, CodeHostError> {
+    let call = GitHubCall::get(CallerIdentity::reading(repository), LIST, doing)
+        .in_repository(repository, &["pulls"])
+        .query("state", state)
+        .query("sort", "created")
+        .query("direction", "desc")
+        .conditional();
+    let is_older = |pull: &PullPayload| since.is_some_and(|since| pull.created_at < since);
+    let mut found = transport.pages_until::<Page<PullPayload>>(call, is_older).await?;
+    // A pull request opened while the pages were read pushes one to the next page: seen twice.
+    found.dedup_by_key(|pull| pull.number);
+    found.retain(|pull| !is_older(pull));
+    Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
+}
 
-    async fn try_open_pull_request(
-        &self,
-        repository: &Repository,
-        pull: &NewPullRequest,
-    ) -> Result<CreatedPullRequest, CodeHostError> {
-        let call = |draft: bool| {
-            let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
-            GitHubCall::post(CallerIdentity::doing(Task::Propose, repository), LIST, doing)
-                .in_repository(repository, &["pulls"])
-                .body(json!({
-                    "title": cut_to(&pull.title, TITLE_CHARACTERS),
-                    "body": cut_to(&pull.body, BODY_CHARACTERS),
-                    "head": pull.head_branch,
-                    "base": pull.base_branch,
-                    "draft": draft,
-                }))
-        };
-        let mut answer = self.send(&call(pull.draft)).await?;
-        let refused = answer.status() == StatusCode::UNPROCESSABLE_ENTITY;
-        if refused && pull.draft && words::takes_no_drafts(&answer.message()) {
-            answer = self.send(&call(false)).await?;
-        }
-        if answer.status() == StatusCode::UNPROCESSABLE_ENTITY {
-            let message = answer.message();
-            if words::pull_request_exists(&message) {
-                return Ok(CreatedPullRequest::Exists);
-            }
-            if words::nothing_between(&message) {
-                return Ok(CreatedPullRequest::NothingBetween);
-            }
-        }
-        let opened: PullPayload = answer.content().await?;
-        Ok(CreatedPullRequest::Created(Box::new(opened.into_pull_request(repository))))
+async fn try_open_pull_request(
+    transport: &Transport,
+    repository: &Repository,
+    pull: &NewPullRequest,
+) -> Result<CreatedPullRequest, CodeHostError> {
+    let call = |draft: bool| {
+        let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
+        GitHubCall::post(CallerIdentity::doing(Task::Propose, repository), LIST, doing)
+            .in_repository(repository, &["pulls"])
+            .body(json!({
+                "title": cut_to(&pull.title, TITLE_CHARACTERS),
+                "body": cut_to(&pull.body, BODY_CHARACTERS),
+                "head": pull.head_branch,
+                "base": pull.base_branch,
+                "draft": draft,
+            }))
+    };
+    let mut answer = transport.send(&call(pull.draft)).await?;
+    let refused = answer.status() == StatusCode::UNPROCESSABLE_ENTITY;
+    if refused && pull.draft && words::takes_no_drafts(&answer.message()) {
+        answer = transport.send(&call(false)).await?;
     }
+    if answer.status() == StatusCode::UNPROCESSABLE_ENTITY {
+        let message = answer.message();
+        if words::pull_request_exists(&message) {
+            return Ok(CreatedPullRequest::Exists);
+        }
+        if words::nothing_between(&message) {
+            return Ok(CreatedPullRequest::NothingBetween);
+        }
+    }
+    let opened: PullPayload = answer.content().await?;
+    Ok(CreatedPullRequest::Created(Box::new(opened.into_pull_request(repository))))
 }

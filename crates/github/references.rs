@@ -13,8 +13,9 @@ use capstan_ports::{BranchHead, Branches, CodeHostError, CreatedReference, Moved
 use super::access::Task;
 use super::answer::cut;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::graphql::MutationReply;
-use super::transport::GitHub;
+use super::transport::Transport;
 use super::words;
 
 #[derive(Deserialize)]
@@ -37,7 +38,7 @@ impl Branches for GitHub {
         let call = GitHubCall::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
             .in_repository(repository, &["git", "ref", "heads", branch])
             .conditional();
-        let found = self.find::<ReferencePayload>(&call).await?;
+        let found = self.transport.find::<ReferencePayload>(&call).await?;
         Ok(found.map(|found| found.object.sha))
     }
 
@@ -52,7 +53,7 @@ impl Branches for GitHub {
             .in_repository(repository, &["git", "matching-refs", "heads", prefix])
             .conditional();
         // The one list that GitHub does not page.
-        let found: Vec<ReferencePayload> = self.ask(&call).await?;
+        let found: Vec<ReferencePayload> = self.transport.ask(&call).await?;
         Ok(found
             .into_iter()
             .filter_map(|found| {
@@ -72,7 +73,7 @@ impl Branches for GitHub {
             let there = self.branch(repository, branch).await?;
             Ok((there.as_ref() == Some(commit)).then_some(CreatedReference::Created))
         };
-        self.send_once(|| self.try_new_branch(repository, branch, commit), look).await
+        self.transport.send_once(|| try_new_branch(&self.transport, repository, branch, commit), look).await
     }
 
     async fn move_branch(
@@ -84,6 +85,7 @@ impl Branches for GitHub {
     ) -> Result<MovedReference, CodeHostError> {
         let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
+            .transport
             .mutate::<MutationReply>(
                 CallerIdentity::doing(Task::Commit, repository),
                 doing,
@@ -115,38 +117,30 @@ impl Branches for GitHub {
     }
 }
 
-impl GitHub {
-    async fn try_new_branch(
-        &self,
-        repository: &Repository,
-        branch: &str,
-        commit: &CommitId,
-    ) -> Result<CreatedReference, CodeHostError> {
-        let doing = format!("creating branch {branch} of {}", repository.name);
-        let identity = CallerIdentity::doing(Task::Commit, repository);
-        let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/git/refs", doing)
-            .in_repository(repository, &["git", "refs"])
-            .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
-        let answer = self.send(&call).await?;
-        let message = answer.message();
-        match answer.status() {
-            StatusCode::CREATED => Ok(CreatedReference::Created),
-            StatusCode::FORBIDDEN => {
-                tracing::warn!(github.branch = branch, reason = message, "GitHub refuses to create a branch");
-                Ok(CreatedReference::Refused)
-            }
-            StatusCode::UNPROCESSABLE_ENTITY if words::reference_exists(&message) => {
-                Ok(CreatedReference::Exists)
-            }
-            StatusCode::UNPROCESSABLE_ENTITY if words::breaks_a_rule(&message) => {
-                tracing::warn!(
-                    github.branch = branch,
-                    reason = message,
-                    "a ruleset refuses to create a branch"
-                );
-                Ok(CreatedReference::Refused)
-            }
-            _ => Err(answer.into_error()),
+async fn try_new_branch(
+    transport: &Transport,
+    repository: &Repository,
+    branch: &str,
+    commit: &CommitId,
+) -> Result<CreatedReference, CodeHostError> {
+    let doing = format!("creating branch {branch} of {}", repository.name);
+    let identity = CallerIdentity::doing(Task::Commit, repository);
+    let call = GitHubCall::post(identity, "/repos/{owner}/{repo}/git/refs", doing)
+        .in_repository(repository, &["git", "refs"])
+        .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
+    let answer = transport.send(&call).await?;
+    let message = answer.message();
+    match answer.status() {
+        StatusCode::CREATED => Ok(CreatedReference::Created),
+        StatusCode::FORBIDDEN => {
+            tracing::warn!(github.branch = branch, reason = message, "GitHub refuses to create a branch");
+            Ok(CreatedReference::Refused)
         }
+        StatusCode::UNPROCESSABLE_ENTITY if words::reference_exists(&message) => Ok(CreatedReference::Exists),
+        StatusCode::UNPROCESSABLE_ENTITY if words::breaks_a_rule(&message) => {
+            tracing::warn!(github.branch = branch, reason = message, "a ruleset refuses to create a branch");
+            Ok(CreatedReference::Refused)
+        }
+        _ => Err(answer.into_error()),
     }
 }

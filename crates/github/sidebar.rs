@@ -11,8 +11,8 @@ use capstan_ports::{CodeHostError, Repository, SidebarPart, Sidebars};
 
 use super::access::Task;
 use super::call::{CallerIdentity, GitHubCall};
+use super::code_host::GitHub;
 use super::pulls::UserPayload;
-use super::transport::GitHub;
 
 const LABELS: &str = "/repos/{owner}/{repo}/issues/{issue_number}/labels";
 const ONE_LABEL: &str = "/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}";
@@ -61,7 +61,7 @@ impl Sidebars for GitHub {
             .repeatable()
             .in_repository(repository, &[kind, &number.to_string(), list])
             .body(body(part, field, names));
-        let answer = self.send(&call).await?;
+        let answer = self.transport.send(&call).await?;
         if part != SidebarPart::Assignees {
             return answer.content::<IgnoredAny>().await.map(|_| Vec::new());
         }
@@ -85,13 +85,13 @@ impl Sidebars for GitHub {
             let call = GitHubCall::delete(identity, route, doing)
                 .in_repository(repository, &[kind, &number, list])
                 .body(body(part, field, names));
-            return self.find::<IgnoredAny>(&call).await.map(drop);
+            return self.transport.find::<IgnoredAny>(&call).await.map(drop);
         }
         for name in names {
             // A name may contain slashes, which do not separate parts of a path.
             let path = ["repos", repository.name.owner(), repository.name.name(), kind, &number, list, name];
             let call = GitHubCall::delete(identity, ONE_LABEL, doing.clone()).path(&path);
-            self.find::<IgnoredAny>(&call).await?;
+            self.transport.find::<IgnoredAny>(&call).await?;
         }
         Ok(())
     }

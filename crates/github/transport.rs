@@ -1,79 +1,39 @@
-//! GitHub as one App sees it, through octocrab: which token a call is made with, lists, and writes that are made once.
+//! GitHub as one App asks it: which token a call is made with, lists, and writes that are made once.
 //! What is asked is in `call`, GraphQL in `graphql`, and what octocrab lacks in `layers`, below it.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use http::header::ACCEPT;
-use http::{Request, StatusCode};
-use octocrab::{AuthState, FromResponse, Octocrab, OctocrabBuilder, Page};
-use secrecy::SecretString;
+use http::StatusCode;
+use octocrab::{FromResponse, Page};
 use serde::de::DeserializeOwned;
-use serde_json::json;
-use tokio::sync::OnceCell;
-use url::Url;
 
-use capstan_budget::Meter;
 use capstan_ports::CodeHostError;
 
-use super::answer::{GitHubAnswer, failure};
+use super::access::TokenAccess;
+use super::answer::GitHubAnswer;
+use super::app_client::AppClient;
 use super::call::{CallerIdentity, GitHubCall};
-use super::connect::{ConnectError, http_client};
-use super::credentials::AppCredentials;
-use super::layers::{LayerState, begin_counts, stacked};
-use super::limits::GitHubLimits;
-use super::tokens::{TokenRights, Tokens};
+use super::tokens::{InstallationToken, TokenRights, Tokens};
 
-/// GitHub as one App sees it. Cheap to share; holds tokens, in memory only.
-pub struct GitHub {
-    /// As the App itself; with a token it asks as the token's owner.
-    app: Octocrab,
-    pub(super) app_id: u64,
-    pub(super) shared: Arc<LayerState>,
-    pub(super) tokens: Tokens,
-    pub(super) slug: OnceCell<String>,
-    /// The server is older than merge queues: it was asked for one, and knows no such field.
-    pub(super) lacks_merge_queues: AtomicBool,
+/// What all calls go through. Holds tokens, in memory only.
+pub(super) struct Transport {
+    pub(super) client: AppClient,
+    tokens: Tokens,
 }
 
-impl GitHub {
-    /// Prepares to talk to the API at `api_url` (`https://api.github.com`, `https://ghes.example/api/v3`);
-    /// plain HTTP is taken on this machine and within the cluster only. Nothing is sent yet, but a Tokio runtime must be there.
-    pub fn connect(
-        api_url: &Url,
-        credentials: AppCredentials,
-        limits: GitHubLimits,
-    ) -> Result<Self, ConnectError> {
-        let (client, rest) = http_client(api_url, limits.timeout)?;
-        let shared = Arc::new(LayerState::new(rest, client, limits));
-        let AppCredentials(app) = credentials;
-        let app_id = app.app_id.into_inner();
-        let layers = OctocrabBuilder::new_empty().with_service(stacked(&shared));
-        let Ok(app) = layers.with_auth(AuthState::App(app)).build();
-        Ok(Self {
-            app,
-            app_id,
-            shared,
-            tokens: Tokens::default(),
-            slug: OnceCell::new(),
-            lacks_merge_queues: AtomicBool::new(false),
-        })
+impl Transport {
+    pub(super) fn new(client: AppClient) -> Self {
+        Self { client, tokens: Tokens::default() }
     }
 
-    /// Counts what is asked as the App and its installations, and asks no more than there is.
-    #[must_use]
-    pub fn within(self, meter: Meter) -> Self {
-        begin_counts();
-        // A second one would count from the beginning what the first has counted.
-        let _first = self.shared.meter.set(meter);
-        self
+    /// A token for a task that is good for at least ten minutes more.
+    pub(super) async fn token(&self, access: TokenAccess) -> Result<InstallationToken, CodeHostError> {
+        self.tokens.token_for(access, &self.client).await
     }
 
     /// Makes a call. Answers of every status come back, except those that ask to wait and failures of the server's.
     pub(super) async fn send(&self, call: &GitHubCall) -> Result<GitHubAnswer, CodeHostError> {
         let access = match call.terms.identity {
             CallerIdentity::Installation(access) => access,
-            CallerIdentity::App => return self.send_as_app(call).await,
+            CallerIdentity::App => return self.client.send_as_app(call).await,
             CallerIdentity::Person(_) => {
                 // As the App, the answer would contain more than the person may know.
                 let Some(token) = &call.token else {
@@ -81,11 +41,11 @@ impl GitHub {
                     let doing = call.terms.doing.clone();
                     return Err(CodeHostError::Unexpected { doing, status: 401, reason });
                 };
-                return self.send_with(call, token).await;
+                return self.client.send_with(call, token).await;
             }
         };
-        let token = self.token_for(access).await?;
-        let answer = self.send_with(call, &token.secret).await?;
+        let token = self.token(access).await?;
+        let answer = self.client.send_with(call, &token.secret).await?;
         // Revoked or expired before its time; or the owner has granted more since. Neither answer has an effect, so
         // that a write may be repeated too.
         let may_be_better = match answer.status() {
@@ -97,39 +57,11 @@ impl GitHub {
             return Ok(answer);
         }
         self.tokens.forget(access, &token.secret).await;
-        let renewed = self.token_for(access).await?;
+        let renewed = self.token(access).await?;
         if answer.status() == StatusCode::FORBIDDEN && renewed.rights == TokenRights::Fewer {
             return Ok(answer);
         }
-        self.send_with(call, &renewed.secret).await
-    }
-
-    /// Makes a call as the App itself.
-    pub(super) async fn send_as_app(&self, call: &GitHubCall) -> Result<GitHubAnswer, CodeHostError> {
-        self.send_through(call, &self.app).await
-    }
-
-    async fn send_with(
-        &self,
-        call: &GitHubCall,
-        token: &SecretString,
-    ) -> Result<GitHubAnswer, CodeHostError> {
-        let doing = |error| failure(call.terms.doing.clone(), error);
-        let whose = self.app.user_access_token(token.clone()).map_err(doing)?;
-        self.send_through(call, &whose).await
-    }
-
-    async fn send_through(&self, call: &GitHubCall, whose: &Octocrab) -> Result<GitHubAnswer, CodeHostError> {
-        let doing = |error| failure(call.terms.doing.clone(), error);
-        let request = Request::builder()
-            .method(&call.method)
-            .uri(call.path_and_query(&self.shared.rest))
-            .header(ACCEPT, call.accept)
-            .extension(Arc::new(call.terms.clone()));
-        let nothing = call.terms.effect.writes().then(|| json!({}));
-        let request = whose.build_request(request, call.body.as_ref().or(nothing.as_ref())).map_err(doing)?;
-        let response = whose.execute(request).await.map_err(doing)?;
-        GitHubAnswer::of(call.terms.doing.clone(), call.method.clone(), response).await
+        self.client.send_with(call, &renewed.secret).await
     }
 
     /// Makes a call and reads what is answered; a refusal is an error.
@@ -153,7 +85,7 @@ impl GitHub {
         Sent: Future<Output = Result<T, CodeHostError>>,
         Looked: Future<Output = Result<Option<T>, CodeHostError>>,
     {
-        let mut pauses = self.shared.limits.pauses(self.shared.limits.retries);
+        let mut pauses = self.client.shared.limits.pauses(self.client.shared.limits.retries);
         loop {
             let error = match send().await {
                 Err(error @ CodeHostError::Unreachable { .. }) => error,
@@ -179,7 +111,7 @@ impl GitHub {
         call: GitHubCall,
         is_far_enough: impl Fn(&P::Item) -> bool,
     ) -> Result<Vec<P::Item>, CodeHostError> {
-        let (doing, most) = (call.terms.doing.clone(), self.shared.limits.pages);
+        let (doing, most) = (call.terms.doing.clone(), self.client.shared.limits.pages);
         let (all, is_whole) = self.first_pages::<P>(call.clone(), most, is_far_enough).await?;
         // A full page does not say whether another one follows.
         if is_whole || self.page(&call, most + 1).await?.content::<P>().await?.items().is_empty() {
@@ -200,7 +132,7 @@ impl GitHub {
         let (mut all, mut bytes) = (Vec::new(), 0);
         for page in 1..=most {
             let answer = self.page(&call, page).await?;
-            self.shared.limits.judge_list(&mut bytes, answer.bytes(), &call.terms.doing)?;
+            self.client.shared.limits.judge_list(&mut bytes, answer.bytes(), &call.terms.doing)?;
             let has_next = answer.has_next_page();
             let found = answer.content::<P>().await?.items();
             let goes_on = goes_on(has_next, found.len());
@@ -239,12 +171,6 @@ impl<T: DeserializeOwned> Paged for Page<T> {
 
     fn items(self) -> Vec<T> {
         self.items
-    }
-}
-
-impl std::fmt::Debug for GitHub {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GitHub").field("api", &self.shared.rest.as_str()).finish_non_exhaustive()
     }
 }
 

@@ -10,13 +10,14 @@ use async_trait::async_trait;
 use capstan_model::doubling::Doubling;
 use jiff::Timestamp;
 use rand::RngExt;
+use tokio::sync::Notify;
 use ulid::Ulid;
 
 use self::statements::{
     ANYTHING_DUE, ARRIVALS, BURY, CLAIM_IN_SQLITE, COMPLETE, FAIL, LEAVE, PUT_OFF, TAKE_HINTS, USE_UP_HINTS,
 };
 pub(super) use self::statements::{ENQUEUE, REVIVE};
-use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, Engine, EngineNow, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
     Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, PageOrder,
     Press, RecordsError, RepositoryName, Ticks,
@@ -40,6 +41,9 @@ const REASON_CHARACTERS: usize = 512;
 const LONGEST_NOT_BEFORE_MS: i64 = 2 * 3_600_000;
 /// Likewise a lease: they are renewed for a minute each.
 const LONGEST_LEASE_MS: i64 = 10 * 60_000;
+
+/// What an error says was being done.
+const CLAIMING: &str = "claiming a job";
 
 type ClaimedRow = (i64, i64, String, i64);
 type HintRow = (
@@ -83,7 +87,8 @@ impl Jobs for Database {
         lease: Duration,
         per_installation: usize,
     ) -> Result<Option<ClaimedJob>, RecordsError> {
-        self.claim_one(worker, lease, per_installation, &BTreeSet::new()).await
+        let claim = JobRows(self.now()).claim(worker, lease, per_installation, &BTreeSet::new()).await;
+        claimed(claim.map_err(failed(CLAIMING))?, &self.work)
     }
 
     async fn claim_guest(
@@ -93,7 +98,8 @@ impl Jobs for Database {
         per_installation: usize,
         but: &BTreeSet<u64>,
     ) -> Result<Option<ClaimedJob>, RecordsError> {
-        self.claim_one(worker, lease, per_installation.saturating_add(1), but).await
+        let claim = JobRows(self.now()).claim(worker, lease, per_installation.saturating_add(1), but).await;
+        claimed(claim.map_err(failed(CLAIMING))?, &self.work)
     }
 
     async fn heartbeat(&self, job: &ClaimedJob, lease: Duration) -> Result<Lease, RecordsError> {
@@ -110,7 +116,8 @@ impl Jobs for Database {
     }
 
     async fn complete(&self, job: &ClaimedJob, look_again: Option<Timestamp>) -> Result<Lease, RecordsError> {
-        let lease = self.complete_row(job, look_again).await.map_err(failed("completing a job"))?;
+        let lease =
+            JobRows(self.now()).complete(job, look_again).await.map_err(failed("completing a job"))?;
         // It may have been asked for again meanwhile.
         self.work.notify_one();
         Ok(lease)
@@ -122,11 +129,12 @@ impl Jobs for Database {
         reason: &str,
         retry_after: Option<Duration>,
     ) -> Result<Fate, RecordsError> {
-        self.fail_row(job, reason, retry_after).await.map_err(failed("recording a failed job"))
+        JobRows(self.now()).fail(job, reason, retry_after).await.map_err(failed("recording a failed job"))
     }
 
     async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError> {
-        let fate = self.put_off_row(job, reason, None).await.map_err(failed("putting a job off"))?;
+        let fate =
+            JobRows(self.now()).put_off(job, reason, None).await.map_err(failed("putting a job off"))?;
         self.work.notify_one();
         Ok(fate)
     }
@@ -137,7 +145,10 @@ impl Jobs for Database {
         reason: &str,
         wait: Duration,
     ) -> Result<Fate, RecordsError> {
-        let fate = self.put_off_row(job, reason, Some(wait)).await.map_err(failed("putting a job off"))?;
+        let fate = JobRows(self.now())
+            .put_off(job, reason, Some(wait))
+            .await
+            .map_err(failed("putting a job off"))?;
         self.work.notify_one();
         Ok(fate)
     }
@@ -188,56 +199,58 @@ impl Jobs for Database {
     }
 }
 
-impl Database {
-    async fn claim_one(
-        &self,
-        worker: &str,
-        lease: Duration,
-        most: usize,
-        but: &BTreeSet<u64>,
-    ) -> Result<Option<ClaimedJob>, RecordsError> {
-        const DOING: &str = "claiming a job";
-        let id = Ulid::generate().to_string();
-        let claimed = self.claim_row(&id, worker, lease, most, but).await.map_err(failed(DOING))?;
-        let Some(((repository, installation, name, attempts), hints)) = claimed else { return Ok(None) };
-        // There may be more for the next worker.
-        self.work.notify_one();
-        let name = RepositoryName::parse(&name)
-            .ok_or_else(|| corrupt(DOING, format!("`{name}` is not the name of a repository")))?;
-        Ok(Some(ClaimedJob {
-            lease: id,
-            repository: repository.cast_unsigned(),
-            installation: installation.cast_unsigned(),
-            name,
-            attempt: u32::try_from(attempts.saturating_add(1)).unwrap_or(u32::MAX),
-            hints: collect_hints(hints),
-        }))
-    }
+/// The lease of a job, with what is known of it.
+struct Claim {
+    lease: String,
+    row: ClaimedRow,
+    hints: Vec<HintRow>,
+}
 
-    async fn claim_row(
+/// What the claim gave; there may be more for the next worker.
+fn claimed(claim: Option<Claim>, work: &Notify) -> Result<Option<ClaimedJob>, RecordsError> {
+    let Some(Claim { lease, row, hints }) = claim else { return Ok(None) };
+    work.notify_one();
+    let (repository, installation, name, attempts) = row;
+    let name = RepositoryName::parse(&name)
+        .ok_or_else(|| corrupt(CLAIMING, format!("`{name}` is not the name of a repository")))?;
+    Ok(Some(ClaimedJob {
+        lease,
+        repository: repository.cast_unsigned(),
+        installation: installation.cast_unsigned(),
+        name,
+        attempt: u32::try_from(attempts.saturating_add(1)).unwrap_or(u32::MAX),
+        hints: collect_hints(hints),
+    }))
+}
+
+/// Jobs, and the hints of their deliveries.
+pub(super) struct JobRows<'a>(pub(super) EngineNow<'a>);
+
+impl JobRows<'_> {
+    async fn claim(
         &self,
-        lease: &str,
         worker: &str,
         length: Duration,
         most: usize,
         but: &BTreeSet<u64>,
-    ) -> Result<Option<(ClaimedRow, Vec<HintRow>)>, sqlx::Error> {
-        let now_ms = self.now_ms();
+    ) -> Result<Option<Claim>, sqlx::Error> {
+        let EngineNow { engine, now_ms } = self.0;
+        let lease = Ulid::generate().to_string();
         let until_ms = now_ms.saturating_add(milliseconds(length));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let none_of: String = but.iter().map(|id| format!(",{},", id.cast_signed())).collect();
-        let claim = match self.engine {
+        let claim = match engine {
             Engine::Sqlite { .. } => CLAIM_IN_SQLITE,
             #[cfg(feature = "postgres")]
             Engine::Postgres(_) => statements::CLAIM_IN_POSTGRES,
         };
-        if !self.anything_due(now_ms).await? {
+        if !self.anything_due().await? {
             return Ok(None);
         }
-        let claimed = transaction!(self, tx => {
+        let claimed = transaction!(self.0, tx => {
             sqlx::query(BURY).bind(now_ms).bind(MAX_LOST_LEASES).execute(&mut *tx).await?;
             let row: Option<ClaimedRow> = sqlx::query_as(claim)
-                .bind(lease)
+                .bind(&lease)
                 .bind(worker)
                 .bind(until_ms)
                 .bind(now_ms)
@@ -250,8 +263,8 @@ impl Database {
             match row {
                 Some(row) => {
                     let hints: Vec<HintRow> =
-                        sqlx::query_as(TAKE_HINTS).bind(lease).bind(row.0).fetch_all(&mut *tx).await?;
-                    Some((row, hints))
+                        sqlx::query_as(TAKE_HINTS).bind(&lease).bind(row.0).fetch_all(&mut *tx).await?;
+                    Some(Claim { lease, row, hints })
                 }
                 None => None,
             }
@@ -260,8 +273,9 @@ impl Database {
     }
 
     /// A look before the leap: idle workers should not queue for the one writer.
-    async fn anything_due(&self, now_ms: i64) -> Result<bool, sqlx::Error> {
-        let row: Option<(i64,)> = read!(self, pool => sqlx::query_as(ANYTHING_DUE)
+    async fn anything_due(&self) -> Result<bool, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
+        let row: Option<(i64,)> = read!(self.0, pool => sqlx::query_as(ANYTHING_DUE)
             .bind(now_ms)
             .bind(now_ms.saturating_add(LONGEST_NOT_BEFORE_MS))
             .bind(now_ms.saturating_add(LONGEST_LEASE_MS))
@@ -270,8 +284,8 @@ impl Database {
         Ok(row.is_some())
     }
 
-    pub(super) async fn arrival_rows(&self, repository: i64, since_ms: i64) -> Result<Arrivals, sqlx::Error> {
-        let rows: Vec<HintRow> = read!(self, pool => sqlx::query_as(ARRIVALS)
+    pub(super) async fn arrivals(&self, repository: i64, since_ms: i64) -> Result<Arrivals, sqlx::Error> {
+        let rows: Vec<HintRow> = read!(self.0, pool => sqlx::query_as(ARRIVALS)
             .bind(repository)
             .bind(since_ms)
             .fetch_all(pool)
@@ -282,16 +296,12 @@ impl Database {
         Ok(Arrivals { comments, issues, presses, ticks })
     }
 
-    async fn complete_row(
-        &self,
-        job: &ClaimedJob,
-        look_again: Option<Timestamp>,
-    ) -> Result<Lease, sqlx::Error> {
-        let now_ms = self.now_ms();
+    async fn complete(&self, job: &ClaimedJob, look_again: Option<Timestamp>) -> Result<Lease, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
         // One millisecond later at least: this separates an idle job from one that is due by then.
         let again_ms = look_again.map_or(now_ms, |at| at.as_millisecond().max(now_ms.saturating_add(1)));
         let repository = job.repository.cast_signed();
-        let lease = transaction!(self, tx => {
+        let lease = transaction!(self.0, tx => {
             let done = sqlx::query(COMPLETE)
                 .bind(repository)
                 .bind(&job.lease)
@@ -306,17 +316,16 @@ impl Database {
         Ok(lease)
     }
 
-    async fn fail_row(
+    async fn fail(
         &self,
         job: &ClaimedJob,
         reason: &str,
         retry_after: Option<Duration>,
     ) -> Result<Fate, sqlx::Error> {
-        let now = self.clock.now();
-        let now_ms = now.as_millisecond();
+        let EngineNow { now_ms, .. } = self.0;
         let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
         let repository = job.repository.cast_signed();
-        let fate = transaction!(self, tx => {
+        let fate = transaction!(self.0, tx => {
             let row: Option<(i64, i64)> = sqlx::query_as(
                 "SELECT attempts, requested - started FROM jobs
                  WHERE repository = $1 AND lease = $2 AND state = 'running'",
@@ -355,16 +364,16 @@ impl Database {
         Ok(fate)
     }
 
-    async fn put_off_row(
+    async fn put_off(
         &self,
         job: &ClaimedJob,
         reason: &str,
         wait: Option<Duration>,
     ) -> Result<Fate, sqlx::Error> {
-        let now_ms = self.clock.now().as_millisecond();
+        let EngineNow { now_ms, .. } = self.0;
         let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
         let repository = job.repository.cast_signed();
-        let fate = transaction!(self, tx => {
+        let fate = transaction!(self.0, tx => {
             let row: Option<(i64, i64)> = sqlx::query_as(
                 "SELECT put_off, requested - started FROM jobs
                  WHERE repository = $1 AND lease = $2 AND state = 'running'",

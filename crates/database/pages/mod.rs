@@ -11,7 +11,7 @@ use capstan_report::{ProposalState, TargetDetail};
 use sqlx::AssertSqlSafe;
 
 use super::preflights::from_json;
-use super::{Database, audit, corrupt, enqueue, failed, read, timestamp, transaction};
+use super::{Database, EngineNow, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
     Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, FleetJob, JobState,
     ListExtent, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
@@ -379,14 +379,17 @@ impl PageRecords for Database {
     }
 
     async fn replay(&self, guid: &str, by: &str) -> Result<Again, RecordsError> {
-        let again = self.replay_rows(&storable(guid), by).await.map_err(failed("replaying a delivery"))?;
+        let again = OrderRows(self.now())
+            .replay(&storable(guid), by)
+            .await
+            .map_err(failed("replaying a delivery"))?;
         self.work.notify_one();
         Ok(again)
     }
 
     async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Ordered, RecordsError> {
-        let order = self
-            .order_rows(repository.cast_signed(), by, given)
+        let order = OrderRows(self.now())
+            .order(repository.cast_signed(), by, given)
             .await
             .map_err(failed("recording an order to a campaign"))?;
         self.work.notify_one();
@@ -394,8 +397,8 @@ impl PageRecords for Database {
     }
 
     async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError> {
-        let again = self
-            .look_again_rows(repository.cast_signed(), by)
+        let again = OrderRows(self.now())
+            .look_again(repository.cast_signed(), by)
             .await
             .map_err(failed("requesting a new check of a repository"))?;
         self.work.notify_one();
@@ -403,10 +406,13 @@ impl PageRecords for Database {
     }
 }
 
-impl Database {
-    async fn replay_rows(&self, guid: &str, by: &str) -> Result<Again, sqlx::Error> {
-        let now_ms = self.now_ms();
-        let again = transaction!(self, tx => {
+/// What people order on a page: jobs, deliveries and the audit trail together.
+struct OrderRows<'a>(EngineNow<'a>);
+
+impl OrderRows<'_> {
+    async fn replay(&self, guid: &str, by: &str) -> Result<Again, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
+        let again = transaction!(self.0, tx => {
             let found: Option<(i64, i64, String, String, String)> = sqlx::query_as(
                 "SELECT j.repository, j.installation, j.name, d.event, d.action
                  FROM deliveries d JOIN jobs j ON j.repository = d.repository WHERE d.guid = $1",
@@ -435,9 +441,9 @@ impl Database {
         Ok(again)
     }
 
-    async fn order_rows(&self, repository: i64, by: &str, given: &str) -> Result<Ordered, sqlx::Error> {
-        let (now_ms, id) = (self.now_ms(), format!("{}{}", PageOrder::ID_PREFIX, ulid::Ulid::generate()));
-        let order = transaction!(self, tx => {
+    async fn order(&self, repository: i64, by: &str, given: &str) -> Result<Ordered, sqlx::Error> {
+        let (now_ms, id) = (self.0.now_ms, format!("{}{}", PageOrder::ID_PREFIX, ulid::Ulid::generate()));
+        let order = transaction!(self.0, tx => {
             let found: Option<(i64, String)> =
                 sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")
                     .bind(repository)
@@ -477,9 +483,9 @@ impl Database {
         Ok(order)
     }
 
-    async fn look_again_rows(&self, repository: i64, by: &str) -> Result<Again, sqlx::Error> {
-        let now_ms = self.now_ms();
-        let again = transaction!(self, tx => {
+    async fn look_again(&self, repository: i64, by: &str) -> Result<Again, sqlx::Error> {
+        let EngineNow { now_ms, .. } = self.0;
+        let again = transaction!(self.0, tx => {
             let found: Option<(i64, String)> =
                 sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")
                     .bind(repository)

@@ -145,4 +145,19 @@ impl State {
         self.emit(full_name, sender, "pull_request", action, payload);
         Ok(())
     }
+
+    /// Records an `issues` event with the issue as it is now.
+    pub(crate) fn emit_issue(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+        action: &str,
+        more: Value,
+    ) -> Result<(), ApiError> {
+        let here = self.repository(full_name)?;
+        let payload = json!({"issue": views::issue(here, here.issue(number)?)});
+        self.emit(full_name, by, "issues", action, views::extend(payload, more));
+        Ok(())
+    }
 }

@@ -29,103 +29,97 @@ pub(crate) fn write_signed(
     here.store.write_commit(&commit, Some(&signature))
 }
 
-impl State {
-    /// What a read of a pull request does to its mergeability: the first reads find it unknown, then it is computed.
-    pub(crate) fn read_mergeability(&mut self, full_name: &str, number: u64) -> Result<(), ApiError> {
-        let repository = self.repository_mut(full_name)?;
-        let (issue, pull) = repository.pull(number)?;
-        if !issue.open {
-            return Ok(());
-        }
-        match pull.mergeability {
-            Mergeability::Unknown { reads_left: 0 } => {
-                self.compute_mergeability(full_name, number).map(|_| ())
-            }
-            Mergeability::Unknown { reads_left } => {
-                repository.pull_mut(number)?.mergeability =
-                    Mergeability::Unknown { reads_left: reads_left - 1 };
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+/// What a read of a pull request does to its mergeability: the first reads find it unknown, then it is computed.
+pub(crate) fn read_mergeability(state: &mut State, full_name: &str, number: u64) -> Result<(), ApiError> {
+    let repository = state.repository_mut(full_name)?;
+    let (issue, pull) = repository.pull(number)?;
+    if !issue.open {
+        return Ok(());
     }
+    match pull.mergeability {
+        Mergeability::Unknown { reads_left: 0 } => compute_mergeability(state, full_name, number).map(|_| ()),
+        Mergeability::Unknown { reads_left } => {
+            repository.pull_mut(number)?.mergeability = Mergeability::Unknown { reads_left: reads_left - 1 };
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
 
-    /// Tries the merge now and moves `refs/pull/N/merge` where it is clean.
-    pub(crate) fn compute_mergeability(
-        &mut self,
-        full_name: &str,
-        number: u64,
-    ) -> Result<Mergeability, ApiError> {
-        let here = self.repository(full_name)?;
-        let (_, pull) = here.pull(number)?;
-        let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
-        // The head may be an ancestor of the base; then the merge is the base's tree.
-        let tree = if here.store.is_ancestor(pull.head, base)? {
-            Some(here.store.known_commit(base)?.tree)
-        } else if here.store.is_ancestor(base, pull.head)? {
-            Some(here.store.known_commit(pull.head)?.tree)
-        } else {
-            here.store.merge_trees(base, pull.head)?
-        };
-        let computed = match tree {
-            None => Mergeability::Conflicting,
-            Some(tree) => {
-                let message = format!("Merge {} into {base}", pull.head);
-                let commit = write_signed(here, tree, &[base, pull.head], &web_flow(), &message)?;
-                here.store.set_reference(&format!("refs/pull/{number}/merge"), commit)?;
-                Mergeability::Clean(commit)
-            }
-        };
-        self.repository_mut(full_name)?.pull_mut(number)?.mergeability = computed;
-        Ok(computed)
-    }
-
-    /// Puts a pull request into the merge queue: a group branch and the request for its checks.
-    pub(crate) fn enqueue(
-        &mut self,
-        full_name: &str,
-        number: u64,
-        by: &Account,
-    ) -> Result<ObjectId, ApiError> {
-        let Mergeability::Clean(_) = self.compute_mergeability(full_name, number)? else {
-            return Err(not_mergeable());
-        };
-        let here = self.repository(full_name)?;
-        let (issue, pull) = here.pull(number)?;
-        let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
-        let tree = here.store.merge_trees(base, pull.head)?.ok_or_else(not_mergeable)?;
-        let message =
-            merge_message(here, issue.number, &pull.head_repository, &pull.head_branch, &issue.title);
-        let commit = write_signed(here, tree, &[base, pull.head], &by.signature(), &message)?;
-        let branch = format!("refs/heads/gh-readonly-queue/{}/pr-{number}-{}", pull.base_branch, pull.head);
-        let base_ref = format!("refs/heads/{}", pull.base_branch);
-        let group = json!({
-            "head_sha": commit.to_string(),
-            "head_ref": branch,
-            "base_sha": base.to_string(),
-            "base_ref": base_ref,
-            "head_commit": views::simple_commit(&here.store.known_commit(commit)?),
-        });
-        self.repository_mut(full_name)?.pull_mut(number)?.queued = Some(by.clone());
-        self.emit_pull(full_name, number, by, "enqueued", json!({}))?;
-        self.move_reference(full_name, &branch, Some(commit), by)?;
-        self.emit(full_name, by, "merge_group", "checks_requested", json!({"merge_group": group}));
-        Ok(commit)
-    }
-
-    /// Takes a pull request out of the merge queue: its group's branch goes.
-    pub(crate) fn dequeue(&mut self, full_name: &str, number: u64, by: &Account) -> Result<(), ApiError> {
-        let pull = self.repository_mut(full_name)?.pull_mut(number)?;
-        if pull.queued.take().is_none() {
-            return Err(ApiError::unprocessable("Pull request is not in the merge queue"));
+/// Tries the merge now and moves `refs/pull/N/merge` where it is clean.
+pub(crate) fn compute_mergeability(
+    state: &mut State,
+    full_name: &str,
+    number: u64,
+) -> Result<Mergeability, ApiError> {
+    let here = state.repository(full_name)?;
+    let (_, pull) = here.pull(number)?;
+    let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
+    // The head may be an ancestor of the base; then the merge is the base's tree.
+    let tree = if here.store.is_ancestor(pull.head, base)? {
+        Some(here.store.known_commit(base)?.tree)
+    } else if here.store.is_ancestor(base, pull.head)? {
+        Some(here.store.known_commit(pull.head)?.tree)
+    } else {
+        here.store.merge_trees(base, pull.head)?
+    };
+    let computed = match tree {
+        None => Mergeability::Conflicting,
+        Some(tree) => {
+            let message = format!("Merge {} into {base}", pull.head);
+            let commit = write_signed(here, tree, &[base, pull.head], &web_flow(), &message)?;
+            here.store.set_reference(&format!("refs/pull/{number}/merge"), commit)?;
+            Mergeability::Clean(commit)
         }
-        let prefix = format!("refs/heads/gh-readonly-queue/{}/pr-{number}-", pull.base_branch);
-        self.emit_pull(full_name, number, by, "dequeued", json!({"reason": "MANUAL"}))?;
-        for (name, _) in self.repository(full_name)?.store.references(&prefix) {
-            self.move_reference(full_name, &name, None, by)?;
-        }
-        Ok(())
+    };
+    state.repository_mut(full_name)?.pull_mut(number)?.mergeability = computed;
+    Ok(computed)
+}
+
+/// Puts a pull request into the merge queue: a group branch and the request for its checks.
+pub(crate) fn enqueue(
+    state: &mut State,
+    full_name: &str,
+    number: u64,
+    by: &Account,
+) -> Result<ObjectId, ApiError> {
+    let Mergeability::Clean(_) = compute_mergeability(state, full_name, number)? else {
+        return Err(not_mergeable());
+    };
+    let here = state.repository(full_name)?;
+    let (issue, pull) = here.pull(number)?;
+    let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
+    let tree = here.store.merge_trees(base, pull.head)?.ok_or_else(not_mergeable)?;
+    let message = merge_message(here, issue.number, &pull.head_repository, &pull.head_branch, &issue.title);
+    let commit = write_signed(here, tree, &[base, pull.head], &by.signature(), &message)?;
+    let branch = format!("refs/heads/gh-readonly-queue/{}/pr-{number}-{}", pull.base_branch, pull.head);
+    let base_ref = format!("refs/heads/{}", pull.base_branch);
+    let group = json!({
+        "head_sha": commit.to_string(),
+        "head_ref": branch,
+        "base_sha": base.to_string(),
+        "base_ref": base_ref,
+        "head_commit": views::simple_commit(&here.store.known_commit(commit)?),
+    });
+    state.repository_mut(full_name)?.pull_mut(number)?.queued = Some(by.clone());
+    state.emit_pull(full_name, number, by, "enqueued", json!({}))?;
+    state.move_reference(full_name, &branch, Some(commit), by)?;
+    state.emit(full_name, by, "merge_group", "checks_requested", json!({"merge_group": group}));
+    Ok(commit)
+}
+
+/// Takes a pull request out of the merge queue: its group's branch goes.
+pub(crate) fn dequeue(state: &mut State, full_name: &str, number: u64, by: &Account) -> Result<(), ApiError> {
+    let pull = state.repository_mut(full_name)?.pull_mut(number)?;
+    if pull.queued.take().is_none() {
+        return Err(ApiError::unprocessable("Pull request is not in the merge queue"));
     }
+    let prefix = format!("refs/heads/gh-readonly-queue/{}/pr-{number}-", pull.base_branch);
+    state.emit_pull(full_name, number, by, "dequeued", json!({"reason": "MANUAL"}))?;
+    for (name, _) in state.repository(full_name)?.store.references(&prefix) {
+        state.move_reference(full_name, &name, None, by)?;
+    }
+    Ok(())
 }
 
 fn not_mergeable() -> ApiError {

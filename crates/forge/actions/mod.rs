@@ -25,9 +25,14 @@ mod references;
 mod sidebar;
 mod stacks;
 
+pub(crate) use self::checks::{emit_check, press_button, rerequest_check, rerequest_suite, suite_for};
 pub(crate) use self::follow::size;
 pub(crate) use self::limits::check_length;
-pub(crate) use self::merge::{merge_pull, web_flow};
+pub(crate) use self::merge::{
+    compute_mergeability, dequeue, enqueue, merge_pull, read_mergeability, web_flow,
+};
 pub(crate) use self::protection::{RequiredCheck, merge_state, refusal, reported, unmet, verdicts};
 pub use self::pulls::NewPull;
 pub(crate) use self::references::NO_COMMIT;
+pub(crate) use self::sidebar::SidebarEdit;
+pub(crate) use self::stacks::{merge_stack, stack};

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{ApiResult, ForgeCall, READ_CHECKS, READ_STATUSES, Reply, WRITE_CHECKS, WRITE_STATUSES};
+use crate::actions::{emit_check, suite_for};
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::state::{CheckRun, ForgeStatus};
@@ -124,7 +125,7 @@ pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiRe
     let mut run = CheckRun {
         id: call.state.fresh_id(),
         app: call.state.app.id,
-        suite: call.state.suite_for(&full_name, head)?,
+        suite: suite_for(call.state, &full_name, head)?,
         name: String::new(),
         head,
         external_id: String::new(),
@@ -142,9 +143,9 @@ pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiRe
     apply(&mut run, call.body)?;
     let (id, completed) = (run.id, run.status == "completed");
     call.state.repository_mut(&full_name)?.checks.insert(id, run);
-    call.state.emit_check(&full_name, id, "created")?;
+    emit_check(call.state, &full_name, id, "created")?;
     if completed {
-        call.state.emit_check(&full_name, id, "completed")?;
+        emit_check(call.state, &full_name, id, "completed")?;
     }
     show(call, &full_name, id, 201)
 }
@@ -168,7 +169,7 @@ pub(crate) fn update(call: &mut ForgeCall<'_>, owner: &str, name: &str, id: u64)
     apply(&mut changed, call.body)?;
     *run = changed;
     if run.status == "completed" && !was_completed {
-        call.state.emit_check(&full_name, id, "completed")?;
+        emit_check(call.state, &full_name, id, "completed")?;
     }
     show(call, &full_name, id, 200)
 }

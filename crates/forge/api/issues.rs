@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{ApiResult, ForgeCall, READ_TALK, Reply, WRITE_TALK};
-use crate::actions::check_length;
+use crate::actions::{SidebarEdit, check_length};
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
 use crate::state::{Account, ForgeRepository, Reaction};
@@ -68,7 +68,7 @@ pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiRe
     check_length(body.as_deref().unwrap_or_default())?;
     let number = call.state.open_issue(&full_name, &by, &title, body)?;
     for label in call.texts("labels") {
-        call.state.add_label(&full_name, number, &label, &by)?;
+        SidebarEdit { state: call.state, full_name: &full_name, number, by: &by }.add_label(&label)?;
     }
     let here = call.state.repository(&full_name)?;
     Ok(Reply::created(views::issue(here, here.issue(number)?)))

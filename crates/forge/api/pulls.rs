@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call::{Actor, ApiResult, ForgeCall, MERGE_PULLS, READ_PULLS, Reply, WRITE_PULLS};
-use crate::actions::{NewPull, check_length, merge_pull, refusal, size};
+use crate::actions::{NewPull, check_length, merge_pull, read_mergeability, refusal, size};
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::state::{ForgeIssue, MergeMethod, Mergeability, Permission, Pull, ReviewState};
@@ -47,7 +47,7 @@ pub(crate) fn list(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiResu
 
 pub(crate) fn get(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, READ_PULLS)?;
-    call.state.read_mergeability(&full_name, number)?;
+    read_mergeability(call.state, &full_name, number)?;
     show(call, &full_name, number, 200)
 }
 

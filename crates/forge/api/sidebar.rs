@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::call::{Actor, ApiResult, ForgeCall, READ_TALK, Reply, TRIAGE, WRITE_PULLS};
+use crate::actions::SidebarEdit;
 use crate::error::ApiError;
 use crate::state::{Account, Permission};
 use crate::views;
@@ -24,8 +25,9 @@ pub(crate) fn add_labels(call: &mut ForgeCall<'_>, owner: &str, name: &str, numb
     if labels.iter().any(|label| label.chars().count() > 50) {
         return Err(ApiError::invalid("Label", "name", "invalid"));
     }
+    let mut edit = SidebarEdit { state: call.state, full_name: &full_name, number, by: &by };
     for label in labels {
-        call.state.add_label(&full_name, number, &label, &by)?;
+        edit.add_label(&label)?;
     }
     show_labels(call, &full_name, number)
 }
@@ -39,17 +41,19 @@ pub(crate) fn remove_label(
 ) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
-    call.state.remove_label(&full_name, number, label, &by)?;
+    SidebarEdit { state: call.state, full_name: &full_name, number, by: &by }.remove_label(label)?;
     show_labels(call, &full_name, number)
 }
 
 pub(crate) fn add_assignees(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
-    for login in call.texts("assignees") {
+    let logins = call.texts("assignees");
+    let mut edit = SidebarEdit { state: call.state, full_name: &full_name, number, by: &by };
+    for login in logins {
         // GitHub silently leaves out a login that it cannot assign.
-        let Ok(account) = call.state.account(&login).cloned() else { continue };
-        call.state.assign(&full_name, number, &account, &by)?;
+        let Ok(account) = edit.state.account(&login).cloned() else { continue };
+        edit.assign(&account)?;
     }
     let here = call.state.repository(&full_name)?;
     Ok(Reply::created(views::issue(here, here.issue(number)?)))
@@ -58,8 +62,10 @@ pub(crate) fn add_assignees(call: &mut ForgeCall<'_>, owner: &str, name: &str, n
 pub(crate) fn remove_assignees(call: &mut ForgeCall<'_>, owner: &str, name: &str, number: u64) -> ApiResult {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
-    for login in call.texts("assignees") {
-        call.state.unassign(&full_name, number, &login, &by)?;
+    let logins = call.texts("assignees");
+    let mut edit = SidebarEdit { state: call.state, full_name: &full_name, number, by: &by };
+    for login in logins {
+        edit.unassign(&login)?;
     }
     let here = call.state.repository(&full_name)?;
     Ok(Reply::ok(views::issue(here, here.issue(number)?)))
@@ -114,11 +120,12 @@ pub(crate) fn request_reviewers(call: &mut ForgeCall<'_>, owner: &str, name: &st
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let by = call.account()?;
     let (people, teams) = named(call, &full_name, number)?;
+    let mut edit = SidebarEdit { state: call.state, full_name: &full_name, number, by: &by };
     for reviewer in people {
-        call.state.ask_for_review(&full_name, number, &reviewer, &by)?;
+        edit.ask_for_review(&reviewer)?;
     }
     for team in teams {
-        call.state.ask_team_for_review(&full_name, number, &team, &by)?;
+        edit.ask_team_for_review(&team)?;
     }
     Ok(Reply::created(show_pull(call, &full_name, number)?))
 }
@@ -127,11 +134,12 @@ pub(crate) fn remove_reviewers(call: &mut ForgeCall<'_>, owner: &str, name: &str
     let full_name = call.repository(owner, name, WRITE_PULLS)?;
     let by = call.account()?;
     let (people, teams) = named(call, &full_name, number)?;
+    let mut edit = SidebarEdit { state: call.state, full_name: &full_name, number, by: &by };
     for reviewer in people {
-        call.state.let_reviewer_go(&full_name, number, &reviewer.login, &by)?;
+        edit.let_reviewer_go(&reviewer.login)?;
     }
     for team in teams {
-        call.state.let_reviewer_go(&full_name, number, &team, &by)?;
+        edit.let_reviewer_go(&team)?;
     }
     Ok(Reply::ok(show_pull(call, &full_name, number)?))
 }

@@ -1,6 +1,7 @@
 //! Stacks of pull requests, which a GitHub Enterprise Server does not know.
 
 use super::call::{ApiResult, ForgeCall, READ_PULLS, Reply, WRITE_PULLS};
+use crate::actions::stack;
 use crate::error::ApiError;
 use crate::views;
 
@@ -38,6 +39,6 @@ pub(crate) fn create(call: &mut ForgeCall<'_>, owner: &str, name: &str) -> ApiRe
     let by = call.account()?;
     let pulls = call.body["pull_requests"].as_array().into_iter().flatten();
     let pulls = pulls.filter_map(serde_json::Value::as_u64).collect();
-    let number = call.state.stack(&full_name, pulls, &by)?;
+    let number = stack(call.state, &full_name, pulls, &by)?;
     show(call, &full_name, number, 201)
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::error::ForgeError;
 use super::people::author_of;
 use super::running::Forge;
+use crate::actions::{dequeue, enqueue, merge_stack, press_button, stack};
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::state::{AutoMerge, CheckRun, ForgeStatus, MergeMethod, Protection};
@@ -126,7 +127,7 @@ impl Forge {
     pub fn stack(&self, full_name: &str, pulls: &[u64], by: &str) -> Result<u64, ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.stack(full_name, pulls.to_vec(), &by)?)
+            Ok(stack(state, full_name, pulls.to_vec(), &by)?)
         })
     }
 
@@ -134,7 +135,7 @@ impl Forge {
     pub fn merge_stack(&self, full_name: &str, number: u64, by: &str) -> Result<String, ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.merge_stack(full_name, number, &by)?.to_string())
+            Ok(merge_stack(state, full_name, number, &by)?.to_string())
         })
     }
 
@@ -142,7 +143,7 @@ impl Forge {
     pub fn enqueue(&self, full_name: &str, number: u64, by: &str) -> Result<String, ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.enqueue(full_name, number, &by)?.to_string())
+            Ok(enqueue(state, full_name, number, &by)?.to_string())
         })
     }
 
@@ -150,7 +151,7 @@ impl Forge {
     pub fn leave_queue(&self, full_name: &str, number: u64, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.dequeue(full_name, number, &by)?)
+            Ok(dequeue(state, full_name, number, &by)?)
         })
     }
 
@@ -164,7 +165,7 @@ impl Forge {
     ) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.press_button(full_name, check_run, identifier, &by)?)
+            Ok(press_button(state, full_name, check_run, identifier, &by)?)
         })
     }
 }

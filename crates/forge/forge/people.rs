@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::error::ForgeError;
 use super::running::Forge;
-use crate::actions::{NewPull, merge_pull};
+use crate::actions::{NewPull, merge_pull, rerequest_check, rerequest_suite};
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::random::random_secret;
@@ -510,7 +510,7 @@ impl Forge {
     pub fn rerequest_check(&self, full_name: &str, check_run: u64, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.rerequest_check(full_name, check_run, &by)?)
+            Ok(rerequest_check(state, full_name, check_run, &by)?)
         })
     }
 
@@ -519,7 +519,7 @@ impl Forge {
         self.act(|state| {
             let by = author_of(state, by)?;
             let head = parse_id(commit).ok_or_else(ApiError::not_found)?;
-            Ok(state.rerequest_suite(full_name, head, &by)?)
+            Ok(rerequest_suite(state, full_name, head, &by)?)
         })
     }
 }

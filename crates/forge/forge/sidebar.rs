@@ -3,13 +3,14 @@
 use super::error::ForgeError;
 use super::people::author_of;
 use super::running::Forge;
+use crate::actions::SidebarEdit;
 
 impl Forge {
     /// Puts a label on an issue or pull request.
     pub fn add_label(&self, full_name: &str, number: u64, label: &str, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.add_label(full_name, number, label, &by)?)
+            Ok(SidebarEdit { state, full_name, number, by: &by }.add_label(label)?)
         })
     }
 
@@ -23,7 +24,7 @@ impl Forge {
     ) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.remove_label(full_name, number, label, &by)?)
+            Ok(SidebarEdit { state, full_name, number, by: &by }.remove_label(label)?)
         })
     }
 
@@ -31,7 +32,7 @@ impl Forge {
     pub fn assign(&self, full_name: &str, number: u64, login: &str, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let (whom, by) = (author_of(state, login)?, author_of(state, by)?);
-            Ok(state.assign(full_name, number, &whom, &by)?)
+            Ok(SidebarEdit { state, full_name, number, by: &by }.assign(&whom)?)
         })
     }
 
@@ -39,7 +40,7 @@ impl Forge {
     pub fn unassign(&self, full_name: &str, number: u64, login: &str, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.unassign(full_name, number, login, &by)?)
+            Ok(SidebarEdit { state, full_name, number, by: &by }.unassign(login)?)
         })
     }
 
@@ -53,7 +54,7 @@ impl Forge {
     ) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.let_reviewer_go(full_name, number, reviewer, &by)?)
+            Ok(SidebarEdit { state, full_name, number, by: &by }.let_reviewer_go(reviewer)?)
         })
     }
 
@@ -61,7 +62,7 @@ impl Forge {
     pub fn edit_title(&self, full_name: &str, number: u64, by: &str, title: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(state.retitle(full_name, number, &by, title)?)
+            Ok(SidebarEdit { state, full_name, number, by: &by }.retitle(title)?)
         })
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::document::SelectedField;
 use super::error::GraphQlError;
 use super::nodes::{pull_by_id, pull_request, repository_by_id, require};
-use crate::actions::unmet;
+use crate::actions::{self, unmet};
 use crate::api::{ForgeCall, WRITE_CODE, WRITE_PULLS};
 use crate::clock::now;
 use crate::state::{AutoMerge, MergeMethod};
@@ -167,7 +167,7 @@ fn enqueue(call: &mut ForgeCall<'_>, input: &Value) -> Result<Value, GraphQlErro
         return Err(unprocessable(format!("Pull request {unmet}")));
     }
     if pull.queued.is_none() {
-        call.state.enqueue(&full_name, number, &by)?;
+        actions::enqueue(call.state, &full_name, number, &by)?;
     }
     queue_entry(call, "EnqueuePullRequestPayload", &full_name, number)
 }
@@ -177,7 +177,7 @@ fn dequeue(call: &mut ForgeCall<'_>, input: &Value) -> Result<Value, GraphQlErro
     require(call.state, call.actor, &full_name, WRITE_PULLS)?;
     require(call.state, call.actor, &full_name, WRITE_CODE)?;
     let by = call.account()?;
-    call.state.dequeue(&full_name, number, &by)?;
+    actions::dequeue(call.state, &full_name, number, &by)?;
     queue_entry(call, "DequeuePullRequestPayload", &full_name, number)
 }
 

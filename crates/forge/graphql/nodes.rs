@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{GraphQlSelection, SelectedField};
 use super::error::GraphQlError;
-use crate::actions::{RequiredCheck, merge_state, reported, verdicts};
+use crate::actions::{RequiredCheck, merge_state, read_mergeability, reported, verdicts};
 use crate::api::{Actor, ForgeCall, METADATA, PermissionNeed, READ_PULLS, READ_TALK, permit};
 use crate::clock::{now, rfc3339};
 use crate::error::ApiError;
@@ -145,7 +145,7 @@ impl AskedHead {
 fn node(call: &mut ForgeCall<'_>, id: &str, asked: &RepositoryFields) -> Result<Value, GraphQlError> {
     if let Ok((full_name, number)) = pull_by_id(call.state, id) {
         if asked.mergeability {
-            call.state.read_mergeability(&full_name, number)?;
+            read_mergeability(call.state, &full_name, number)?;
         }
         let here = call.state.repository(&full_name)?;
         permit(call.state, call.actor, here, READ_PULLS)?;

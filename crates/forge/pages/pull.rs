@@ -6,6 +6,7 @@ use super::diff::{self, Annotation};
 use super::layout::rendered;
 use super::markdown;
 use super::page::{Page, Shown, state_name, time, visitor};
+use crate::actions::compute_mergeability;
 use crate::error::ApiError;
 use crate::state::{
     CheckRun, ForgeIssue, ForgeRepository, Mergeability, Permission, Pull, Reaction, ReviewState, State,
@@ -86,7 +87,7 @@ pub(super) fn show(state: &mut State, full_name: &str, number: &str) -> Shown {
     let number: u64 = number.parse().map_err(|_| ApiError::not_found())?;
     let (issue, _) = state.repository(full_name)?.pull(number)?;
     // As on GitHub, somebody who looks wants to know whether it merges.
-    let mergeability = if issue.open { Some(state.compute_mergeability(full_name, number)?) } else { None };
+    let mergeability = if issue.open { Some(compute_mergeability(state, full_name, number)?) } else { None };
     let here = state.repository(full_name)?;
     let (issue, pull) = here.pull(number)?;
     let checks: Vec<CheckBadge<'_>> =

@@ -13,9 +13,12 @@ use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
-use super::observation::Observation;
+use super::observation::{Observation, uid};
 use super::ownership::Claimed;
 use super::reconciliation::Reconciliation;
+use super::rolls_later::rolls_later;
+use super::secrets::missing_secrets;
+use super::take_over::{adopted, is_stranger, preview};
 use super::templates::kept_names;
 use capstan_ports::{ApiObject, Contested, LiveError, Run};
 use capstan_reconciler_core::outcome::{Interruption, ReconcileEnd, ReconcileFailure};
@@ -58,38 +61,39 @@ impl Reconciliation<'_> {
         if !trial.waiting.is_empty() {
             return Ok(ReconcileEnd::Waiting(trial.waiting));
         }
-        let held = match self.claim(observed).await? {
+        let held = match self.of.claim(observed).await? {
             Claimed::Yes(held) => held,
             Claimed::No(ended) => return Ok(ended),
         };
-        let adopted = self.adopted(observed);
+        let adopted = adopted(&self.of.status.inventory, observed);
         let let_go = let_go(observed, &adopted);
-        if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
-            let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
-            return Ok(ReconcileEnd::Waiting(self.preview(observed, &strangers, &trial).await?));
+        let is_strangers = |id: &ObjectId| is_stranger(&self.of.status.inventory, id);
+        if self.of.adopt() == Adopt::Preview && adopted.keys().any(is_strangers) {
+            let strangers = adopted.into_iter().filter(|(id, _)| is_strangers(id)).collect();
+            return Ok(ReconcileEnd::Waiting(preview(self.of.live(), observed, &strangers, &trial).await?));
         }
         let changes = changes(observed, &trial, &adopted, &let_go);
-        if let Some(ended) = self.check_cloud_objects(observed, &changes, &adopted).await? {
+        if let Some(ended) = self.of.check_cloud_objects(observed, &changes, &adopted).await? {
             return Ok(ended);
         }
         self.remember(observed, &changes);
         self.note_survivors(observed, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(ReconcileEnd::Applied) };
         let mut plan = plan(&observed.objects, &changes, &observed.live, verdict);
-        let phase = self.status.phase.replace(plan.phase.into());
+        let phase = self.of.status.phase.replace(plan.phase.into());
         let of_services = self.hold_back(observed, &changes, &mut plan).await;
-        if let Some(later) = self.rolls_later(observed, &changes, &plan) {
-            self.status.phase = phase;
+        if let Some(later) = rolls_later(self.of.request, observed, &changes, &plan) {
+            self.of.status.phase = phase;
             return Ok(ReconcileEnd::Waiting(vec![later]));
         }
-        self.status.withheld =
+        self.of.status.withheld =
             plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
-        // The reconciler may not be allowed to watch the objects of a cloud, so it looks again.
-        self.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
+        // Whoever may not watch the objects of a cloud looks again.
+        self.of.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
         let hands = Hands { adopted, let_go, later: trial.later };
         self.intend(observed, &plan, &hands).await?;
         if held.is_some() {
-            self.save().await?;
+            self.of.save().await?;
         }
         drop(held);
         let waits = self.bring_first(observed, &plan).await?;
@@ -101,17 +105,17 @@ impl Reconciliation<'_> {
 
     /// Tries every object but those that were tried before, beside what is there now, without a difference.
     async fn try_unknown(&self, observed: &Observation) -> Result<Trial, LiveError> {
-        let dry_run_cache = &self.request.ports.dry_run_cache;
+        let dry_run_cache = &self.of.request.ports.dry_run_cache;
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
         for object in &observed.objects {
             match observed.live.get(&object.id) {
-                Some(live) if dry_run_cache.knows(&object.id, &object.value, live, self.now) => {
+                Some(live) if dry_run_cache.knows(&object.id, &object.value, live, self.of.now) => {
                     known.push((object.id.clone(), live.clone()));
                 }
                 _ => unknown.push(object),
             }
         }
-        let mut trial = try_all(self.live(), &observed.wanted.by, &unknown, &observed.objects).await?;
+        let mut trial = try_all(self.of.live(), &observed.wanted.by, &unknown, &observed.objects).await?;
         trial.accepted.extend(known);
         Ok(trial)
     }
@@ -121,9 +125,14 @@ impl Reconciliation<'_> {
         for object in &observed.objects {
             match observed.live.get(&object.id) {
                 Some(live) if !changes.contains_key(&object.id) => {
-                    self.request.ports.dry_run_cache.note_once(&object.id, &object.value, live, self.now);
+                    self.of.request.ports.dry_run_cache.note_once(
+                        &object.id,
+                        &object.value,
+                        live,
+                        self.of.now,
+                    );
                 }
-                _ => self.request.ports.dry_run_cache.forget(&object.id),
+                _ => self.of.request.ports.dry_run_cache.forget(&object.id),
             }
         }
     }
@@ -131,7 +140,7 @@ impl Reconciliation<'_> {
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
     async fn check_creation(&self, observed: &Observation) -> Option<ReconcileEnd> {
         let allowed =
-            self.record.spec.create_cluster.unwrap_or(self.request.fleet.spec.guards.create_clusters);
+            self.of.record.spec.create_cluster.unwrap_or(self.of.request.fleet.spec.guards.create_clusters);
         let missing = observed
             .objects
             .iter()
@@ -140,13 +149,13 @@ impl Reconciliation<'_> {
             return None;
         }
         let root = FieldPath::root();
-        match self.request.bot.recorded_elsewhere(self.request.id).await {
+        match self.of.request.bot.recorded_elsewhere(self.of.request.id).await {
             Ok(None) => None,
             Ok(Some(other)) => Some(ReconcileEnd::Refused(vec![Reason::of_object(
                 "RecordedElsewhere",
                 format!(
                     "the Cluster does not exist here, and the management cluster `{other}` has reported it: both would make machines for one cluster. If it is gone there for good, set `spec.createCluster: always` in ManagedCluster {}",
-                    self.record.key.name
+                    self.of.record.key.name
                 ),
                 missing,
                 &root,
@@ -155,7 +164,7 @@ impl Reconciliation<'_> {
                 kind: "BotAway",
                 message: format!(
                     "it is unknown whether another management cluster has {}: {error}",
-                    self.request.id
+                    self.of.request.id
                 ),
                 reasons: Vec::new(),
             })),
@@ -177,7 +186,7 @@ impl Reconciliation<'_> {
                 (id, template.logical.name.as_str())
             })
             .collect();
-        let inventory = &mut self.status.inventory;
+        let inventory = &mut self.of.status.inventory;
         for object in &observed.objects {
             let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
             inventory.intend(&object.id, &object.api_version, name);
@@ -190,12 +199,12 @@ impl Reconciliation<'_> {
             }
         }
         let names = kept_names(&observed.names, &observed.templates, |id| inventory.get(id).is_some());
-        self.status.templates = names.templates().iter().map(KeptTemplate::from).collect();
+        self.of.status.templates = names.templates().iter().map(KeptTemplate::from).collect();
         if plan.steps.is_empty() {
             return Ok(());
         }
-        self.status.attempted_commit = Some(self.request.revision.commit.to_string());
-        self.save().await
+        self.of.status.attempted_commit = Some(self.of.request.revision.commit.to_string());
+        self.of.save().await
     }
 
     async fn perform(
@@ -205,7 +214,7 @@ impl Reconciliation<'_> {
         hands: &Hands,
     ) -> Result<ReconcileEnd, Unwanted> {
         for step in &plan.steps {
-            if let Some(over) = (self.request.is_over)() {
+            if let Some(over) = (self.of.request.is_over)() {
                 return Ok(ReconcileEnd::Interrupted(over));
             }
             let due: Vec<&RenderedObject> = step
@@ -213,14 +222,14 @@ impl Reconciliation<'_> {
                 .iter()
                 .filter_map(|id| observed.objects.iter().find(|object| object.id == *id))
                 .collect();
-            let missing = self.await_secrets(observed, step.stage).await?;
+            let missing = missing_secrets(self.of.request, observed, step.stage).await?;
             if !missing.is_empty() {
                 return Ok(ReconcileEnd::Waiting(missing));
             }
             let untried: Vec<&RenderedObject> =
                 due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
             if !untried.is_empty() {
-                let trial = try_all(self.live(), &observed.wanted.by, &untried, &[]).await?;
+                let trial = try_all(self.of.live(), &observed.wanted.by, &untried, &[]).await?;
                 if !trial.refused.is_empty() || !trial.waiting.is_empty() {
                     let mut reasons = trial.refused;
                     reasons.extend(trial.waiting);
@@ -229,8 +238,8 @@ impl Reconciliation<'_> {
             }
             let mut written = Vec::new();
             for object in due {
-                // A newer commit waits until the step ends; a process that no longer leads stops writing.
-                if let Some(Interruption::Stopping) = (self.request.is_over)() {
+                // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
+                if let Some(Interruption::Stopping) = (self.of.request.is_over)() {
                     return Ok(ReconcileEnd::Interrupted(Interruption::Stopping));
                 }
                 match self.write(observed, object, hands).await {
@@ -261,14 +270,14 @@ impl Reconciliation<'_> {
     ) {
         for object in &observed.objects {
             let Some(live) = observed.live.get(&object.id) else { continue };
-            let told = self.record.status.kept.iter().filter(|kept| {
+            let told = self.of.record.status.kept.iter().filter(|kept| {
                 kept.reason == SURVIVED && kept.object.as_deref() == Some(&object.id.to_string())
             });
             for kept in told {
                 let Some(pointer) = kept.field.as_deref() else { continue };
                 let stays = live.pointer(pointer).is_some() && object.value.pointer(pointer).is_none();
                 if let Some(field) = FieldPath::parse(pointer).filter(|_| stays) {
-                    self.kept.push(survivor(object, field, kept.message.clone()));
+                    self.of.kept.push(survivor(object, field, kept.message.clone()));
                 }
             }
             let tried = trial.accepted.get(&object.id);
@@ -279,7 +288,7 @@ impl Reconciliation<'_> {
                 let is_it = |kept: &Reason| {
                     kept.object.as_ref() == Some(&object.id) && kept.field.as_ref() == Some(&found.field)
                 };
-                if self.kept.iter().any(is_it) {
+                if self.of.kept.iter().any(is_it) {
                     continue;
                 }
                 let message = format!(
@@ -287,7 +296,7 @@ impl Reconciliation<'_> {
                     found.field,
                     found.managers.join(", ")
                 );
-                self.kept.push(survivor(object, found.field, message));
+                self.of.kept.push(survivor(object, found.field, message));
             }
         }
     }
@@ -305,7 +314,7 @@ impl Reconciliation<'_> {
         if (!from.is_empty() || !fields.is_empty())
             && let Some(object) = ApiObject::of(&object.value)
         {
-            self.live().take_over(by, &object, from, fields).await?;
+            self.of.live().take_over(by, &object, from, fields).await?;
         }
         let taken = !from.is_empty() || !fields.is_empty();
         let manifest = match observed.live.get(&object.id) {
@@ -316,24 +325,20 @@ impl Reconciliation<'_> {
             // What was made since the look is not written over.
             None => sent_new(&object.value),
         };
-        let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
-        self.request.ports.dry_run_cache.note(&object.id, &object.value, &value, self.now);
-        self.applied += 1;
-        self.status.last_applied_time = Some(self.now);
+        let value = self.of.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
+        self.of.request.ports.dry_run_cache.note(&object.id, &object.value, &value, self.of.now);
+        self.of.applied += 1;
+        self.of.status.last_applied_time = Some(self.of.now);
         if let Some(uid) = uid(&value) {
-            self.status.inventory.applied(&object.id, uid);
+            self.of.status.inventory.applied(&object.id, uid);
         }
         if let Some(version) = value.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             self.echoes.insert(object.id.clone(), version.to_owned());
         }
         metrics::counter!("capstan_applied_objects_total", "kind" => object.id.kind.clone()).increment(1);
-        tracing::info!(cluster = %self.request.id, commit = %self.request.revision.commit, object = %object.id, "applied");
+        tracing::info!(cluster = %self.of.request.id, commit = %self.of.request.revision.commit, object = %object.id, "applied");
         Ok(value)
     }
-}
-
-pub(super) fn uid(object: &Value) -> Option<&str> {
-    object.pointer("/metadata/uid").and_then(Value::as_str)
 }
 
 fn survivor(object: &RenderedObject, field: FieldPath, message: String) -> Reason {

@@ -11,17 +11,16 @@ use std::collections::BTreeMap;
 use capstan_live::applying::{AfterGivingUp, Changes, GivenUp, available, given_up};
 use capstan_model::object::{FieldPath, ObjectId};
 
-use super::apply::uid;
-use super::observation::Observation;
-use super::prune::DeletionResult;
-use super::reconciliation::Reconciliation;
+use super::deletion::DeletionResult;
+use super::in_hand::ClusterInHand;
+use super::observation::{Observation, uid};
 use capstan_ports::LiveError;
 use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;
 
-impl Reconciliation<'_> {
-    /// Whether ORC has given up an object of the folder, and how that ends the pass; `None` where it has not. Objects
-    /// that change are left out: they are applied first, and ORC then tries again. `others` is what other tools apply.
+impl ClusterInHand<'_> {
+    /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is
+    /// applied first: it is looked at anew then. `others` is what somebody else applies.
     pub(super) async fn check_cloud_objects(
         &mut self,
         observed: &Observation,

@@ -8,6 +8,7 @@ use capstan_plan::templates::{NamedTemplate, TemplateNames};
 use capstan_reconciler_core::credentials::{Asked, bears_mark, reserved};
 use capstan_reconciler_core::owners;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::credentials::asked;
 use super::dependencies::Ports;
@@ -90,4 +91,9 @@ pub(super) async fn observe(
         set,
         credentials,
     })
+}
+
+/// The UID of a live object.
+pub(super) fn uid(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/uid").and_then(Value::as_str)
 }

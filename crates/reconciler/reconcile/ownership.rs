@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_live::applying::{
-    AppliedInventory, Beyond, Dispute, ForeignObject, Keep, OrphanedObject, OtherFleet, Rival, is_new,
-    is_of_ownership, of_other_fleets, settle,
+    AppliedInventory, Beyond, Dispute, ForeignObject, Keep, OrphanedObject, OtherFleet, OwnerIndex, Rival,
+    is_new, is_of_ownership, of_other_fleets, settle,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -17,9 +17,9 @@ use capstan_plan::settings::Deletion;
 use tokio::sync::OwnedMutexGuard;
 
 use super::dependencies::Ports;
+use super::in_hand::ClusterInHand;
 use super::observation::Observation;
 use super::ports::{ClusterRecord, FleetRecord};
-use super::reconciliation::Reconciliation;
 use super::revision::Revision;
 use capstan_ports::LiveError;
 use capstan_reconciler_core::outcome::ReconcileEnd;
@@ -34,7 +34,7 @@ pub(super) enum Claimed {
     No(ReconcileEnd),
 }
 
-impl Reconciliation<'_> {
+impl ClusterInHand<'_> {
     /// Looks whether everything that this folder would apply for the first time is its own to apply.
     pub(super) async fn claim(&self, observed: &Observation) -> Result<Claimed, LiveError> {
         let ports = self.request.ports;
@@ -84,35 +84,46 @@ impl Reconciliation<'_> {
         );
         Ok(Some(Reason::of_object("TakenOverFirst", message, object, &FieldPath::root())))
     }
+}
 
-    /// What the folders have applied by now that render something which this one has in its inventory and does not
-    /// render.
-    pub(super) async fn look_beside(&mut self, observed: &Observation) -> Result<(), LiveError> {
-        let (request, owners) = (self.request, &self.request.revision.owners);
-        let neighbours = owners.neighbours(request.id, &self.status.inventory);
+/// The folders that render something which a folder has in its inventory and does not render.
+#[derive(Debug, Default)]
+pub(super) struct FoldersBeside {
+    /// What they have applied by now.
+    pub(super) applied: BTreeMap<ClusterId, AppliedInventory>,
+    /// Those of them that are refused.
+    refused: BTreeSet<ClusterId>,
+}
+
+impl FoldersBeside {
+    /// As they stand now, where that matters.
+    pub(super) async fn of(of: &ClusterInHand<'_>, observed: &Observation) -> Result<Self, LiveError> {
+        let mut beside = Self::default();
+        let (request, owners) = (of.request, &of.request.revision.owners);
+        let neighbours = owners.neighbours(request.id, &of.status.inventory);
         if neighbours.is_empty() {
-            return Ok(());
+            return Ok(beside);
         }
         let rendered: BTreeSet<&ObjectId> = observed.objects.iter().map(|object| &object.id).collect();
-        let leaves = self.status.inventory.objects().iter().any(|entry| !rendered.contains(&entry.id()));
+        let leaves = of.status.inventory.objects().iter().any(|entry| !rendered.contains(&entry.id()));
         if !leaves && !matches!(observed.wanted.tombstones, Deletion::Cluster) {
-            return Ok(());
+            return Ok(beside);
         }
         let records = request.ports.status_store.clusters(&request.fleet.key).await?;
         for id in neighbours {
             let Some(record) = record_of(&id, &records) else { continue };
             if record.status.conditions.hold(ConditionType::Refused) {
-                self.refused_beside.insert(id.clone());
+                beside.refused.insert(id.clone());
             }
-            self.beside.insert(id, record.status.inventory.clone());
+            beside.applied.insert(id, record.status.inventory.clone());
         }
-        Ok(())
+        Ok(beside)
     }
 
     /// Whether an object is kept until a folder has applied it that may do so any moment.
-    pub(super) fn passes_soon(&self, kept: &OrphanedObject) -> bool {
+    pub(super) fn passes_soon(&self, kept: &OrphanedObject, owners: &OwnerIndex) -> bool {
         let Keep::RenderedElsewhere(other) = &kept.why else { return false };
-        !self.request.revision.owners.is_refused(other) && !self.refused_beside.contains(other)
+        !owners.is_refused(other) && !self.refused.contains(other)
     }
 }
 

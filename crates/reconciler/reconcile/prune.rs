@@ -10,41 +10,34 @@ use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::wording;
 
-use super::apply::uid;
+use super::credentials::{publish_credentials, remove_credentials};
+use super::deletion::{DeletionResult, of_object};
 use super::observation::Observation;
 use super::provider_sets::remove_definitions;
 use super::reconciliation::Reconciliation;
+use super::services::clean_up;
 use super::wanted::FolderRequests;
-use capstan_ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
 use capstan_reconciler_core::outcome::{ReconcileEnd, ReconcileFailure};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::unwanted::Unwanted;
 
-/// How a deletion came out.
-pub(super) enum DeletionResult {
-    /// The object is there no more, or was another one.
-    Yes,
-    /// It is not gone yet, for that reason.
-    NotYet(Reason),
-}
-
 impl Reconciliation<'_> {
     /// Deletes what may be deleted.
     pub(super) async fn prune(&mut self, observed: &Observation) -> Result<ReconcileEnd, Unwanted> {
-        if let Some(over) = (self.request.is_over)() {
+        if let Some(over) = (self.of.request.is_over)() {
             return Ok(ReconcileEnd::Interrupted(over));
         }
         let round = self.round(observed);
         let ended = self.perform_deletions(observed, round).await?;
         if observed.set.is_some()
-            && self.request.standing.may_delete()
+            && self.of.request.standing.may_delete()
             && matches!(ended, ReconcileEnd::Applied)
         {
             let FolderRequests { by, tombstones, .. } = &observed.wanted;
-            let kept = remove_definitions(self.live(), by, tombstones, &observed.objects).await?;
-            self.kept.extend(kept);
+            let kept = remove_definitions(self.of.live(), by, tombstones, &observed.objects).await?;
+            self.of.kept.extend(kept);
         }
-        self.kept.extend(observed.wanted.left_over.iter().map(|object| {
+        self.of.kept.extend(observed.wanted.left_over.iter().map(|object| {
             let message = "the set has no provider in its namespace any more: it is neither applied nor deleted. Remove it from the set";
             let reason = Reason::of_object("LeftOver", message, object, &FieldPath::root());
             Reason { severity: Severity::Warning, ..reason }
@@ -54,24 +47,24 @@ impl Reconciliation<'_> {
 
     /// Deletes the whole cluster, step by step; nothing of it is applied any more.
     pub(super) async fn remove_cluster(&mut self, observed: &Observation) -> Result<ReconcileEnd, Unwanted> {
-        self.status.rollout = None;
-        self.status.phase = None;
-        self.status.withheld = Vec::new();
-        if self.is_suspended() {
+        self.of.status.rollout = None;
+        self.of.status.phase = None;
+        self.of.status.withheld = Vec::new();
+        if self.of.is_suspended() {
             return Ok(ReconcileEnd::Suspended);
         }
-        if let Some(over) = (self.request.is_over)() {
+        if let Some(over) = (self.of.request.is_over)() {
             return Ok(ReconcileEnd::Interrupted(over));
         }
         // Until it is gone it is deleted with them.
-        if self.status.cloud_credentials.is_some() && !self.status.inventory.objects().is_empty() {
-            self.publish_credentials(observed).await;
+        if self.of.status.cloud_credentials.is_some() && !self.of.status.inventory.objects().is_empty() {
+            publish_credentials(&mut self.of, observed).await;
         }
         let round = self.round(observed);
         // What stays, for whatever reason, is not cleaned up.
         let going: Vec<ObjectId> =
             round.delete.iter().map(|doomed| &doomed.object).filter(|id| is_cluster(id)).cloned().collect();
-        if let Some(waits) = self.clean_up(observed, &going).await? {
+        if let Some(waits) = clean_up(&mut self.of, observed, &going).await? {
             return Ok(ReconcileEnd::Waiting(waits));
         }
         let is_over = round.is_over();
@@ -79,32 +72,32 @@ impl Reconciliation<'_> {
         if !matches!(ended, ReconcileEnd::Applied) {
             return Ok(ended);
         }
-        if is_over && self.status.inventory.objects().is_empty() {
+        if is_over && self.of.status.inventory.objects().is_empty() {
             // What was inside went with it.
-            self.status.services = Vec::new();
+            self.of.status.services = Vec::new();
             if let Some(cluster) = &self.cluster {
-                self.request.ports.workloads.forget(cluster);
+                self.of.request.ports.workloads.forget(cluster);
             }
             // Last of all: what was deleted needed them.
-            let Some(left) = self.remove_credentials(observed).await else {
+            let Some(left) = remove_credentials(&mut self.of, observed).await else {
                 return Ok(ReconcileEnd::Removed);
             };
-            self.again = true;
+            self.of.again = true;
             return Ok(ReconcileEnd::Waiting(vec![left]));
         }
-        self.again = true;
-        let left = self.status.inventory.objects().len();
+        self.of.again = true;
+        let left = self.of.status.inventory.objects().len();
         let objects = wording::count(left, "object", "objects");
         let message = format!("{objects} {} left", wording::fitting(left, "is", "are"));
         let mut reasons = vec![Reason::plain("Deleting", message)];
-        reasons.append(&mut self.kept);
+        reasons.append(&mut self.of.kept);
         Ok(ReconcileEnd::Waiting(reasons))
     }
 
     fn round(&self, observed: &Observation) -> Deletions {
         let withheld =
-            if self.status.withheld.is_empty() { Withholding::Nothing } else { Withholding::Workers };
-        let budget = self.request.fleet.spec.guards.max_deletions;
+            if self.of.status.withheld.is_empty() { Withholding::Nothing } else { Withholding::Workers };
+        let budget = self.of.request.fleet.spec.guards.max_deletions;
         // What is left of a provider that a set dropped stays, and nothing more.
         let left_over = &observed.wanted.left_over;
         let beside: Vec<RenderedObject>;
@@ -115,15 +108,15 @@ impl Reconciliation<'_> {
             beside.as_slice()
         };
         prune(&PruneFacts {
-            folder: self.request.id,
-            inventory: &self.status.inventory,
+            folder: self.of.request.id,
+            inventory: &self.of.status.inventory,
             rendered: Some(rendered),
             templates: &observed.templates,
             delete: &observed.wanted.tombstones,
             namespace: observed.wanted.home.namespace(),
             live: &observed.live,
-            owners: &self.request.revision.owners,
-            neighbours: &self.beside,
+            owners: &self.of.request.revision.owners,
+            neighbours: &self.beside.applied,
             rollout: self
                 .verdict
                 .as_ref()
@@ -138,14 +131,14 @@ impl Reconciliation<'_> {
         observed: &Observation,
         round: Deletions,
     ) -> Result<ReconcileEnd, Unwanted> {
-        let round = if self.request.standing.may_delete() { round } else { self.put_off(round) };
+        let round = if self.of.request.standing.may_delete() { round } else { self.put_off(round) };
         for forgotten in &round.forget {
-            self.status.inventory.forget(&forgotten.object);
+            self.of.status.inventory.forget(&forgotten.object);
         }
         for kept in &round.keep {
             let kind = if kept.needs_a_person() { "KeptUntilAsked" } else { "Kept" };
-            self.again |= self.passes_soon(kept);
-            self.kept.push(of_object(kind, kept.to_string(), &kept.object));
+            self.of.again |= self.beside.passes_soon(kept, &self.of.request.revision.owners);
+            self.of.kept.push(of_object(kind, kept.to_string(), &kept.object));
         }
         for finding in &round.findings {
             let message = finding.to_string();
@@ -153,17 +146,17 @@ impl Reconciliation<'_> {
                 place: self.settings_file().map(Place::whole),
                 ..Reason::plain("UselessTombstone", message)
             };
-            self.kept.push(Reason { severity: Severity::Warning, ..reason });
+            self.of.kept.push(Reason { severity: Severity::Warning, ..reason });
         }
         for doomed in &round.delete {
-            if let Some(over) = (self.request.is_over)() {
+            if let Some(over) = (self.of.request.is_over)() {
                 return Ok(ReconcileEnd::Interrupted(over));
             }
-            match self.delete(observed, &doomed.object, &doomed.uid).await {
-                Ok(DeletionResult::Yes) => self.status.inventory.forget(&doomed.object),
+            match self.of.delete(observed, &doomed.object, &doomed.uid).await {
+                Ok(DeletionResult::Yes) => self.of.status.inventory.forget(&doomed.object),
                 Ok(DeletionResult::NotYet(reason)) => {
-                    self.again = true;
-                    self.kept.push(reason);
+                    self.of.again = true;
+                    self.of.kept.push(reason);
                 }
                 Err(error) => return Ok(ReconcileEnd::Failed(ReconcileFailure::from(error))),
             }
@@ -179,70 +172,20 @@ impl Reconciliation<'_> {
                 "{} is not in the kept commit; Capstan deletes it when that commit is the tip of the source",
                 doomed.object
             );
-            self.kept.push(of_object("KeptUntilConfirmed", message, &doomed.object));
+            self.of.kept.push(of_object("KeptUntilConfirmed", message, &doomed.object));
         }
         Deletions { delete: Vec::new(), forget: Vec::new(), ..round }
     }
 
-    /// Deletes an object as it was read. The UID is a precondition: another object in its place stays.
-    pub(super) async fn delete(
-        &mut self,
-        observed: &Observation,
-        id: &ObjectId,
-        of: &str,
-    ) -> Result<DeletionResult, LiveError> {
-        let object = ApiObject::from(id);
-        // Only the version that was decided on is deleted: the process may have been stopped in between.
-        let seen = observed.live.get(id).filter(|live| uid(live) == Some(of));
-        let version = seen.and_then(|live| live.pointer("/metadata/resourceVersion")?.as_str());
-        let only = Preconditions { uid: of, resource_version: version };
-        match self.live().delete(&observed.wanted.by, &object, only, Run::Real).await {
-            Ok(Deleted::Changed) => {
-                let message = format!("{id} was changed while Capstan checked it: Capstan checks it again");
-                Ok(DeletionResult::NotYet(of_object("Changed", message, id)))
-            }
-            Ok(Deleted::Gone) => {
-                self.count_deletion(id);
-                Ok(DeletionResult::Yes)
-            }
-            Ok(Deleted::Absent | Deleted::Replaced) => Ok(DeletionResult::Yes),
-            Ok(Deleted::Terminating) => {
-                self.count_deletion(id);
-                Ok(DeletionResult::NotYet(of_object("Terminating", format!("{id} is being deleted"), id)))
-            }
-            // It stays in the inventory and is tried again: a webhook that refuses may have its reasons today.
-            Err(LiveError::Refused { refusal, .. }) => {
-                tracing::warn!(cluster = %self.request.id, object = %id, %refusal, "a deletion was refused");
-                metrics::counter!("capstan_reconciler_failures_total", "cause" => "DeletionRefused")
-                    .increment(1);
-                let message = format!("{id} was not deleted: {}", refusal.message);
-                Ok(DeletionResult::NotYet(of_object(refusal.kind.as_str(), message, id)))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn count_deletion(&mut self, id: &ObjectId) {
-        self.deleted += 1;
-        self.request.ports.dry_run_cache.forget(id);
-        metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
-        tracing::info!(cluster = %self.request.id, commit = %self.request.revision.commit, object = %id, "deleted");
-    }
-
-    /// Drops the names of templates that are no longer in the inventory.
+    /// Names of templates that are in the inventory no more are nobody's.
     fn keep_names(&mut self) {
         let known: BTreeSet<ObjectId> =
-            self.status.inventory.objects().iter().map(|object| object.id()).collect();
-        self.status.templates.retain(|template| known.contains(&template.live_id()));
+            self.of.status.inventory.objects().iter().map(|object| object.id()).collect();
+        self.of.status.templates.retain(|template| known.contains(&template.live_id()));
     }
 
     fn settings_file(&self) -> Option<capstan_model::tree::RepoPath> {
-        let folder = self.request.revision.fleet.layout().target(self.request.id.as_str())?;
+        let folder = self.of.request.revision.fleet.layout().target(self.of.request.id.as_str())?;
         folder.settings.as_ref().map(|entry| entry.path.clone())
     }
-}
-
-fn of_object(kind: &'static str, message: String, id: &ObjectId) -> Reason {
-    let reason = Reason { object: Some(id.clone()), ..Reason::plain(kind, message) };
-    Reason { severity: Severity::Warning, ..reason }
 }

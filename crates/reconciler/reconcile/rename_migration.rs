@@ -23,9 +23,9 @@ use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
 
+use super::in_hand::ReconcileRequest;
 use super::ports::{ClusterKey, ClusterRecord, PreflightVerdict};
 use super::preflight::{is_for_good, try_one};
-use super::reconciliation::ReconcileRequest;
 use super::revision::Revision;
 use super::unclaimed::{report_left_behind, unclaimed};
 use capstan_ports::LiveError;

@@ -30,10 +30,14 @@ use capstan_reconciler_core::services::failures;
 use capstan_reconciler_core::unwanted::Unwanted;
 use jiff::{SignedDuration, Timestamp};
 
+use super::credentials::{publish_credentials, renew_remembered_credentials};
+use super::in_hand::ReconcileRequest;
 use super::observation::observe;
+use super::owners::{forget_owners_key, guard_owners_key, publish_owners_key};
+use super::ownership::FoldersBeside;
 use super::ports::{ClusterKey, ClusterRecord};
 use super::provider_sets;
-use super::reconciliation::{ReconcileRequest, Reconciliation};
+use super::reconciliation::Reconciliation;
 
 /// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
@@ -150,12 +154,12 @@ impl Reconciliation<'_> {
         match self.try_run().await {
             Ok(ended) => ended,
             Err(Unwanted::Refused(reasons)) => {
-                self.renew_remembered_credentials().await;
-                self.guard_owners_key().await;
+                renew_remembered_credentials(&mut self.of).await;
+                guard_owners_key(&mut self.of).await;
                 ReconcileEnd::Refused(reasons)
             }
             Err(Unwanted::Forbidden { error, reason }) => {
-                self.guard_owners_key().await;
+                guard_owners_key(&mut self.of).await;
                 ReconcileEnd::Failed(ReconcileFailure { reasons: vec![*reason], ..error.into() })
             }
             Err(Unwanted::Live(error)) => ReconcileEnd::Failed(error.into()),
@@ -163,11 +167,11 @@ impl Reconciliation<'_> {
     }
 
     async fn try_run(&mut self) -> Result<ReconcileEnd, Unwanted> {
-        let (request, names) = (self.request, self.status.names());
+        let (request, names) = (self.of.request, self.of.status.names());
         if !self.may_repair() {
             return Ok(ReconcileEnd::Interrupted(Interruption::Unconfirmed));
         }
-        let inventory = &self.status.inventory;
+        let inventory = &self.of.status.inventory;
         let changed_after = self.looked_at_clones();
         let mut observed = observe(
             request.ports,
@@ -180,90 +184,99 @@ impl Reconciliation<'_> {
         )
         .await?;
         if observed.set.as_ref().is_some_and(|set| set.by == ProvidersBy::Capstan)
-            && self.adopt() == Adopt::Take
+            && self.of.adopt() == Adopt::Take
         {
             provider_sets::note_adoption(&mut observed.objects);
         }
         self.cluster = observed.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
-        self.look_beside(&observed).await?;
+        self.beside = FoldersBeside::of(&self.of, &observed).await?;
         if matches!(observed.wanted.tombstones, Deletion::Cluster) {
             if !request.standing.may_delete() {
                 return Ok(ReconcileEnd::Interrupted(Interruption::Unconfirmed));
             }
             return self.remove_cluster(&observed).await;
         }
-        self.status.cleanup = None;
+        self.of.status.cleanup = None;
         self.judge(&observed);
-        self.look_at_cloud(&observed).await;
-        if self.is_suspended() {
-            self.guard_owners_key().await;
+        if let Some(cluster) = &self.cluster {
+            self.of.look_at_cloud(&observed, cluster, self.verdict.as_ref()).await;
+        }
+        if self.of.is_suspended() {
+            guard_owners_key(&mut self.of).await;
             return Ok(ReconcileEnd::Suspended);
         }
         // Before whatever works with them.
-        self.publish_credentials(&observed).await;
-        self.publish_owners_key(&observed).await;
+        publish_credentials(&mut self.of, &observed).await;
+        publish_owners_key(&mut self.of, &observed).await;
         let ended = self.apply(&mut observed).await?;
         self.judge(&observed);
         if let ReconcileEnd::Applied = ended {
             self.bring_services(&observed).await?;
             let ended = self.prune(&observed).await?;
-            return Ok(self.held_for_kubernetes(ended));
+            // What is held is not done, whatever else is.
+            return Ok(match ended {
+                ReconcileEnd::Applied if !self.kubernetes_held.is_empty() => {
+                    ReconcileEnd::Waiting(std::mem::take(&mut self.kubernetes_held))
+                }
+                ended => ended,
+            });
         }
         Ok(ended)
     }
 
     /// Whether this commit may be applied to this cluster at all.
     fn may_repair(&self) -> bool {
-        let (revision, status) = (self.request.revision, &self.status);
+        let (revision, status) = (self.of.request.revision, &self.of.status);
         let attempted = Attempted {
             commit: status.attempted_commit.as_deref(),
             folder: status.attempted_folder.as_deref(),
         };
-        let folder = revision.folder_id(self.request.id);
-        self.request.standing == TreeOrigin::Confirmed
+        let folder = revision.folder_id(self.of.request.id);
+        self.of.request.standing == TreeOrigin::Confirmed
             || may_repair(&revision.commit, folder.as_ref(), attempted)
     }
 
     /// Which changes of a class are worth a look at what was cloned from it: none, of a rollout that was done, that
     /// the topology controller has long taken up; a controller that is away shows in the class itself.
     fn looked_at_clones(&self) -> Timestamp {
-        let is_done = self.status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Done);
-        if is_done { self.now.saturating_sub(TAKEN_UP).unwrap_or(Timestamp::MIN) } else { Timestamp::MIN }
+        let is_done =
+            self.of.status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Done);
+        if is_done { self.of.now.saturating_sub(TAKEN_UP).unwrap_or(Timestamp::MIN) } else { Timestamp::MIN }
     }
 
     /// Says how the reconciliation ended: status, events, report, log.
     async fn conclude(mut self, ended: ReconcileEnd) -> Result<ReconcileOutcome, LiveError> {
-        let request = self.request;
+        let request = self.of.request;
         if matches!(ended, ReconcileEnd::Removed) {
-            self.forget_owners_key().await;
+            forget_owners_key(&mut self.of).await;
         }
         let folder = request.revision.folder_id(request.id);
         let found = ReconcileFindings {
             cluster: request.id,
             commit: &request.revision.commit,
             folder: folder.as_ref().map(TreeId::as_str),
-            generation: self.record.generation,
-            now: self.now,
+            generation: self.of.record.generation,
+            now: self.of.now,
             ended: &ended,
-            kept: &self.kept,
-            services: &self.services,
-            owners_file: self.owners_file.as_ref(),
-            applied: self.applied,
-            deleted: self.deleted,
+            kept: &self.of.kept,
+            services: &self.of.services,
+            owners_file: self.of.owners_file.as_ref(),
+            applied: self.of.applied,
+            deleted: self.of.deleted,
         };
-        let before = &self.record.status;
-        let status = settle(before, self.status.clone(), &found);
+        let before = &self.of.record.status;
+        let status = settle(before, self.of.status.clone(), &found);
         let notes = notes(before, &status, &found);
         for (service, cause) in failures(before, &status) {
             metrics::counter!("capstan_service_failures_total", "service" => service, "cause" => cause)
                 .increment(1);
         }
         let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
-        log(request, &ended, self.applied, self.deleted);
-        self.status = status;
-        self.save().await?;
+        log(request, &ended, self.of.applied, self.of.deleted);
+        self.of.status = status;
+        self.of.save().await?;
         for note in &notes {
-            request.ports.status_store.note_cluster(&self.record, note).await;
+            request.ports.status_store.note_cluster(&self.of.record, note).await;
         }
         if let Some(report) = report {
             // Where nothing was written nobody has looked yet.
@@ -274,13 +287,13 @@ impl Reconciliation<'_> {
         }
         Ok(ReconcileOutcome {
             ended,
-            applied: self.applied,
-            deleted: self.deleted,
+            applied: self.of.applied,
+            deleted: self.of.deleted,
             written: self.echoes,
-            again: self.again,
+            again: self.of.again,
             put_off_until: self.verdict.as_ref().and_then(RolloutVerdict::put_off_until),
-            generation: self.record.generation,
-            status: self.status,
+            generation: self.of.record.generation,
+            status: self.of.status,
         })
     }
 }

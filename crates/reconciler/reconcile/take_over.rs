@@ -4,87 +4,78 @@ use std::collections::BTreeMap;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{
-    TakeOver, appliers, is_applied_by_capstan, may_be_applied_without_fields, sent, speaks_another_version,
-    take_over,
+    AppliedInventory, TakeOver, appliers, is_applied_by_capstan, may_be_applied_without_fields, sent,
+    speaks_another_version, take_over,
 };
 use capstan_model::finding::Severity;
 use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
-use super::apply::uid;
 use super::dry_runs::Trial;
-use super::observation::Observation;
-use super::reconciliation::Reconciliation;
-use capstan_ports::LiveError;
+use super::observation::{Observation, uid};
+use capstan_ports::{LiveError, ManagementCluster};
 use capstan_reconciler_core::reason::{ADOPTION_NEEDED, Reason};
-use capstan_reconciler_core::resources::Adopt;
 
 /// How many fields a preview names of one object.
 const NAMED_FIELDS: usize = 12;
 
-impl Reconciliation<'_> {
-    /// What is to become of objects that others applied.
-    pub(super) fn adopt(&self) -> Adopt {
-        self.record.spec.adopt.unwrap_or(self.request.fleet.spec.guards.adopt)
-    }
+/// Live objects that Capstan has not applied, with the tools that did.
+pub(super) fn adopted(
+    inventory: &AppliedInventory,
+    observed: &Observation,
+) -> BTreeMap<ObjectId, Vec<String>> {
+    let is_known = |object: &RenderedObject, live: &Value| {
+        // Without a UID: killed after the apply and before it was noted.
+        let is_noted = |known: Option<&str>| known.is_none_or(|known| uid(live) == Some(known));
+        inventory.get(&object.id).is_some_and(|entry| is_noted(entry.uid.as_deref()))
+            && may_be_applied_without_fields(&object.value, live)
+    };
+    observed
+        .objects
+        .iter()
+        .filter_map(|object| Some((object, observed.live.get(&object.id)?)))
+        .filter(|(object, live)| !is_known(object, live) && !is_applied_by_capstan(live))
+        .map(|(object, live)| (&object.id, live))
+        .filter(|(id, live)| observed.set.is_none() || !is_free_namespace(id, live, observed))
+        .map(|(id, live)| (id.clone(), appliers(live)))
+        .collect()
+}
 
-    /// Live objects that Capstan has not applied, with the tools that did.
-    pub(super) fn adopted(&self, observed: &Observation) -> BTreeMap<ObjectId, Vec<String>> {
-        let inventory = &self.status.inventory;
-        let is_known = |object: &RenderedObject, live: &Value| {
-            // Without a UID: killed after the apply and before it was noted.
-            let is_noted = |known: Option<&str>| known.is_none_or(|known| uid(live) == Some(known));
-            inventory.get(&object.id).is_some_and(|entry| is_noted(entry.uid.as_deref()))
-                && may_be_applied_without_fields(&object.value, live)
+/// What taking over would change, one reason an object.
+pub(super) async fn preview(
+    management: &dyn ManagementCluster,
+    observed: &Observation,
+    adopted: &BTreeMap<ObjectId, Vec<String>>,
+    trial: &Trial,
+) -> Result<Vec<Reason>, LiveError> {
+    let mut reasons = Vec::new();
+    for object in &observed.objects {
+        let (Some(from), Some(live)) = (adopted.get(&object.id), observed.live.get(&object.id)) else {
+            continue;
         };
-        observed
-            .objects
-            .iter()
-            .filter_map(|object| Some((object, observed.live.get(&object.id)?)))
-            .filter(|(object, live)| !is_known(object, live) && !is_applied_by_capstan(live))
-            .map(|(object, live)| (&object.id, live))
-            .filter(|(id, live)| observed.set.is_none() || !is_free_namespace(id, live, observed))
-            .map(|(id, live)| (id.clone(), appliers(live)))
-            .collect()
+        let created = if speaks_another_version(live, &object.value, from) {
+            match management.dry_run_create(&observed.wanted.by, &sent(&object.value)).await {
+                Ok(created) => Some(created),
+                // Then it is told in the words of the other version, as far as they are the same.
+                Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,
+                Err(error) => return Err(error),
+            }
+        } else {
+            None
+        };
+        let tried = trial.accepted.get(&object.id);
+        let found = take_over(live, &object.value, tried, created.as_ref(), from);
+        let field = found.sets.first().or(found.removes.first()).cloned().unwrap_or_default();
+        let reason = Reason::of_object(ADOPTION_NEEDED, preview_text(&found, from), object, &field);
+        reasons.push(Reason { severity: Severity::Warning, ..reason });
     }
+    Ok(reasons)
+}
 
-    /// What taking over would change, one reason an object.
-    pub(super) async fn preview(
-        &self,
-        observed: &Observation,
-        adopted: &BTreeMap<ObjectId, Vec<String>>,
-        trial: &Trial,
-    ) -> Result<Vec<Reason>, LiveError> {
-        let mut reasons = Vec::new();
-        for object in &observed.objects {
-            let (Some(from), Some(live)) = (adopted.get(&object.id), observed.live.get(&object.id)) else {
-                continue;
-            };
-            let created = if speaks_another_version(live, &object.value, from) {
-                match self.live().dry_run_create(&observed.wanted.by, &sent(&object.value)).await {
-                    Ok(created) => Some(created),
-                    // Then the preview compares field paths of the two versions, which is right where both name a field
-                    // alike.
-                    Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,
-                    Err(error) => return Err(error),
-                }
-            } else {
-                None
-            };
-            let tried = trial.accepted.get(&object.id);
-            let found = take_over(live, &object.value, tried, created.as_ref(), from);
-            let field = found.sets.first().or(found.removes.first()).cloned().unwrap_or_default();
-            let reason = Reason::of_object(ADOPTION_NEEDED, preview(&found, from), object, &field);
-            reasons.push(Reason { severity: Severity::Warning, ..reason });
-        }
-        Ok(reasons)
-    }
-
-    /// Whether an object that others applied is foreign to this folder. If the folder had applied it, and somebody
-    /// recreated it under its name, it is still the folder's.
-    pub(super) fn is_stranger(&self, id: &ObjectId) -> bool {
-        self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
-    }
+/// Whether an object that others applied is a stranger's. One that this folder had applied, and that
+/// somebody made anew under its name, is this folder's still.
+pub(super) fn is_stranger(inventory: &AppliedInventory, id: &ObjectId) -> bool {
+    inventory.get(id).is_none_or(|entry| entry.uid.is_none())
 }
 
 /// Whether it is a Namespace that contradicts no label or annotation of the provider set. A Namespace may exist only to
@@ -105,7 +96,7 @@ fn is_free_namespace(id: &ObjectId, live: &Value, observed: &Observation) -> boo
 }
 
 /// What taking over would change, as a sentence.
-fn preview(take_over: &TakeOver, from: &[String]) -> String {
+fn preview_text(take_over: &TakeOver, from: &[String]) -> String {
     let by = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
     let part = |verb: &str, fields: &[FieldPath]| list(fields).map(|fields| format!("{verb} {fields}"));
     let parts: Vec<String> = [

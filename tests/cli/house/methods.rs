@@ -14,9 +14,7 @@ use super::{Map, PACKAGES, is_for_tests, is_test, module_depth};
 const IN_CIRCLES: &[(&str, &str, usize)] = &[
     ("crates/bot", "Agents", 2),
     ("crates/fleet", "Fleet", 11),
-    ("crates/forge", "State", 3),
     ("crates/git", "MirrorFolder", 2),
-    ("crates/github", "GitHub", 2),
     ("crates/inventory", "Merger", 2),
     ("crates/plan", "FieldComparison", 2),
     ("crates/plan", "Scope", 2),

@@ -12,14 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::life::{CredentialLife, read_secret};
 use crate::life::live_unless;
+use crate::reconcile::in_hand::ClusterInHand;
 use crate::reconcile::observation::Observation;
+use crate::reconcile::owners::remembered_id;
 use crate::reconcile::ports::{Note, Tone};
 use crate::reconcile::provider_sets::applied_as;
-use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::{As, ManagementCluster as _};
 use capstan_reconciler_core::reason::Reason;
-use capstan_reconciler_core::resources::{ConditionStatus, ConditionType};
-use capstan_reconciler_core::says::Says;
+use capstan_reconciler_core::resources::{ConditionStatus, ConditionType, ManagedClusterStatus};
 
 /// The longest that credentials hold up the reconciliation of their cluster.
 const BOUND: Duration = Duration::from_secs(60);
@@ -28,91 +28,120 @@ const LOOK: SignedDuration = SignedDuration::from_hours(1);
 /// The same while an earlier credential is kept for somebody who works with it.
 const LOOK_FOR_EARLIER: SignedDuration = SignedDuration::from_mins(10);
 
-impl Reconciliation<'_> {
-    /// Makes and renews what the folder asks for. The result goes into the condition, and holds up nothing else.
-    pub(in crate::reconcile) async fn publish_credentials(&mut self, observed: &Observation) {
-        match &observed.credentials {
-            Asked::For(subject) => self.keep_credentials(subject, &observed.wanted.by).await,
-            Asked::NotOpened(why) => self.credentials_not_opened(why),
-            Asked::Nothing if self.status.cloud_credentials.is_some() => {
-                self.credentials_not_opened("the folder no longer asks for credentials");
-            }
-            Asked::Nothing => self.status.conditions.clear(ConditionType::CredentialsPublished),
+/// Makes and renews what the folder asks for. Whatever comes of it stands in the condition, and holds up nothing else.
+pub(in crate::reconcile) async fn publish_credentials(of: &mut ClusterInHand<'_>, observed: &Observation) {
+    match &observed.credentials {
+        Asked::For(subject) => {
+            let by = &observed.wanted.by;
+            CredentialsTurn { of, subject, by, wish: Wish::Keep }.keep().await;
         }
+        Asked::NotOpened(why) => credentials_not_opened(of, why),
+        Asked::Nothing if of.status.cloud_credentials.is_some() => {
+            credentials_not_opened(of, "the folder no longer asks for credentials");
+        }
+        Asked::Nothing => of.status.conditions.clear(ConditionType::CredentialsPublished),
     }
+}
 
-    /// Renews what was made before, where a file that cannot be read hides what the folder asks for now. Such a file
-    /// must not let a cluster's credential expire.
-    pub(in crate::reconcile) async fn renew_remembered_credentials(&mut self) {
-        let request = self.request;
-        let Some(status) = self.status.cloud_credentials.clone() else { return };
-        let Ok(opened) = opened(&request.fleet.spec, request.id, &status.cloud) else { return };
-        if self.is_suspended() {
+/// Renews what was made before, where nobody can tell what the folder asks for now: a file that cannot be read is no
+/// reason to let a cluster's credential end.
+pub(in crate::reconcile) async fn renew_remembered_credentials(of: &mut ClusterInHand<'_>) {
+    let request = of.request;
+    let Some(status) = of.status.cloud_credentials.clone() else { return };
+    let Ok(opened) = opened(&request.fleet.spec, request.id, &status.cloud) else { return };
+    if of.is_suspended() {
+        return;
+    }
+    // A status alone, which others could write, has no credential brought to another namespace.
+    let is_it = match remembered_id(of).await {
+        Ok(found) => found.is_some_and(|cluster| {
+            cluster.name == status.cluster && cluster.namespace.as_deref() == Some(&status.namespace)
+        }),
+        Err(error) => {
+            tracing::warn!(cluster = %request.id, %error, "credentials are not renewed");
+            of.again = true;
             return;
         }
-        // A status alone, which others could write, has no credential brought to another namespace.
-        let is_it = match self.remembered_id().await {
-            Ok(found) => found.is_some_and(|cluster| {
-                cluster.name == status.cluster && cluster.namespace.as_deref() == Some(&status.namespace)
-            }),
-            Err(error) => {
-                tracing::warn!(cluster = %request.id, %error, "credentials are not renewed");
-                self.again = true;
-                return;
-            }
-        };
-        if !is_it {
-            tracing::warn!(
-                cluster = %request.id,
-                namespace = status.namespace,
-                "credentials are not renewed: the Cluster that the status names for them is not the one that was applied from the folder"
+    };
+    if !is_it {
+        tracing::warn!(
+            cluster = %request.id,
+            namespace = status.namespace,
+            "credentials are not renewed: the Cluster that the status names for them is not the one that was applied from the folder"
+        );
+        return;
+    }
+    let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
+    let by = As::Impersonated(account.of(&status.namespace));
+    let subject = Subject { opened: opened.clone(), namespace: status.namespace, cluster: status.cluster };
+    CredentialsTurn { of, subject: &subject, by: &by, wish: Wish::Keep }.keep().await;
+}
+
+/// Takes them away with their Secrets; why they are not gone, where they are not.
+pub(in crate::reconcile) async fn remove_credentials(
+    of: &mut ClusterInHand<'_>,
+    observed: &Observation,
+) -> Option<Reason> {
+    let known = of.request.ports.cloud_credentials.as_ref();
+    let (fleet, id) = (&of.request.fleet.key, of.request.id);
+    let Asked::For(subject) = &observed.credentials else {
+        if let Some(ends) = credentials_end(&of.status) {
+            let message = format!(
+                "the Fleet no longer allows its cloud: its cloud credentials and their Secrets stay, and the last one expires at {ends}"
             );
-            return;
+            let reason = Reason::plain("CloudNotOpened", message);
+            of.kept.push(Reason { severity: Severity::Warning, ..reason });
         }
-        let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
-        let by = As::Impersonated(account.of(&status.namespace));
-        let subject =
-            Subject { opened: opened.clone(), namespace: status.namespace, cluster: status.cluster };
-        self.keep_credentials(&subject, &by).await;
+        return None;
+    };
+    if of.status.cloud_credentials.is_none() && !known.is_to_look(fleet, id, LOOK, of.now) {
+        return None;
     }
-
-    /// Takes them away with their Secrets; why they are not gone, where they are not.
-    pub(in crate::reconcile) async fn remove_credentials(
-        &mut self,
-        observed: &Observation,
-    ) -> Option<Reason> {
-        let known = self.request.ports.cloud_credentials.as_ref();
-        let (fleet, id) = (&self.request.fleet.key, self.request.id);
-        let Asked::For(subject) = &observed.credentials else {
-            if let Some(ends) = self.credentials_end() {
-                let message = format!(
-                    "the Fleet no longer allows its cloud: its cloud credentials and their Secrets stay, and the last one expires at {ends}"
-                );
-                let reason = Reason::plain("CloudNotOpened", message);
-                self.kept.push(Reason { severity: Severity::Warning, ..reason });
-            }
-            return None;
-        };
-        if self.status.cloud_credentials.is_none() && !known.is_to_look(fleet, id, LOOK, self.now) {
-            return None;
-        }
-        let turn = self.turn(subject, &observed.wanted.by, Wish::Remove).await;
-        match turn.trouble {
-            Some(trouble) => Some(Reason::plain(trouble.kind, trouble.message)),
-            None if turn.is_due => Some(Reason::plain("Deleting", "its cloud credentials are not deleted")),
-            None => {
-                self.status.cloud_credentials = None;
-                self.status.conditions.clear(ConditionType::CredentialsPublished);
-                None
-            }
+    let turn = CredentialsTurn { of, subject, by: &observed.wanted.by, wish: Wish::Remove }.take().await;
+    match turn.trouble {
+        Some(trouble) => Some(Reason::plain(trouble.kind, trouble.message)),
+        None if turn.is_due => Some(Reason::plain("Deleting", "its cloud credentials are not deleted")),
+        None => {
+            of.status.cloud_credentials = None;
+            of.status.conditions.clear(ConditionType::CredentialsPublished);
+            None
         }
     }
+}
 
-    async fn keep_credentials(&mut self, subject: &Subject, by: &As) {
-        let turn = self.turn(subject, by, Wish::Keep).await;
-        self.status.cloud_credentials = turn.status(subject, self.status.cloud_credentials.as_ref());
-        let before = self.status.conditions.of(ConditionType::CredentialsPublished).cloned();
-        let told = turn.condition(subject, self.now);
+/// Says that what is there, if anything, is renewed no more.
+fn credentials_not_opened(of: &mut ClusterInHand<'_>, why: &str) {
+    let ends = credentials_end(&of.status);
+    if ends.is_some_and(|ends| ends <= of.now) {
+        of.status.cloud_credentials = None;
+    }
+    let after = ends.map(|ends| format!(". Earlier ones are not renewed: the last one expires at {ends}"));
+    let message = format!("{why}{}", after.unwrap_or_default());
+    of.says(ConditionType::CredentialsPublished, ConditionStatus::False, "CloudNotOpened", &message);
+}
+
+/// When the last of what was made ends.
+fn credentials_end(status: &ManagedClusterStatus) -> Option<Timestamp> {
+    let status = status.cloud_credentials.as_ref()?;
+    status.secrets.iter().map(|secret| secret.expires_at).max()
+}
+
+/// One turn at a cluster's credentials: whose, by which account, and whether they are kept or taken away.
+struct CredentialsTurn<'r, 'a> {
+    of: &'r mut ClusterInHand<'a>,
+    subject: &'r Subject,
+    by: &'r As,
+    wish: Wish,
+}
+
+impl CredentialsTurn<'_, '_> {
+    /// Keeps them, and says what came of it.
+    async fn keep(&mut self) {
+        let turn = self.take().await;
+        let subject = self.subject;
+        self.of.status.cloud_credentials = turn.status(subject, self.of.status.cloud_credentials.as_ref());
+        let before = self.of.status.conditions.of(ConditionType::CredentialsPublished).cloned();
+        let told = turn.condition(subject, self.of.now);
         for purpose in &turn.new {
             let written = turn.kept.iter().find(|(known, _)| known == purpose);
             let Some((_, Some(written))) = written else { continue };
@@ -122,39 +151,30 @@ impl Reconciliation<'_> {
                 purpose.secret_name(&subject.cluster),
                 written.expires_at
             );
-            self.note(Note { tone: Tone::Normal, reason: "CredentialIssued", message }).await;
+            self.of.note(Note { tone: Tone::Normal, reason: "CredentialIssued", message }).await;
         }
-        self.again |= turn.trouble.is_some() && turn.valid_until(self.now).is_none();
+        self.of.again |= turn.trouble.is_some() && turn.valid_until(self.of.now).is_none();
         let Some((status, reason, message)) = told else { return };
         let is_news = before.is_none_or(|before| before.status != status || before.reason != reason);
         if let Some(trouble) = turn.trouble.filter(|_| is_news) {
-            tracing::warn!(cluster = %self.request.id, cause = trouble.kind, error = trouble.message, "credentials are not made");
-            self.note(Note { tone: Tone::Warning, reason: "CredentialsFailed", message: message.clone() })
+            tracing::warn!(cluster = %self.of.request.id, cause = trouble.kind, error = trouble.message, "credentials are not made");
+            self.of
+                .note(Note { tone: Tone::Warning, reason: "CredentialsFailed", message: message.clone() })
                 .await;
         }
-        self.say_of_credentials(status, reason, &message);
-    }
-
-    fn say_of_credentials(&mut self, status: ConditionStatus, reason: &str, message: &str) {
-        let (now, generation) = (self.now, self.record.generation);
-        let mut says = Says { conditions: &mut self.status.conditions, now, generation };
-        says.that(ConditionType::CredentialsPublished, status, reason, message);
-    }
-
-    async fn note(&self, note: Note) {
-        self.request.ports.status_store.note_cluster(&self.record, &note).await;
+        self.of.says(ConditionType::CredentialsPublished, status, reason, &message);
     }
 
     /// Both credentials, within their bound.
-    async fn turn(&self, subject: &Subject, by: &As, wish: Wish) -> Turn {
+    async fn take(&self) -> Turn {
         let mut turn = Turn::default();
-        let took = tokio::time::timeout(BOUND, self.take_turn(subject, by, wish, &mut turn)).await;
+        let took = tokio::time::timeout(BOUND, self.try_take(&mut turn)).await;
         let trouble = match took {
             Ok(Ok(())) => return turn,
             Ok(Err(trouble)) => trouble,
             Err(_) => {
-                let trouble = Trouble::too_slow(&subject.opened.cloud, BOUND);
-                self.request.ports.cloud_credentials.failed(&subject.opened, self.now, &trouble);
+                let trouble = Trouble::too_slow(&self.subject.opened.cloud, BOUND);
+                self.of.request.ports.cloud_credentials.failed(&self.subject.opened, self.of.now, &trouble);
                 trouble
             }
         };
@@ -163,36 +183,26 @@ impl Reconciliation<'_> {
         metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
         turn.trouble = Some(trouble).filter(|_| is_told);
         // Something may have been done before; what cannot be read is as it was read before.
-        let _unread = self.read_secrets(subject, by, wish, &mut turn).await;
+        let _unread = self.read_secrets(&mut turn).await;
         turn
     }
 
-    async fn read_secrets(
-        &self,
-        subject: &Subject,
-        by: &As,
-        wish: Wish,
-        turn: &mut Turn,
-    ) -> Result<(), Trouble> {
+    async fn read_secrets(&self, turn: &mut Turn) -> Result<(), Trouble> {
+        let Self { subject, by, wish, .. } = *self;
         for purpose in Purpose::ALL {
-            let secret = read_secret(self.request.ports, by, subject, purpose, wish).await?;
+            let secret = read_secret(self.of.request.ports, by, subject, purpose, wish).await?;
             turn.set(purpose, secret.as_ref().and_then(secret::read).map(|found| found.written));
         }
         Ok(())
     }
 
-    async fn take_turn(
-        &self,
-        subject: &Subject,
-        by: &As,
-        wish: Wish,
-        turn: &mut Turn,
-    ) -> Result<(), Trouble> {
-        let (request, now) = (self.request, self.now);
+    async fn try_take(&self, turn: &mut Turn) -> Result<(), Trouble> {
+        let Self { subject, by, wish, .. } = *self;
+        let (request, now) = (self.of.request, self.of.now);
         let (ports, known) = (request.ports, request.ports.cloud_credentials.as_ref());
         let is_over = || (request.is_over)().is_some();
         turn.is_due = true;
-        self.read_secrets(subject, by, wish, turn).await?;
+        self.read_secrets(turn).await?;
         turn.is_due =
             wish == Wish::Remove || turn.kept.iter().any(|(_, written)| is_due(written.as_ref(), now));
         let keeps_earlier = |written: &Written| !written.previous.is_empty();
@@ -205,7 +215,7 @@ impl Reconciliation<'_> {
         let uid = ports.live.uid().await?;
         for purpose in Purpose::ALL {
             let known_of =
-                remembered(self.status.cloud_credentials.as_ref(), &purpose.secret_name(&subject.cluster));
+                remembered(self.of.status.cloud_credentials.as_ref(), &purpose.secret_name(&subject.cluster));
             let mut life = CredentialLife {
                 ports,
                 by,
@@ -246,24 +256,6 @@ impl Reconciliation<'_> {
             known.looked(&request.fleet.key, request.id, now);
         }
         Ok(())
-    }
-
-    /// Says that what is there, if anything, is renewed no more.
-    fn credentials_not_opened(&mut self, why: &str) {
-        let ends = self.credentials_end();
-        if ends.is_some_and(|ends| ends <= self.now) {
-            self.status.cloud_credentials = None;
-        }
-        let after =
-            ends.map(|ends| format!(". Earlier ones are not renewed: the last one expires at {ends}"));
-        let message = format!("{why}{}", after.unwrap_or_default());
-        self.say_of_credentials(ConditionStatus::False, "CloudNotOpened", &message);
-    }
-
-    /// When the last of what was made ends.
-    fn credentials_end(&self) -> Option<Timestamp> {
-        let status = self.status.cloud_credentials.as_ref()?;
-        status.secrets.iter().map(|secret| secret.expires_at).max()
     }
 }
 

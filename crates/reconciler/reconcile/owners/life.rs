@@ -28,7 +28,7 @@ use super::{memory::OwnersKeys, sealed};
 use crate::gate::Gate;
 use crate::life::Life;
 use crate::reconcile::blocking::where_blocking_is_allowed;
-use crate::reconcile::reconciliation::Reconciliation;
+use crate::reconcile::in_hand::ClusterInHand;
 
 /// How often it is asked whether a certificate is signed: ever more seldom.
 const LOOKS: ExponentialBuilder = ExponentialBuilder::new()
@@ -65,7 +65,7 @@ pub(super) struct OwnersLook {
 
 /// Whose key it is, and where it is made.
 pub(super) struct KeyLife<'l, 'r> {
-    pub(super) of: &'l mut Reconciliation<'r>,
+    pub(super) of: &'l mut ClusterInHand<'r>,
     pub(super) looked: &'l mut OwnersLook,
     pub(super) subject: &'l OwnersSubject,
     /// The `Cluster`, as it is live.

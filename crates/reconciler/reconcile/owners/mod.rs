@@ -35,3 +35,4 @@ mod pass;
 mod sealed;
 
 pub use memory::OwnersKeys;
+pub(super) use pass::{forget_owners_key, guard_owners_key, publish_owners_key, remembered_id};

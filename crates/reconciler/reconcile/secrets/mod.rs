@@ -33,6 +33,7 @@ mod subject;
 mod target;
 mod turn;
 
+pub(in crate::reconcile) use folder::missing_secrets;
 pub use memory::VaultSecrets;
 pub use pass::{Passed, SecretsReport, StoreWork};
 pub(in crate::reconcile) use preflight::look;

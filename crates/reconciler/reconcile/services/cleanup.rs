@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use super::removal::is_going;
 use super::workloads::WorkloadCluster;
+use crate::reconcile::in_hand::ClusterInHand;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Preconditions, Run};
 use capstan_reconciler_core::reason::Reason;
 use capstan_reconciler_core::services::{is_of_cluster, problem_of};
@@ -28,58 +28,60 @@ use capstan_reconciler_core::services::{is_of_cluster, problem_of};
 /// How many objects are named one by one.
 const TOLD: usize = 10;
 
-impl Reconciliation<'_> {
-    /// Looks for what outlives those of the folder's `Cluster`s that are deleted now, and deletes it where that is wished: why
-    /// they wait; nothing where they may go.
-    ///
-    /// # Errors
-    /// The management cluster does not answer, or this process leads no more.
-    pub(in crate::reconcile) async fn clean_up(
-        &mut self,
-        observed: &Observation,
-        going: &[ObjectId],
-    ) -> Result<Option<Vec<Reason>>, LiveError> {
-        // `cleanup: true` may come after the objects were listed: then it begins again.
-        let asks = observed.wanted.cleanup;
-        self.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
-        let is_over = self.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
-        let had_an_api = |id: &&ObjectId| observed.live.get(id).is_some_and(is_initialized);
-        let seen: Vec<&ObjectId> = going.iter().filter(had_an_api).collect();
-        if !is_over && !seen.is_empty() {
-            self.look_for_outliving(observed, &seen).await?;
-        }
-        let Some(cleanup) = &mut self.status.cleanup else { return Ok(None) };
-        if seen.is_empty() && !cleanup.state.is_over() {
-            let stands =
-                |(id, live): (&ObjectId, &Value)| is_cluster(id) && !is_going(live) && !going.contains(id);
-            if observed.live.iter().any(stands) {
-                // It is kept, with what is inside of it: a later deletion looks again.
-                self.status.cleanup = None;
-                return Ok(None);
-            }
-            // Somebody deleted it meanwhile, so its API cannot be asked any more.
-            cleanup.state = CleanupState::GivenUp;
-            cleanup.message = Some("the Cluster was gone before all of it was deleted".to_owned());
-        }
-        let told = told(cleanup);
-        if cleanup.state.is_over() {
-            self.kept.extend(told);
+/// Looks for what outlives those of the folder's `Cluster`s that are deleted now, and deletes it where that is wished: why
+/// they wait; nothing where they may go.
+///
+/// # Errors
+/// The management cluster does not answer, or this process leads no more.
+pub(in crate::reconcile) async fn clean_up(
+    of: &mut ClusterInHand<'_>,
+    observed: &Observation,
+    going: &[ObjectId],
+) -> Result<Option<Vec<Reason>>, LiveError> {
+    // Whoever asks for more after it was listed gets it.
+    let asks = observed.wanted.cleanup;
+    of.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
+    let is_over = of.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
+    let had_an_api = |id: &&ObjectId| observed.live.get(id).is_some_and(is_initialized);
+    let seen: Vec<&ObjectId> = going.iter().filter(had_an_api).collect();
+    if !is_over && !seen.is_empty() {
+        OutlivingSearch { of, observed }.run(&seen).await?;
+    }
+    let Some(cleanup) = &mut of.status.cleanup else { return Ok(None) };
+    if seen.is_empty() && !cleanup.state.is_over() {
+        let stands =
+            |(id, live): (&ObjectId, &Value)| is_cluster(id) && !is_going(live) && !going.contains(id);
+        if observed.live.iter().any(stands) {
+            // It is kept, with what is inside of it: that is looked for anew once it goes.
+            of.status.cleanup = None;
             return Ok(None);
         }
-        self.again = true;
-        Ok(Some(told))
+        // Somebody deleted it meanwhile: nobody can look any more.
+        cleanup.state = CleanupState::GivenUp;
+        cleanup.message = Some("the Cluster was gone before all of it was deleted".to_owned());
     }
+    let told = told(cleanup);
+    if cleanup.state.is_over() {
+        of.kept.extend(told);
+        return Ok(None);
+    }
+    of.again = true;
+    Ok(Some(told))
+}
 
-    async fn look_for_outliving(
-        &mut self,
-        observed: &Observation,
-        going: &[&ObjectId],
-    ) -> Result<(), LiveError> {
-        let wished = observed.wanted.cleanup;
+/// A look for what outlives clusters that are deleted now.
+struct OutlivingSearch<'r, 'a> {
+    of: &'r mut ClusterInHand<'a>,
+    observed: &'r Observation,
+}
+
+impl OutlivingSearch<'_, '_> {
+    async fn run(&mut self, going: &[&ObjectId]) -> Result<(), LiveError> {
+        let wished = self.observed.wanted.cleanup;
         let mut seen = Ok(Vec::new());
         let mut all = Vec::new();
         for cluster in going {
-            match self.look_inside(observed, cluster).await? {
+            match self.look_inside(cluster).await? {
                 Ok((workload, found)) => {
                     if let Ok(seen) = &mut seen {
                         seen.extend(found.iter().cloned());
@@ -89,15 +91,15 @@ impl Reconciliation<'_> {
                 Err(why) => seen = Err(why),
             }
         }
-        let cleanup = CleanupStatus::after(self.status.cleanup.as_ref(), seen, wished, self.now);
+        let cleanup = CleanupStatus::after(self.of.status.cleanup.as_ref(), seen, wished, self.of.now);
         let is_deleting = cleanup.state == CleanupState::Deleting;
-        self.status.cleanup = Some(cleanup);
-        // Saved before anything is deleted, so that the next process counts from the same time.
-        self.save().await?;
+        self.of.status.cleanup = Some(cleanup);
+        // Before anything is deleted: whoever comes next counts from the same time.
+        self.of.save().await?;
         if is_deleting {
             for (cluster, workload, found) in &all {
                 for one in found.iter().filter(|one| one.may_be_deleted()) {
-                    if (self.request.is_over)().is_some()
+                    if (self.of.request.is_over)().is_some()
                         || !self.delete_outliving(cluster, workload, one).await?
                     {
                         break;
@@ -111,11 +113,10 @@ impl Reconciliation<'_> {
     /// What outlives one of them, or why nobody can look.
     async fn look_inside(
         &self,
-        observed: &Observation,
         cluster: &ObjectId,
     ) -> Result<Result<(WorkloadCluster, Vec<Outliving>), String>, LiveError> {
-        let (ports, by) = (self.request.ports, &observed.wanted.by);
-        let workload = match ports.workloads.open(cluster, &ports.live, by, self.now).await? {
+        let (ports, by) = (self.of.request.ports, &self.observed.wanted.by);
+        let workload = match ports.workloads.open(cluster, &ports.live, by, self.of.now).await? {
             Ok(workload) => workload,
             Err(problem) => return Ok(Err(problem.line())),
         };
@@ -126,7 +127,7 @@ impl Reconciliation<'_> {
             }
             Err(error) => {
                 let Some(problem) = problem_of(&error, None) else { return Err(error) };
-                ports.workloads.away(cluster, &problem, self.now);
+                ports.workloads.away(cluster, &problem, self.of.now);
                 Ok(Err(problem.line()))
             }
         }
@@ -144,15 +145,15 @@ impl Reconciliation<'_> {
         let only = Preconditions { uid: &one.uid, resource_version: None };
         match workload.live.delete(&As::Reconciler, &ApiObject::from(&id), only, Run::Real).await {
             Ok(_) => {
-                self.deleted += 1;
+                self.of.deleted += 1;
                 metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
-                tracing::info!(cluster = %self.request.id, object = %id, "deleted in the workload cluster, before the cluster is deleted");
+                tracing::info!(cluster = %self.of.request.id, object = %id, "deleted in the workload cluster, before the cluster is deleted");
             }
             Err(error) => {
                 let Some(problem) = problem_of(&error, Some(&id)) else { return Err(error) };
-                tracing::warn!(cluster = %self.request.id, object = %id, %error, "it outlives the cluster");
+                tracing::warn!(cluster = %self.of.request.id, object = %id, %error, "it outlives the cluster");
                 if is_of_cluster(&problem) {
-                    self.request.ports.workloads.away(cluster, &problem, self.now);
+                    self.of.request.ports.workloads.away(cluster, &problem, self.of.now);
                     return Ok(false);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::rollout::observed::RolloutProgress;
+use capstan_live::rollout::observed::{RolloutProgress, RolloutVerdict};
 use capstan_live::services::{CloudState, cloud_state, infrastructure_of, last_warnings};
 use capstan_model::finding::Severity;
 use capstan_model::kinds::{KindRole, role_of};
@@ -10,20 +10,24 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_reconciler_core::services::CLOUD_NOT_READY;
 use serde_json::Value;
 
+use crate::reconcile::in_hand::ClusterInHand;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::As;
 use capstan_reconciler_core::reason::Reason;
 
 /// The reason of what an Event warns of.
 const WARNING: &str = "WarningEvent";
 
-impl Reconciliation<'_> {
-    /// Finds out whether the cloud gives what the cluster asks of it, and what Events warn of where something is not
-    /// done. What cannot be read is left out.
-    pub(in crate::reconcile) async fn look_at_cloud(&mut self, observed: &Observation) {
-        let Some(cluster) = self.cluster.clone() else { return };
-        let Some(live) = observed.live.get(&cluster) else { return };
+impl ClusterInHand<'_> {
+    /// Finds out whether the cloud gives what the cluster asks of it, and what Events warn of where something is not done.
+    /// What cannot be read is not told.
+    pub(in crate::reconcile) async fn look_at_cloud(
+        &mut self,
+        observed: &Observation,
+        cluster: &ObjectId,
+        verdict: Option<&RolloutVerdict>,
+    ) {
+        let Some(live) = observed.live.get(cluster) else { return };
         let infrastructure = infrastructure_of(live).map(|(id, _)| id);
         let of_cluster = infrastructure.as_ref().and_then(|id| observed.live.get(id));
         let machines: Vec<(&ObjectId, &Value)> = observed
@@ -32,7 +36,7 @@ impl Reconciliation<'_> {
             .filter(|(id, _)| role_of(id) == Some(KindRole::Machine) && id.namespace == cluster.namespace)
             .collect();
         let cloud = cloud_state(live, of_cluster, machines.iter().map(|(_, machine)| *machine));
-        let is_done = self.verdict.as_ref().is_none_or(|verdict| {
+        let is_done = verdict.is_none_or(|verdict| {
             matches!(verdict.state_for_now(), RolloutProgress::Done | RolloutProgress::Unknown)
         });
         if let Some(CloudState::Failed { object, words }) = &cloud {

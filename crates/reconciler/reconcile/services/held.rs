@@ -11,7 +11,8 @@ use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceSource, ServiceTurn};
 
-use super::network::is_named;
+use super::kubernetes::hold_kubernetes;
+use super::network::{is_named, refused_network};
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
@@ -28,13 +29,14 @@ impl Reconciliation<'_> {
         plan: &mut ApplyPlan,
     ) -> Vec<String> {
         let services = self.declared_services().await;
-        let of_kubernetes = self.hold_kubernetes(observed, &services, plan).await;
+        let (of_kubernetes, why) = hold_kubernetes(observed, &services, plan).await;
+        self.kubernetes_held.extend(why);
         let brings = |service: &Service| matches!(service.from, ServiceSource::Objects(_)) && service.enabled;
         if !services.iter().any(brings) {
             return of_kubernetes;
         }
         let states: BTreeMap<String, ServiceState> =
-            self.status.services.iter().map(|status| (status.name.clone(), status.state)).collect();
+            self.of.status.services.iter().map(|status| (status.name.clone(), status.state)).collect();
         let machines =
             self.verdict.as_ref().map_or(RolloutProgress::Unknown, |verdict| verdict.state_for_now());
         let phase = Some(plan.phase).filter(|_| of_kubernetes.is_empty());
@@ -48,7 +50,7 @@ impl Reconciliation<'_> {
                 let rendered = observed.objects.iter().filter(|object| is_named(named, &object.id));
                 let refused = || {
                     let rendered = rendered.map(|object| &object.value);
-                    self.refused_network(observed, service, rendered)
+                    refused_network(&self.of.status.services, observed, service, rendered)
                 };
                 let waits = gate(&services, at, &states)
                     .or_else(refused)
@@ -62,7 +64,7 @@ impl Reconciliation<'_> {
             step.objects.retain(|id| !held.contains_key(id));
         }
         plan.steps.retain(|step| !step.objects.is_empty());
-        self.again |= !held.is_empty();
+        self.of.again |= !held.is_empty();
         of_kubernetes.into_iter().chain(held.into_values()).collect()
     }
 
@@ -98,7 +100,7 @@ impl Reconciliation<'_> {
         }
         self.bring_services_of(observed, Some(ServiceTurn::BeforeControlPlane)).await?;
         let status_of = |service: &Service| {
-            self.status.services.iter().find(|status| status.name == service.name.as_str())
+            self.of.status.services.iter().find(|status| status.name == service.name.as_str())
         };
         // What nobody can see holds nothing up: the control plane that would come may be what brings the API back.
         let unseen = [ServiceCause::ControlPlaneNotInitialized, ServiceCause::WaitsForKubeconfig]
@@ -126,7 +128,7 @@ impl Reconciliation<'_> {
     /// The services that the settings declare; none where the settings cannot be read, which is reported with the
     /// services.
     async fn declared_services(&self) -> Vec<Service> {
-        let (fleet, id) = (Arc::clone(&self.request.revision.fleet), self.request.id.clone());
+        let (fleet, id) = (Arc::clone(&self.of.request.revision.fleet), self.of.request.id.clone());
         let read = where_blocking_is_allowed(move || fleet.services(&id)).await;
         read.map(|declared| declared.services).unwrap_or_default()
     }

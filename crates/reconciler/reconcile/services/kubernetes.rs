@@ -17,63 +17,48 @@ use serde_json::Value;
 
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reconciliation::Reconciliation;
-use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 
 /// How many checks are named.
 const TOLD: usize = 5;
 
-impl Reconciliation<'_> {
-    /// Takes out of a plan the control planes that are to have another minor of Kubernetes than they have, where a service
-    /// does not allow that one: what waits, in words.
-    pub(super) async fn hold_kubernetes(
-        &mut self,
-        observed: &Observation,
-        services: &[Service],
-        plan: &mut ApplyPlan,
-    ) -> Vec<String> {
-        let due = plan.steps.iter().flat_map(|step| &step.objects);
-        let coming: BTreeMap<ObjectId, KubernetesVersion> =
-            due.filter_map(|id| Some((id.clone(), coming_version(observed, id)?))).collect();
-        let mut held = BTreeMap::new();
-        for (id, version) in coming {
-            let (services, asked) = (services.to_vec(), version.clone());
-            let told = where_blocking_is_allowed(move || {
-                let refused = not_allowing(&services, &asked).into_iter().take(TOLD);
-                refused.map(|one| (one.name.to_owned(), one.text.to_string())).collect::<Vec<_>>()
-            });
-            for (service, check) in told.await {
-                let message = format!(
-                    "service {service} does not allow Kubernetes {version}: the check `{check}` is false. The control plane \
-                     waits until its entry in the cluster's capstan.yaml allows that version"
-                );
-                held.entry(id.clone()).or_insert_with(|| format!("{id}: {message}"));
-                let reason = match observed.objects.iter().find(|object| object.id == id) {
-                    Some(object) => {
-                        Reason::of_object(KUBERNETES_NOT_ALLOWED, message, object, &FieldPath::root())
-                    }
-                    None => Reason::plain(KUBERNETES_NOT_ALLOWED, message),
-                };
-                self.kubernetes_held.push(reason);
-            }
-        }
-        for step in &mut plan.steps {
-            step.objects.retain(|id| !held.contains_key(id));
-        }
-        plan.steps.retain(|step| !step.objects.is_empty());
-        held.into_values().collect()
-    }
-
-    /// What is held is not done, whatever else is.
-    pub(in crate::reconcile) fn held_for_kubernetes(&mut self, ended: ReconcileEnd) -> ReconcileEnd {
-        match ended {
-            ReconcileEnd::Applied if !self.kubernetes_held.is_empty() => {
-                ReconcileEnd::Waiting(std::mem::take(&mut self.kubernetes_held))
-            }
-            ended => ended,
+/// Takes out of a plan the control planes that are to have another minor of Kubernetes than they have, where a service
+/// does not allow that one: what waits, in words, and why.
+pub(super) async fn hold_kubernetes(
+    observed: &Observation,
+    services: &[Service],
+    plan: &mut ApplyPlan,
+) -> (Vec<String>, Vec<Reason>) {
+    let due = plan.steps.iter().flat_map(|step| &step.objects);
+    let coming: BTreeMap<ObjectId, KubernetesVersion> =
+        due.filter_map(|id| Some((id.clone(), coming_version(observed, id)?))).collect();
+    let (mut held, mut why) = (BTreeMap::new(), Vec::new());
+    for (id, version) in coming {
+        let (services, asked) = (services.to_vec(), version.clone());
+        let told = where_blocking_is_allowed(move || {
+            let refused = not_allowing(&services, &asked).into_iter().take(TOLD);
+            refused.map(|one| (one.name.to_owned(), one.text.to_string())).collect::<Vec<_>>()
+        });
+        for (service, check) in told.await {
+            let message = format!(
+                "service {service} does not allow Kubernetes {version}: the check `{check}` is false. The control plane \
+                 waits until its entry in the cluster's capstan.yaml allows that version"
+            );
+            held.entry(id.clone()).or_insert_with(|| format!("{id}: {message}"));
+            let reason = match observed.objects.iter().find(|object| object.id == id) {
+                Some(object) => {
+                    Reason::of_object(KUBERNETES_NOT_ALLOWED, message, object, &FieldPath::root())
+                }
+                None => Reason::plain(KUBERNETES_NOT_ALLOWED, message),
+            };
+            why.push(reason);
         }
     }
+    for step in &mut plan.steps {
+        step.objects.retain(|id| !held.contains_key(id));
+    }
+    plan.steps.retain(|step| !step.objects.is_empty());
+    (held.into_values().collect(), why)
 }
 
 /// The version that a control plane is to have, where that is of another minor than the live one wants.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::facts::{LiveServiceObject, judge_checks, judge_objects, judge_role};
 use super::folder::{ServiceObjectLook, apply, hindrances, look, place};
-use super::network::is_named;
+use super::network::{is_named, refused_network};
 use super::pass_state::Pass;
 use crate::life::{Life, live};
 use crate::reconcile::credentials::{SECRET_INSIDE, id_inside};
@@ -158,7 +158,12 @@ impl ServiceLife<'_, '_, '_> {
                 true => hindrances(&self.looks, &self.inventory, self.pass.of.adopt()),
                 false => Vec::new(),
             },
-            network: self.pass.of.refused_network(self.pass.observed, self.service, rendered),
+            network: refused_network(
+                &self.pass.of.status.services,
+                self.pass.observed,
+                self.service,
+                rendered,
+            ),
             differs: self.looks.iter().any(|look| look.differs),
             is_absent: self.looks.iter().any(|look| look.live.is_none()),
         }

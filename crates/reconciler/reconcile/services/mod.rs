@@ -30,6 +30,7 @@ mod preflight;
 mod removal;
 mod workloads;
 
+pub(super) use cleanup::clean_up;
 pub(super) use preflight::look;
 pub use workloads::Workloads;
 pub(super) use workloads::kubeconfig_of;

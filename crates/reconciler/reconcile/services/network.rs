@@ -1,29 +1,26 @@
 //! Whether a network of pods would take the place of another one.
 
-use capstan_live::services::{Problem, networks_there, refused_network};
+use capstan_live::services::{self, Problem, ServiceStatus, networks_there};
 use capstan_model::object::ObjectId;
 use capstan_plan::services::PodNetwork;
 use capstan_plan::settings::{Service, ServiceObject, ServiceRole};
 use serde_json::Value;
 
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reconciliation::Reconciliation;
 
-impl Reconciliation<'_> {
-    /// Why the network that a service is may not come: another one is there.
-    pub(super) fn refused_network<'v>(
-        &self,
-        observed: &Observation,
-        service: &Service,
-        rendered: impl Iterator<Item = &'v Value>,
-    ) -> Option<Problem> {
-        if service.role != ServiceRole::Cni {
-            return None;
-        }
-        let there = networks_there(&self.status.services, |object| live_of(observed, object));
-        let coming = PodNetwork::of_values(service.name.as_str(), rendered);
-        refused_network(&there, &coming, service.force.as_ref())
+/// Why the network that a service is may not come: another one is there.
+pub(super) fn refused_network<'v>(
+    known: &[ServiceStatus],
+    observed: &Observation,
+    service: &Service,
+    rendered: impl Iterator<Item = &'v Value>,
+) -> Option<Problem> {
+    if service.role != ServiceRole::Cni {
+        return None;
     }
+    let there = networks_there(known, |object| live_of(observed, object));
+    let coming = PodNetwork::of_values(service.name.as_str(), rendered);
+    services::refused_network(&there, &coming, service.force.as_ref())
 }
 
 /// Whether a service names that object of base.

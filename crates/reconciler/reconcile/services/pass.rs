@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use super::declared::Declared;
 use super::life::ServiceFindings;
 use super::pass_state::{Pass, works_with_cloud};
-use crate::reconcile::credentials::{Brought, id_inside};
+use crate::reconcile::credentials::{Brought, bring_credential, id_inside, see_credential};
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
 
@@ -32,7 +32,7 @@ impl Reconciliation<'_> {
         &mut self,
         observed: &Observation,
     ) -> Result<(), LiveError> {
-        self.services.again();
+        self.of.services.again();
         self.bring_services_of(observed, None).await
     }
 
@@ -46,27 +46,27 @@ impl Reconciliation<'_> {
         if observed.set.is_some() {
             return Ok(());
         }
-        let declared = match Declared::read(&self.request.revision.fleet, self.request.id).await {
+        let declared = match Declared::read(&self.of.request.revision.fleet, self.of.request.id).await {
             Ok(declared) => declared,
             Err(refused) => {
-                self.services.tell(Reason::of_refused(ServiceCause::ServiceNotRendered.as_str(), refused));
+                self.of.services.tell(Reason::of_refused(ServiceCause::ServiceNotRendered.as_str(), refused));
                 return Ok(());
             }
         };
-        if declared.services().is_empty() && self.status.services.is_empty() {
+        if declared.services().is_empty() && self.of.status.services.is_empty() {
             return Ok(());
         }
         let still =
-            SignedDuration::try_from(self.request.fleet.spec.stuck_after).unwrap_or(SignedDuration::MAX);
+            SignedDuration::try_from(self.of.request.fleet.spec.stuck_after).unwrap_or(SignedDuration::MAX);
         let course = {
             let machines =
                 self.verdict.as_ref().map_or(RolloutProgress::Unknown, |verdict| verdict.state_for_now());
             // A control plane that is held does not change.
-            let phase = self.status.phase.filter(|_| self.kubernetes_held.is_empty());
+            let phase = self.of.status.phase.filter(|_| self.kubernetes_held.is_empty());
             MachineConvergence::of(phase.map(Into::into), machines)
         };
         let mut pass = Pass {
-            of: self,
+            of: &mut self.of,
             observed,
             declared,
             course,
@@ -183,7 +183,7 @@ impl Pass<'_, '_> {
         if !services.iter().any(works_with_cloud) || self.declared.other_with(&id_inside(), "").is_some() {
             return Ok(());
         }
-        match self.of.bring_credential(self.observed, &workload.live).await {
+        match bring_credential(self.of, self.observed, &workload.live).await {
             Ok(Brought::Nothing) => {}
             Ok(Brought::There(inside)) => self.credential = Some(inside),
             Ok(Brought::Anothers(reason)) => self.of.services.tell(reason),
@@ -203,7 +203,7 @@ impl Pass<'_, '_> {
         let (Some(inside), Ok(workload)) = (self.credential.clone(), self.workload.clone()) else {
             return Ok(());
         };
-        match self.of.see_credential(&inside, &workload.live).await {
+        match see_credential(self.of.status.cloud_credentials.as_mut(), &inside, &workload.live).await {
             Ok(()) => Ok(()),
             Err(error) => self.lose(error).map(drop),
         }

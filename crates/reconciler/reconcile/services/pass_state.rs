@@ -14,12 +14,12 @@ use jiff::SignedDuration;
 
 use super::declared::Declared;
 use super::workloads::WorkloadCluster;
+use crate::reconcile::in_hand::ClusterInHand;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reconciliation::Reconciliation;
 
 /// A look under way.
 pub(super) struct Pass<'p, 'r> {
-    pub(super) of: &'p mut Reconciliation<'r>,
+    pub(super) of: &'p mut ClusterInHand<'r>,
     pub(super) observed: &'p Observation,
     pub(super) declared: Declared,
     pub(super) course: MachineConvergence,

@@ -16,7 +16,7 @@ use super::folder::ServiceObjectLook;
 use super::network::is_named;
 use super::pass_state::{Pass, works_with_cloud};
 use super::workloads::WorkloadCluster;
-use crate::reconcile::credentials::id_inside;
+use crate::reconcile::credentials::{id_inside, take_credential_out};
 use capstan_ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster as _, Preconditions, Run};
 
 /// What became of one object.
@@ -138,7 +138,7 @@ impl Pass<'_, '_> {
             Ok(workload) => workload,
             Err(problem) => return Ok(Some(problem)),
         };
-        match self.of.take_credential_out(&workload.live).await {
+        match take_credential_out(self.of.request.id, &workload.live).await {
             Ok(true) => Ok(None),
             Ok(false) => {
                 Ok(Some(Problem::of(ServiceCause::ServiceGoes, &id_inside(), "it is being deleted")))
