@@ -14,7 +14,6 @@ use std::time::Duration;
 use capstan_bot_core::campaigns::{QuestionStep, Wave, WaveQuestions, WebhookAnswerState, not_allowed};
 use capstan_campaign::settings::{Webhook, WebhookUrl};
 use capstan_plan::settings::Glob;
-use capstan_providers::Scheme;
 use secrecy::SecretString;
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -84,11 +83,8 @@ impl WaveWebhooks {
     /// Why not, as a part of a sentence.
     pub fn allows(&self, repository: &RepositoryName, url: &WebhookUrl) -> Result<&SecretString, String> {
         let name = repository.to_string();
-        let scheme = if url.url().scheme() == "http" { Scheme::Http } else { Scheme::Https };
-        let (host, port) = (url.url().host_str(), url.url().port_or_known_default());
         let is_meant = |one: &&WebhookHost| {
-            let named = AllowedHosts::new([one.host.as_str()]);
-            host.zip(port).is_some_and(|(host, port)| named.allow(host, port, scheme))
+            AllowedHosts::new([one.host.as_str()]).allow_url(url.url())
                 && Glob::grants(&one.repositories, &name)
         };
         let found = self.0.parts.hosts.iter().find(is_meant);

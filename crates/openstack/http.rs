@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_model::plain_http;
 use capstan_outbound::{
-    AnswerBounds, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Setup, host_of,
+    AnswerBounds, Attempt, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Repetition,
+    Setup, host_of,
 };
-use capstan_providers::Scheme;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use url::Url;
@@ -23,9 +22,7 @@ const MOST_BYTES: usize = 8 << 20;
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// The most values of one: a page of images has some hundred each.
 const MOST_VALUES: usize = 400_000;
-/// How often a call is tried again, and after which pauses.
-const RETRIES: ExponentialBuilder =
-    ExponentialBuilder::new().with_min_delay(Duration::from_millis(400)).with_max_times(2);
+const RETRIES: Repetition = Repetition::after(Duration::from_millis(400));
 
 /// Asks the hosts that are named, as one credential's certificates allow.
 #[derive(Clone)]
@@ -89,44 +86,37 @@ impl Http {
         &self.hosts
     }
 
-    /// Asks, and asks again what passes by itself.
+    /// Asks, and asks again what passes by itself. What makes something is asked again only where it was refused: made
+    /// twice, the second answer says that the name is taken.
     pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<Told, Failed> {
         self.judge(&call.url)?;
-        let mut pauses = RETRIES.build();
-        loop {
-            let told = self.once(call).await;
-            let again = match &told {
-                Ok(told) => {
-                    let fresh = patience == Patience::FreshToken && told.status == StatusCode::UNAUTHORIZED;
-                    fresh || told.status.is_server_error() || told.status == StatusCode::TOO_MANY_REQUESTS
-                }
-                Err(Failed::Trouble(_)) => true,
-                Err(Failed::NotAllowed(_)) => false,
-            };
-            let Some(pause) = pauses.next().filter(|_| again) else { return told };
-            tokio::time::sleep(pause).await;
-        }
+        // A second login is a second token, and what is deleted is gone.
+        let repetition = RETRIES.also_writes(patience == Patience::Login || call.method == Method::DELETE);
+        let asked = repetition.ask(&call.method, || async {
+            match self.once(call).await {
+                Ok(told) => match told.status {
+                    StatusCode::UNAUTHORIZED if patience == Patience::FreshToken => {
+                        Attempt::Refused(Ok(told))
+                    }
+                    StatusCode::TOO_MANY_REQUESTS => Attempt::Refused(Ok(told)),
+                    status if status.is_server_error() => Attempt::Unknown(Ok(told)),
+                    _ => Attempt::Final(Ok(told)),
+                },
+                Err(failed) => Attempt::Unknown(Err(failed)),
+            }
+        });
+        asked.await
     }
 
     /// Whether an address may be asked.
     fn judge(&self, url: &Url) -> Result<(), Failed> {
-        let host = host_of(url);
-        let scheme = match url.scheme() {
-            "https" => Scheme::Https,
-            "http" if url.host_str().is_some_and(plain_http::is_private) => Scheme::Http,
-            _ => {
-                return Err(Failed::Trouble(format!(
-                    "cannot be asked: without TLS, Capstan sends a credential only to hosts {}",
-                    plain_http::WHERE
-                )));
-            }
-        };
-        let named = url.host_str().zip(url.port_or_known_default());
-        if named.is_some_and(|(host, port)| self.hosts.allow(host, port, scheme)) {
-            Ok(())
-        } else {
-            Err(Failed::NotAllowed(host))
+        if url.scheme() != "https" && !url.host_str().is_some_and(plain_http::is_private) {
+            return Err(Failed::Trouble(format!(
+                "cannot be asked: without TLS, Capstan sends a credential only to hosts {}",
+                plain_http::WHERE
+            )));
         }
+        if self.hosts.allow_url(url) { Ok(()) } else { Err(Failed::NotAllowed(host_of(url))) }
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Told, Failed> {

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use reqwest::{Certificate, Response};
-use url::Url;
 
 use crate::address::is_near;
-use crate::redirect::{self, MOST_REDIRECTS};
+use crate::redirect::{MOST_REDIRECTS, Redirects};
+use crate::request::OutboundRequest;
 use crate::resolver::{NetworkReach, Resolver};
 use crate::tls::share_tls;
 use crate::trouble::OutboundError;
@@ -49,49 +48,6 @@ pub struct Client {
 pub struct NoClient {
     from: String,
     what: &'static str,
-}
-
-/// What is asked.
-#[derive(Debug, Clone)]
-pub struct OutboundRequest {
-    /// How.
-    pub method: Method,
-    /// The address, and what for. The caller has judged already that its host may be asked.
-    pub url: Url,
-    /// Secrets among them are marked as sensitive.
-    pub headers: HeaderMap,
-    /// The body, where there is one.
-    pub body: Option<Vec<u8>>,
-    /// Whether it is asked again, as it was, where its answer leads within the same scheme, host and port.
-    pub follows: bool,
-}
-
-impl OutboundRequest {
-    /// Without headers and body, for one server and one place alone.
-    pub fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: None, follows: false }
-    }
-
-    /// Asked again where the answer leads within the same scheme, host and port; a few times.
-    #[must_use]
-    pub const fn follow(mut self) -> Self {
-        self.follows = true;
-        self
-    }
-
-    /// With a header more.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<HeaderName>, value: HeaderValue) -> Self {
-        self.headers.insert(name.into(), value);
-        self
-    }
-
-    /// With a body of that media type.
-    #[must_use]
-    pub fn body(mut self, media_type: &'static str, body: Vec<u8>) -> Self {
-        self.body = Some(body);
-        self.header(CONTENT_TYPE, HeaderValue::from_static(media_type))
-    }
 }
 
 /// What an answer may cost.
@@ -177,20 +133,19 @@ impl Client {
             .unwrap_or(Err(OutboundError::TooSlow(bounds.within)))
     }
 
-    async fn send(&self, question: OutboundRequest) -> Result<Response, OutboundError> {
-        let OutboundRequest { method, mut url, headers, body, follows } = question;
-        let client = if is_near(&url) { &self.near } else { &self.far };
-        let mut redirects = if follows { 0..MOST_REDIRECTS } else { 0..0 };
+    async fn send(&self, mut question: OutboundRequest) -> Result<Response, OutboundError> {
+        let client = if is_near(&question.url) { &self.near } else { &self.far };
+        let mut redirects = Redirects::within_origin(if question.follows { MOST_REDIRECTS } else { 0 });
         loop {
-            let mut request = client.request(method.clone(), url.clone()).headers(headers.clone());
-            if let Some(body) = &body {
-                request = request.body(body.clone());
+            let OutboundRequest { method, url, headers, body, .. } = question.clone();
+            let mut request = client.request(method, url).headers(headers);
+            if let Some(body) = body {
+                request = request.body(body);
             }
             let response = request.send().await.map_err(trouble)?;
-            let next = redirect::next(&method, &url, response.status(), response.headers());
-            match next.filter(|_| redirects.next().is_some()) {
-                Some(next) => url = next,
-                None => return Ok(response),
+            // Who leads on and on is not followed: the caller sees the redirect.
+            if redirects.follow(&mut question, response.status(), response.headers()) != Ok(true) {
+                return Ok(response);
             }
         }
     }
@@ -208,6 +163,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use http::{HeaderValue, Method};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use capstan_plan::settings::OperatorHost;
 use capstan_providers::{CREDENTIAL_NAMES, OciArtifact, Origin, ProviderKind, Published, Scheme, Wanted};
 use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
 
 /// Fetches components, and puts them into registries.
 #[async_trait]
@@ -183,6 +184,18 @@ impl AllowedHosts {
             None => (origin.host(), Some(own_port(scheme))),
         };
         port.is_some_and(|port| self.allow(host, port, scheme))
+    }
+
+    /// Whether an address may be asked: its scheme is HTTP, it has no user and no password, and its host is named.
+    pub fn allow_url(&self, url: &Url) -> bool {
+        let scheme = match url.scheme() {
+            "https" => Scheme::Https,
+            "http" => Scheme::Http,
+            _ => return false,
+        };
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        let named = url.host_str().zip(url.port_or_known_default());
+        is_bare && named.is_some_and(|(host, port)| self.allow(host, port, scheme))
     }
 
     /// Whether a host may be spoken to: it is named, or belongs to one that is. One that is named without a port is
@@ -416,6 +429,27 @@ mod tests {
             assert_eq!(hosts.allow(host, port, scheme), allowed, "{host}:{port}");
         }
         assert!(!AllowedHosts::default().allow("github.com", 443, Scheme::Https));
+    }
+
+    #[test]
+    fn an_address_is_allowed_by_its_host_over_http_and_without_a_user() {
+        let hosts = AllowedHosts::new(["github.com", "127.0.0.1:5000"]);
+        for (url, allowed) in [
+            ("https://github.com/acme/own", true),
+            ("https://GITHUB.com:443/acme/own", true),
+            ("https://github.com:8443/", false),
+            ("http://github.com/", true),
+            ("http://127.0.0.1:5000/v2/", true),
+            ("http://127.0.0.1/v2/", false),
+            ("https://me@github.com/", false),
+            ("https://:word@github.com/", false),
+            ("https://evil.example/github.com", false),
+            ("ftp://github.com/", false),
+            ("file:///etc/passwd", false),
+            ("data:,github.com", false),
+        ] {
+            assert_eq!(hosts.allow_url(&Url::parse(url).unwrap()), allowed, "{url}");
+        }
     }
 
     #[test]

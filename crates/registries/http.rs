@@ -3,20 +3,17 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_outbound::{
-    AnswerBounds, Client, NetworkReach, OutboundError, OutboundRequest, Setup, host_of, shown,
+    AnswerBounds, Attempt, Client, NetworkReach, OutboundError, OutboundRequest, RedirectError, Redirects,
+    Repetition, Setup, host_of, shown,
 };
-use capstan_providers::Scheme;
-use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RETRY_AFTER};
+use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::Url;
 
 use capstan_ports::{AllowedHosts, FetchError, FetchLimits};
 
-/// How often a read is tried again, and after which pauses.
-const RETRIES: ExponentialBuilder =
-    ExponentialBuilder::new().with_min_delay(Duration::from_millis(300)).with_max_times(2);
+const RETRIES: Repetition = Repetition::after(Duration::from_millis(300));
 /// What a host that says 429 and no more is left alone for.
 const UNSAID_WAIT: Duration = Duration::from_secs(60);
 
@@ -30,11 +27,7 @@ pub(super) struct RegistryHttp {
 /// What is asked.
 #[derive(Clone)]
 pub(super) struct Ask {
-    method: Method,
-    url: Url,
-    accept: &'static str,
-    authorization: Option<HeaderValue>,
-    body: Option<(&'static str, Vec<u8>)>,
+    question: OutboundRequest,
     most: usize,
     /// Nobody is followed.
     stays: bool,
@@ -52,16 +45,17 @@ pub(super) struct RegistryAnswer {
 impl Ask {
     /// An answer of at most so many bytes is wanted.
     pub(super) fn new(method: Method, url: Url, most: usize) -> Self {
-        Self { method, url, accept: "*/*", authorization: None, body: None, most, stays: false }
+        let ask = Self { question: OutboundRequest::new(method, url), most, stays: false };
+        ask.accept("*/*")
     }
 
     /// Whether the same server is asked as by that address.
     pub(super) fn is_for(&self, server: &Url) -> bool {
-        self.url.origin() == server.origin()
+        self.question.url.origin() == server.origin()
     }
 
-    pub(super) const fn accept(mut self, accept: &'static str) -> Self {
-        self.accept = accept;
+    pub(super) fn accept(mut self, accept: &'static str) -> Self {
+        self.question = self.question.header(ACCEPT, HeaderValue::from_static(accept));
         self
     }
 
@@ -72,12 +66,14 @@ impl Ask {
     }
 
     pub(super) fn authorization(mut self, value: Option<HeaderValue>) -> Self {
-        self.authorization = value;
+        if let Some(value) = value {
+            self.question = self.question.header(AUTHORIZATION, value);
+        }
         self
     }
 
     pub(super) fn body(mut self, kind: &'static str, body: Vec<u8>) -> Self {
-        self.body = Some((kind, body));
+        self.question = self.question.body(kind, body);
         self
     }
 }
@@ -137,105 +133,76 @@ impl RegistryHttp {
 
     /// Asks, follows where the answer leads, and waits where the host asks for it.
     pub(super) async fn send(&self, ask: &Ask) -> Result<RegistryAnswer, FetchError> {
-        let address = shown(&ask.url);
-        let mut ask = ask.clone();
-        self.judge(&ask.url)
-            .map_err(|host| FetchError::HostNotAllowed { host, allowed: self.hosts.to_string() })?;
-        for _ in 0..=self.limits.redirects {
-            let mut told = self.patiently(&ask, &address).await?;
-            told.address.clone_from(&address);
-            let leads_on = matches!(told.status.as_u16(), 301 | 302 | 303 | 307 | 308);
-            let is_read = !ask.stays && matches!(ask.method, Method::GET | Method::HEAD);
-            let next = told.header(LOCATION.as_str()).and_then(|next| ask.url.join(next).ok());
-            let (true, true, Some(next)) = (leads_on, is_read, next) else { return Ok(told) };
-            self.judge(&next).map_err(|to| FetchError::RedirectedElsewhere {
-                from: address.clone(),
-                to,
-                allowed: self.hosts.to_string(),
-            })?;
-            if ask.url.scheme() == "https" && next.scheme() != "https" {
-                let reason = "it redirects to a host without TLS".to_owned();
-                return Err(FetchError::Unexpected { address, reason });
-            }
-            if next.origin() != ask.url.origin() {
-                ask.authorization = None;
-            }
-            ask.url = next;
+        let (address, mut ask) = (shown(&ask.question.url), ask.clone());
+        let may_be_asked = |url: &Url| self.hosts.allow_url(url);
+        if !may_be_asked(&ask.question.url) {
+            let (host, allowed) = (host_of(&ask.question.url), self.hosts.to_string());
+            return Err(FetchError::HostNotAllowed { host, allowed });
         }
-        Err(FetchError::RedirectedTooOften { from: address, most: self.limits.redirects })
-    }
-
-    /// Whether an address may be asked; else its host.
-    fn judge(&self, url: &Url) -> Result<(), String> {
-        let scheme = match url.scheme() {
-            "https" => Scheme::Https,
-            "http" => Scheme::Http,
-            _ => return Err(host_of(url)),
-        };
-        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(host_of(url));
-        };
-        let is_bare = url.username().is_empty() && url.password().is_none();
-        if is_bare && self.hosts.allow(host, port, scheme) { Ok(()) } else { Err(host_of(url)) }
+        let mut redirects = Redirects::to_others(self.limits.redirects, &may_be_asked);
+        loop {
+            let told = self.patiently(&ask, &address).await?;
+            if ask.stays {
+                return Ok(told);
+            }
+            let from = address.clone();
+            match redirects.follow(&mut ask.question, told.status, &told.headers) {
+                Ok(true) => {}
+                Ok(false) => return Ok(told),
+                Err(RedirectError::NotAllowed(to)) => {
+                    return Err(FetchError::RedirectedElsewhere {
+                        from,
+                        to,
+                        allowed: self.hosts.to_string(),
+                    });
+                }
+                Err(RedirectError::NoTls) => {
+                    let reason = "it redirects to a host without TLS".to_owned();
+                    return Err(FetchError::Unexpected { address, reason });
+                }
+                Err(RedirectError::TooOften) => {
+                    return Err(FetchError::RedirectedTooOften { from, most: self.limits.redirects });
+                }
+            }
+        }
     }
 
     /// Tries a read again after trouble on the way, and after the time that the host asks for.
     async fn patiently(&self, ask: &Ask, address: &str) -> Result<RegistryAnswer, FetchError> {
-        let mut waited = Duration::ZERO;
-        let is_read = matches!(ask.method, Method::GET | Method::HEAD);
-        let mut pauses = RETRIES.build();
-        loop {
-            let told = self.once(ask, address).await;
-            let pause = match told {
-                Ok(told) => {
-                    if let Some(wait) = asked_to_wait(&told, jiff::Timestamp::now().as_second()) {
-                        let most = self.limits.longest_wait;
-                        if waited + wait > most {
-                            let address = address.to_owned();
-                            return Err(FetchError::RateLimited { address, wait, most });
-                        }
-                        tracing::warn!(%address, seconds = wait.as_secs(), "the limit of requests is reached: waiting");
-                        waited += wait;
-                        pauses = RETRIES.build();
-                        tokio::time::sleep(wait).await;
-                        continue;
-                    }
-                    let passes = is_read && told.status.is_server_error();
-                    let Some(pause) = pauses.next().filter(|_| passes) else { return Ok(told) };
-                    pause
+        let most = self.limits.longest_wait;
+        let judged = |told: Result<RegistryAnswer, FetchError>| match told {
+            Ok(told) => match asked_to_wait(&told, jiff::Timestamp::now().as_second()) {
+                Some(wait) => {
+                    tracing::warn!(%address, seconds = wait.as_secs(), "the limit of requests is reached");
+                    let address = address.to_owned();
+                    Attempt::Wait(wait, Err(FetchError::RateLimited { address, wait, most }))
                 }
-                Err(error) => {
-                    let may_pass =
-                        matches!(error, FetchError::TooSlow { .. } | FetchError::Unexpected { .. });
-                    let Some(pause) = pauses.next().filter(|_| is_read && may_pass) else {
-                        return Err(error);
-                    };
-                    tracing::debug!(%error, "trying again");
-                    pause
-                }
-            };
-            tokio::time::sleep(pause).await;
-        }
+                None if told.status.is_server_error() => Attempt::Unknown(Ok(told)),
+                None => Attempt::Final(Ok(told)),
+            },
+            Err(error @ (FetchError::TooSlow { .. } | FetchError::Unexpected { .. })) => {
+                tracing::debug!(%error, "it may pass");
+                Attempt::Unknown(Err(error))
+            }
+            Err(error) => Attempt::Final(Err(error)),
+        };
+        let repetition = RETRIES.wait_up_to(most);
+        repetition.ask(&ask.question.method, || async { judged(self.once(ask, address).await) }).await
     }
 
     async fn once(&self, ask: &Ask, address: &str) -> Result<RegistryAnswer, FetchError> {
-        let mut question = OutboundRequest::new(ask.method.clone(), ask.url.clone())
-            .header(ACCEPT, HeaderValue::from_static(ask.accept));
-        if let Some(value) = &ask.authorization {
-            question = question.header(AUTHORIZATION, value.clone());
-        }
-        if let Some((kind, body)) = &ask.body {
-            question = question.body(kind, body.clone());
-        }
         // A refusal's words are of no use here.
         let bounds = AnswerBounds { bytes: ask.most, within: self.limits.timeout, of_failures: false };
         let address = address.to_owned();
-        let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
-            OutboundError::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
-            OutboundError::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
-            OutboundError::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.url) },
-            trouble => FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") },
-        })?;
+        let answer =
+            self.client.ask(ask.question.clone(), bounds).await.map_err(|trouble| match trouble {
+                OutboundError::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
+                OutboundError::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
+                OutboundError::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.question.url) },
+                trouble => {
+                    FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") }
+                }
+            })?;
         Ok(RegistryAnswer { status: answer.status, headers: answer.headers, body: answer.body, address })
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_live::secrets::ResolvedReason;
 use capstan_model::plain_http;
 use capstan_outbound::{
-    AnswerBounds, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Setup, host_of,
+    AnswerBounds, Attempt, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Repetition,
+    Setup, host_of,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -26,9 +26,7 @@ const NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
 const TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
 /// The most values of one secret: one with more than 20,000 keys is refused.
 const MOST_VALUES: usize = 50_000;
-/// How often a read is tried again, and after which pauses.
-const RETRIES: ExponentialBuilder =
-    ExponentialBuilder::new().with_min_delay(Duration::from_millis(200)).with_max_times(2);
+const RETRIES: Repetition = Repetition::after(Duration::from_millis(200));
 
 /// Asks one Vault.
 pub(super) struct VaultHttp {
@@ -96,17 +94,15 @@ impl VaultHttp {
 
     /// Asks; a read is asked again where that may help.
     pub(super) async fn send(&self, call: &VaultCall<'_>) -> Result<VaultAnswer, VaultError> {
-        let mut pauses = RETRIES.build();
-        loop {
+        let asked = RETRIES.ask(&call.method, || async {
             let told = self.once(call).await;
             let passes = match &told {
                 Ok(told) => matches!(told.status.as_u16(), 412 | 429 | 500 | 502 | 504),
                 Err(error) => error.why == ResolvedReason::Away,
             };
-            let pause = pauses.next().filter(|_| passes && call.method == Method::GET);
-            let Some(pause) = pause else { return told };
-            tokio::time::sleep(pause).await;
-        }
+            if passes { Attempt::Unknown(told) } else { Attempt::Final(told) }
+        });
+        asked.await
     }
 
     /// The body of the wished answer; else what the status means.

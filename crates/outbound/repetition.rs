@@ -1,0 +1,141 @@
+//! What is asked again, after which pauses, and never what must be sent once.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use http::Method;
+use tokio::time::sleep;
+
+/// What an answer, or the lack of one, says of asking again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt<T> {
+    /// Asking again changes nothing.
+    Final(T),
+    /// It was refused for now, so nothing was done: it may be asked again, whatever it is.
+    Refused(T),
+    /// It may pass. Whether something was done is unknown: only what is harmless twice is asked again.
+    Unknown(T),
+    /// Refused, too, and the server says for how long. Such a wait is no try: the tries begin from the first one.
+    Wait(Duration, T),
+}
+
+/// How a call is repeated: twice at most. Reads alone, unless [`Repetition::also_writes`] says more.
+#[derive(Debug, Clone, Copy)]
+pub struct Repetition {
+    pauses: ExponentialBuilder,
+    is_harmless_twice: bool,
+    longest_wait: Duration,
+}
+
+impl Repetition {
+    /// Waits so long before the second call, and twice as long before the third.
+    pub const fn after(first: Duration) -> Self {
+        let pauses = ExponentialBuilder::new().with_min_delay(first).with_max_times(2);
+        Self { pauses, is_harmless_twice: false, longest_wait: Duration::ZERO }
+    }
+
+    /// Whether what is no read may be done twice without harm.
+    #[must_use]
+    pub const fn also_writes(self, is_harmless_twice: bool) -> Self {
+        Self { is_harmless_twice, ..self }
+    }
+
+    /// With how long all the waits together may be that a server asks for.
+    #[must_use]
+    pub const fn wait_up_to(self, longest_wait: Duration) -> Self {
+        Self { longest_wait, ..self }
+    }
+
+    /// Asks until an attempt is final, or no try is left; gives the last answer.
+    pub async fn ask<T, Asked>(self, method: &Method, mut ask: impl FnMut() -> Asked) -> T
+    where
+        Asked: Future<Output = Attempt<T>>,
+    {
+        let is_harmless = self.is_harmless_twice || matches!(*method, Method::GET | Method::HEAD);
+        let (mut pauses, mut wait_left) = (self.pauses.build(), self.longest_wait);
+        loop {
+            let (told, may_be_repeated) = match ask().await {
+                Attempt::Final(told) => return told,
+                Attempt::Refused(told) => (told, true),
+                Attempt::Unknown(told) => (told, is_harmless),
+                Attempt::Wait(wait, told) => {
+                    let Some(left) = wait_left.checked_sub(wait) else { return told };
+                    (pauses, wait_left) = (self.pauses.build(), left);
+                    sleep(wait).await;
+                    continue;
+                }
+            };
+            let Some(pause) = pauses.next().filter(|_| may_be_repeated) else { return told };
+            sleep(pause).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// The last answer, and how many there were.
+    async fn asked(
+        method: Method,
+        is_harmless_twice: bool,
+        answers: &[Attempt<&'static str>],
+    ) -> (&'static str, usize) {
+        let (mut answers, mut times) = (answers.iter().copied(), 0);
+        let moment = Duration::from_millis(1);
+        let repetition =
+            Repetition::after(moment).also_writes(is_harmless_twice).wait_up_to(Duration::from_millis(2));
+        let last = repetition.ask(&method, || {
+            times += 1;
+            std::future::ready(answers.next().unwrap_or(Attempt::Final("one too many")))
+        });
+        (last.await, times)
+    }
+
+    #[tokio::test]
+    async fn what_must_be_sent_once_is_sent_once_and_the_rest_three_times_at_most() {
+        let moment = Duration::from_millis(1);
+        let (unknown, refused) = (Attempt::Unknown("away"), Attempt::Refused("busy"));
+        let (done, wait) = (Attempt::Final("done"), Attempt::Wait(moment, "limited"));
+        for (method, is_harmless, answers, expected) in [
+            (Method::GET, false, vec![done], ("done", 1)),
+            (Method::GET, false, vec![unknown, unknown, done], ("done", 3)),
+            (Method::HEAD, false, vec![unknown, done], ("done", 2)),
+            (Method::GET, false, vec![unknown, unknown, unknown], ("away", 3)),
+            (Method::POST, false, vec![unknown], ("away", 1)),
+            (Method::PUT, false, vec![unknown], ("away", 1)),
+            (Method::DELETE, false, vec![unknown], ("away", 1)),
+            (Method::POST, true, vec![unknown, unknown, done], ("done", 3)),
+            (Method::POST, false, vec![refused, refused, done], ("done", 3)),
+            (Method::POST, false, vec![refused, refused, refused], ("busy", 3)),
+            (Method::POST, false, vec![refused, unknown], ("away", 2)),
+            (Method::POST, false, vec![wait, done], ("done", 2)),
+            (Method::POST, false, vec![wait, wait, wait, done], ("limited", 3)),
+            (Method::GET, false, vec![Attempt::Wait(Duration::from_secs(3600), "limited")], ("limited", 1)),
+            // After a wait the tries begin again.
+            (Method::GET, false, vec![unknown, unknown, wait, unknown, unknown, done], ("done", 6)),
+        ] {
+            let found = asked(method.clone(), is_harmless, &answers).await;
+            assert_eq!(found, expected, "{method} {answers:?}");
+        }
+    }
+
+    /// An hour never passes here: after the one answer that there is, the future waits, and asks nothing more.
+    #[tokio::test]
+    async fn pauses_and_waits_are_waited_for() {
+        let hour = Duration::from_secs(3600);
+        for first in [Attempt::Refused("busy"), Attempt::Unknown("away"), Attempt::Wait(hour, "limited")] {
+            let times = Cell::new(0);
+            let asked = Repetition::after(hour).wait_up_to(hour).ask(&Method::GET, || {
+                times.set(times.get() + 1);
+                std::future::ready(if times.get() == 1 { first } else { Attempt::Final("done") })
+            });
+            let polled = pin!(asked).poll(&mut Context::from_waker(Waker::noop()));
+            assert_eq!((polled, times.get()), (Poll::Pending, 1), "{first:?}");
+        }
+    }
+}
