@@ -542,10 +542,7 @@ mod tests {
     #[test]
     fn what_prevents_a_merge_is_answered_and_github_is_asked_nothing() {
         for (view, answer) in [
-            (
-                MergeView { draft: Draft::Draft, ..view() },
-                "!`gauss/peu01`: It is not merged. It is a draft.",
-            ),
+            (MergeView { draft: Draft::Draft, ..view() }, "!`gauss/peu01`: It is not merged. It is a draft."),
             (
                 MergeView { status: MergeStatus::Conflicts, ..view() },
                 "!`gauss/peu01`: It is not merged. It conflicts with `main`.",
@@ -662,7 +659,9 @@ mod tests {
         assert_eq!(happened.asked, ["#3 at bbbb: TakeBack(Queue)"]);
         assert_eq!(
             happened.answers,
-            ["!`gauss/peu01`: It is not merged. Its head is now `bbbbbbb`, which is not the commit that the command named. Look at it, and repeat the command."]
+            [
+                "!`gauss/peu01`: It is not merged. Its head is now `bbbbbbb`, which is not the commit that the command named. Look at it, and repeat the command."
+            ]
         );
     }
 
