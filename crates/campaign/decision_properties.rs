@@ -394,7 +394,7 @@ fn small(random: &mut Random, below: usize) -> u32 {
 }
 
 #[test]
-fn whatever_happens_no_wave_overtakes_limits_hold_and_whoever_waits_is_told() {
+fn no_wave_overtakes_another_limits_hold_and_every_wait_has_a_reason() {
     let first = seed();
     eprintln!("seed {first}");
     for seed in first..first + CAMPAIGNS {

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_belongs_to_whoever_said_so_last() {
+    fn an_object_belongs_to_the_folder_that_named_it_last() {
         let (drift, fleet, account) = (Drift::new(), fleet(), account(None));
         let (one, two) = (object("ConfigMap", "org", "one"), object("Secret", "org", "two"));
         drift.set(&fleet, &id("a"), &account, vec![one.clone(), two.clone()]);

@@ -319,7 +319,7 @@ fn clusters_that_are_not_judged_are_counted() {
 }
 
 #[test]
-fn errors_that_pass_are_told_with_their_cluster_where_several_share_the_pull_request() {
+fn overruled_errors_name_their_cluster_on_a_shared_pull_request() {
     let overruled = || Override {
         rule: "removes-machines".to_owned(),
         reason: "tested".to_owned(),

@@ -144,7 +144,7 @@ fn nothing_new_is_opened_where_earlier_pull_requests_are_unknown() {
 }
 
 #[test]
-fn an_open_shared_pull_request_goes_on_without_members_that_would_come_in() {
+fn an_open_shared_pull_request_continues_without_members_that_would_come_in() {
     let failure = ProposalFailure::Refused("no permission".to_owned());
     let case = two().shared(5, "group://gauss", 'a', &["gauss/peu01"]);
     let decided = (id("group://gauss"), decided_pull(updates(5), Command::None, &["gauss/peu01"]));
@@ -238,7 +238,7 @@ fn what_github_refused_a_while_ago_is_left_alone_unless_somebody_asks() {
 }
 
 #[test]
-fn members_that_stay_out_of_their_group_are_told_why() {
+fn members_left_out_of_their_group_get_the_reason() {
     let (group, mut one) = shared("group://gauss", &["gauss/peu01"]);
     one.left_out = vec![
         (id("gauss/peu02"), WhyLeftOut::Waits("It waits for its machines.".to_owned())),
