@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn another_endpoint_is_told() {
+    fn a_different_endpoint_is_reported() {
         let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
         let of = |spec: Value| endpoint_differs(&endpoint, &json!({"metadata": {"name": "m"}, "spec": spec}));
         assert_eq!(of(json!({})), None);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_is_trusted_by_flags_and_what_is_to_be_added_is_told_as_the_minor_wants_it() {
+    fn an_issuer_is_trusted_by_flags_and_the_advice_fits_the_minor() {
         let flags = |url: &str| json!({"clusterConfiguration": {"apiServer": {"extraArgs": {"oidc-issuer-url": url, "oidc-client-id": "kubectl"}}}});
         assert_eq!(told("v1.29.4", flags("https://dex.example.com")), None);
         let of = |version: &str| told(version, flags("https://other.example.com")).unwrap();

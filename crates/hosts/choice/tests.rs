@@ -93,7 +93,7 @@ fn a_role_that_has_enough_gets_nothing_where_another_lacks() {
 }
 
 #[test]
-fn lacking_standby_is_told_and_stops_nothing() {
+fn missing_standby_hosts_are_reported_and_stop_nothing() {
     let hosts = [host("a", "r1"), host("b", "r2"), host("c", "r2")];
     let chosen = choice(&cluster("t", spread(2, 1)), &hosts);
     assert_eq!(told(&chosen), "ControlPlane: a, b");
@@ -264,7 +264,7 @@ fn of_two_that_noted_one_host_the_first_by_name_has_it() {
 }
 
 #[test]
-fn a_host_made_anew_under_the_same_name_is_not_the_one_that_was_noted() {
+fn a_recreated_host_of_the_same_name_is_not_the_noted_one() {
     let before = [host("b", "r1")];
     let with_note = noted(cluster("t", spread(1, 0)), &choice(&cluster("t", spread(1, 0)), &before).hosts);
     let mut anew = host("b", "r1");
@@ -400,7 +400,7 @@ fn hosts_of_other_namespaces_where_a_policy_opens_them() {
 }
 
 #[test]
-fn what_can_be_no_label_is_told() {
+fn a_value_that_cannot_be_a_label_is_reported() {
     let nodes = json!({"Control Plane": {"count": {"active": 1}}, "Worker": {"count": {"active": 1}}});
     let chosen = choice(&cluster("t", nodes), &[host("a", "")]);
     assert_eq!(told(&chosen), "");
