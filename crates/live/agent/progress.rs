@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn each_turn_is_told_once() {
+    fn each_transition_is_reported_once() {
         use RolloutState::{Done, Rolling, Stuck};
         let reports = [
             report(1, Rolling, ""),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn stuck_may_end_in_done_and_a_refusal_is_told_with_its_reason() {
+    fn stuck_may_end_in_done_and_a_refusal_carries_its_reason() {
         use RolloutState::{Done, Refused, Stuck, Waiting};
         assert_eq!(
             told(&[report(1, Stuck, "x"), report(2, Done, "")]),

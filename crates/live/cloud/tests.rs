@@ -673,7 +673,7 @@ fn what_is_read_is_what_the_table_says() {
 }
 
 #[test]
-fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
+fn an_unknown_version_is_reported_by_name_and_never_misread() {
     let next =
         whole().replace("infrastructure.cluster.x-k8s.io/v1beta1", "infrastructure.cluster.x-k8s.io/v1beta3");
     let objects = rendered(&next);

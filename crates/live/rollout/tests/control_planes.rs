@@ -186,7 +186,7 @@ fn the_same_control_plane_in_another_version_of_the_api_rolls_nothing() {
 /// Every kind of the table, and a version that is not in it: the controller decides, and a note says why the effect is
 /// unknown.
 #[test]
-fn of_a_version_that_is_not_known_nobody_can_tell() {
+fn the_effect_of_an_unknown_version_is_unknown() {
     for known in KindReader::ControlPlanes.known() {
         for kind in known.kinds {
             let (text, from, to) = match *kind {

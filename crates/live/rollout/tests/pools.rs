@@ -207,7 +207,7 @@ fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_look
 
 /// An object that is not in the folder says nothing, but its kind does.
 #[test]
-fn a_pool_with_a_version_of_its_own_keeps_its_instances_whoever_has_its_object() {
+fn a_pool_with_a_version_of_its_own_keeps_its_instances_even_if_its_object_is_elsewhere() {
     for (kind, expected) in [
         ("OCIManagedMachinePool", "nothing"),
         ("AROMachinePool", "nothing"),
@@ -301,7 +301,7 @@ spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
 /// Every kind of the table, and a version that is not in it: the provider decides, and a note says why the effect is
 /// unknown.
 #[test]
-fn of_a_version_that_is_not_known_nobody_can_tell() {
+fn the_effect_of_an_unknown_version_is_unknown() {
     for known in KindReader::Pools.known() {
         for kind in known.kinds {
             let tree = |version: &str, name: &str| {

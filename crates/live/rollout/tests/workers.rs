@@ -94,7 +94,7 @@ fn a_machine_deployment() {
 }
 
 #[test]
-fn strategies_and_pauses_are_told() {
+fn strategies_and_pauses_are_reported() {
     let version = ("/spec/template/spec/version", json!("v1.31.1"));
     let notes = |fixture: &str, changes: &[(&str, Value)]| {
         let (before, after) = pair(fixture, changes);
@@ -152,7 +152,7 @@ fn strategies_and_pauses_are_told() {
 
 /// Git has neither the age of machines nor the present time: the sentence holds of past and future.
 #[test]
-fn a_time_is_told_with_whom_it_replaces() {
+fn a_time_is_reported_with_the_machines_it_replaces() {
     let notes = |fixture: &str, pointer: &str| {
         let (before, after) = pair(fixture, &[(pointer, json!("2026-12-01T00:00:00Z"))]);
         rollouts(&[before], &[after], AppliedBy::Reconciler).remove(0).course.notes
