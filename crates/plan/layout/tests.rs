@@ -139,7 +139,7 @@ fn a_cluster_never_contains_another() {
 }
 
 #[test]
-fn the_root_is_no_cluster_and_says_so() {
+fn a_cluster_in_the_root_is_refused() {
     let layout = discover(&Files::new(&[("base/cluster.yaml", CLUSTER)]), &RepositorySettings::default());
     assert_eq!(ids(&layout), (vec![], vec![]));
     assert!(
@@ -165,7 +165,7 @@ fn a_broken_file_hides_no_cluster() {
 }
 
 #[test]
-fn links_and_submodules_are_told_and_never_followed() {
+fn links_and_submodules_are_reported_and_never_followed() {
     let tree = Files::new(&[
         ("gauss/peu01/base/a.yaml", CLUSTER),
         ("gauss/peu01/base/b.yaml", "../../other"),
@@ -186,7 +186,7 @@ fn links_and_submodules_are_told_and_never_followed() {
 }
 
 #[test]
-fn two_clusters_that_read_as_one_are_told() {
+fn two_clusters_that_read_as_one_are_reported() {
     let machines = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\n";
     let tree = Files::new(&[
         ("mgmt/cluster.yaml", CLUSTER),
@@ -218,7 +218,7 @@ fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn clusters_that_lie_elsewhere_are_told_with_the_settings_that_take_them_in() {
+fn clusters_elsewhere_are_reported_with_the_settings_that_include_them() {
     let (told, taken) = outside_of(
         &[
             ("clusters/a/cluster.yaml", CLUSTER),
@@ -305,7 +305,7 @@ fn no_alarm_for_what_has_its_place() {
 const WORKERS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
 
 #[test]
-fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
+fn workers_and_control_planes_outside_every_cluster_are_reported() {
     let plane = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata: {name: a}\nspec: {}\n";
     let cluster = ("gauss/peu01/base/c.yaml", CLUSTER);
     let told = |files: &[(&str, &str)]| {
@@ -347,7 +347,7 @@ fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
 }
 
 #[test]
-fn classes_and_templates_may_lie_anywhere_as_may_what_is_no_whole_object() {
+fn classes_templates_and_incomplete_objects_may_be_anywhere() {
     let class = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {name: k}\nspec: {}\n";
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevMachineTemplate\nmetadata: {name: t}\nspec: {}\n";
     let check = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineHealthCheck\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
@@ -471,7 +471,7 @@ fn a_folder_named_like_a_version_is_a_cluster_where_a_pattern_names_it_and_nothi
 }
 
 #[test]
-fn several_clusters_in_one_folder_are_told() {
+fn several_clusters_in_one_folder_are_reported() {
     let two = "\
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: one}}
 ---

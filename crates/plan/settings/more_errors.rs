@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_each_at_its_own_place() {
+    fn every_mistake_is_reported_at_its_own_place() {
         let text = "\
 mode: propos
 upgrade:
@@ -223,7 +223,7 @@ policy: {no-such-rule: error}
     }
 
     #[test]
-    fn many_mistakes_are_all_told() {
+    fn many_mistakes_are_all_reported() {
         let text: String = (0..60).map(|at| format!("unknown{at}: x\n")).collect();
         assert_eq!(told(&text).len(), 60);
         let text: String = (0..150).map(|at| format!("unknown{at}: x\n")).collect();
@@ -234,7 +234,7 @@ policy: {no-such-rule: error}
     }
 
     #[test]
-    fn one_error_is_told_alone() {
+    fn one_error_is_shown_alone() {
         let file = RepoPath::parse(".capstan.yaml").unwrap();
         let read = |text: &str| RepositorySettings::read(&file, text, &RuleIds::of_catalogue()).unwrap_err();
         assert!(read("mode: propos\n").others.is_empty());

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_cannot_be_used_is_told_with_line_column_and_what_to_use() {
+    fn an_unusable_key_is_reported_with_line_column_and_a_remedy() {
         let text =
             format!("owners:\n- {{name: ada, key: {ADA}}}\n- name: carol\n  key: ecdsa-sha2-nistp256 AAAA\n");
         let [found] = told(said(&text, judge_owners)).try_into().unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_nobody_can_take_back_is_told() {
+    fn a_key_that_cannot_be_revoked_is_reported() {
         let owners = format!("owners:\n- {{name: ada, key: {ADA}}}\n");
         let rules = |text: &str| told(said(text, judge_owners)).len();
         assert_eq!(rules(&owners), 0);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_who_come_go_or_change_their_key_are_told_by_name_and_fingerprint() {
+    fn new_removed_and_changed_owners_are_reported_by_name_and_fingerprint() {
         let before = format!(
             "owners:\n- {{name: ada, key: {ADA} old@laptop}}\n- {{name: bob, key: {BOB}}}\n- {{name: carl, key: {BOB}}}\n"
         );

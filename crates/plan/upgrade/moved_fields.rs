@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_fragment_are_told_once_where_they_move() {
+    fn fields_of_a_fragment_are_reported_once_where_they_move() {
         let table: &[(&str, &[&str])] = &[
             ("{replicas: 5}", &[]),
             (
@@ -286,7 +286,7 @@ mod tests {
 
     /// The fields of an item are those of the list that it comes to.
     #[test]
-    fn an_entry_that_becomes_an_item_is_told_as_the_list_has_it() {
+    fn an_entry_that_becomes_an_item_is_reported_by_the_fields_of_the_list() {
         for (kind, from, to, spec, field, expected) in [
             (
                 "OpenStackMachine",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operation_names_is_told_with_what_it_stands_in() {
+    fn a_field_that_an_operation_names_is_reported_with_its_new_place() {
         let extra = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs";
         let table = [
             ("/spec/replicas", "5", String::new()),

@@ -296,7 +296,7 @@ fn files_that_a_generator_reads_stay_where_they_are() {
 }
 
 #[test]
-fn folders_that_begin_with_a_dot_and_what_was_not_looked_at() {
+fn a_move_reads_dot_folders_and_refuses_what_it_cannot_read() {
     let files = |path: &'static str, text: String| {
         [(path, text), ("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))]
     };

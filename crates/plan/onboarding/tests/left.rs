@@ -33,7 +33,7 @@ fn a_file_for_each_cluster_in_one_folder() {
 }
 
 #[test]
-fn several_clusters_of_one_file_are_told_by_their_lines_and_others_are_taken() {
+fn several_clusters_in_one_file_are_reported_by_line_and_the_others_are_taken() {
     let both = format!("{}---\n{}", cluster("a"), cluster("b"));
     let proposed = check(
         &[("capi/all.yaml", both), ("fleet/c/cluster.yaml", cluster("c"))],
@@ -102,7 +102,7 @@ fn two_shapes_in_one_repository() {
 }
 
 #[test]
-fn examples_are_none_unless_somebody_applies_them() {
+fn examples_do_not_count_unless_something_applies_them() {
     let example = ("docs/examples/quick/cluster.yaml", cluster("quick"));
     let told_of = told(&proposed(std::slice::from_ref(&example)));
     assert_eq!(
@@ -138,7 +138,7 @@ fn what_no_kustomization_names_and_what_cannot_be_read() {
 }
 
 #[test]
-fn objects_without_a_cluster_are_told_and_without_any_there_is_nothing_to_say() {
+fn objects_without_a_cluster_are_reported_and_templates_alone_are_not() {
     let class =
         "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {name: quick}\nspec: {}\n"
             .to_owned();
@@ -271,7 +271,7 @@ fn a_provider_set_alone_is_something_to_set_up_and_is_named() {
 }
 
 #[test]
-fn a_provider_set_that_patterns_do_not_find_is_told() {
+fn a_provider_set_that_patterns_do_not_find_is_reported() {
     let provider =
         "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\n";

@@ -437,7 +437,7 @@ fn repositories() -> Vec<Repository> {
 }
 
 #[test]
-fn real_repositories_are_told_which_folders_are_clusters_or_what_to_do() {
+fn proposals_for_real_repositories_list_clusters_or_what_to_do() {
     let repositories = repositories();
     assert!(repositories.len() >= 20, "{}", repositories.len());
     for Repository { name, files, clusters, told: expected, templates } in repositories {

@@ -56,7 +56,7 @@ fn every_step_says_why_it_is_that_one_and_not_a_newer_one() {
 }
 
 #[test]
-fn the_track_and_the_hold_are_told() {
+fn the_track_and_the_hold_are_reported() {
     let catalogue = catalogue(&ROWS);
     let at = standing("aws/v1.0.0", "1.30");
     let cases = [
