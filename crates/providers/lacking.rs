@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_and_not_held_is_told_by_rule_and_verb() {
+    fn missing_rights_are_reported_by_rule_and_verb() {
         let of = |rules: Value| {
             json!([
                 {"kind": "ClusterRole", "metadata": {"name": "capstan-providers"}, "rules": [
