@@ -55,7 +55,7 @@ async fn merged(town: &Town, replicas: u32, method: MergeMethod) -> (u64, String
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once() {
+async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_reported_once() {
     each_engine(&["gauss/peu01"], async |mut town, url| {
         let state = tempfile::tempdir().unwrap();
         let agent = enrolled(&town, EU, state.path()).await;
@@ -171,7 +171,7 @@ async fn a_merge_of_what_clusters_share_is_followed_for_all_who_use_it_and_nobod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it_ended() {
+async fn a_stuck_rollout_its_recovery_and_its_end_are_commented_once_each() {
     each_engine(&["gauss/peu01"], async |mut town, url| {
         let state = tempfile::tempdir().unwrap();
         let agent = enrolled(&town, EU, state.path()).await;
@@ -232,7 +232,7 @@ async fn a_rollout_that_goes_well_or_stumbles_for_a_moment_wakes_nobody() {
 
 /// What a file says of a rollout that waits is annotated where it ends: a run at work is updated with each news.
 #[tokio::test(flavor = "multi_thread")]
-async fn news_of_a_rollout_that_waits_are_told_in_one_run() {
+async fn reports_of_a_waiting_rollout_update_one_run() {
     let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
@@ -493,7 +493,7 @@ async fn where_a_cluster_lived_before_is_remembered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_dies_between_a_call_and_its_record_tells_nothing_twice() {
+async fn a_process_that_dies_between_a_call_and_its_record_posts_nothing_twice() {
     use sqlx::Connection as _;
 
     let folder = tempfile::tempdir().unwrap();

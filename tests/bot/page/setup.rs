@@ -211,7 +211,7 @@ fn attribute(html: &str, before: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_reads_the_log_makes_the_app_and_the_bot_goes_on() {
+async fn a_reader_of_the_log_creates_the_app_and_the_bot_starts_its_work() {
     let bot = Newcomer::start();
     let token = bot.token().await;
     let first = bot.get("/setup").await;

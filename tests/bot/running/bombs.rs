@@ -353,7 +353,7 @@ fn proposals(forge: &Forge, repository: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
+async fn bombs_end_in_a_check_with_the_reason_and_the_bot_continues() {
     let forge = forge();
     let begin = sample::repository("mode: propose\n", &[BAD, NEIGHBOUR]);
     forge.commit(REPOSITORY, "main", "ada", "Begin", &begin).unwrap();

@@ -280,7 +280,7 @@ fn told_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
 }
 
 #[test]
-fn a_merge_in_a_dry_run_is_told_as_a_run_makes_it() {
+fn a_merge_in_a_dry_run_is_logged_as_a_run_makes_it() {
     let (told, written, forge) = told_and_written(Protection::default());
     assert_eq!(forge.pull(REPOSITORY, 1).unwrap().state, PullState::Merged);
     let merges = |all: &[Write]| all.iter().filter(|write| write.1 == "merge").count();
@@ -289,7 +289,7 @@ fn a_merge_in_a_dry_run_is_told_as_a_run_makes_it() {
 }
 
 #[test]
-fn a_merge_that_waits_for_checks_is_told_as_a_run_asks_for_it() {
+fn a_merge_that_waits_for_checks_is_logged_as_a_run_asks_for_it() {
     let checks = vec!["capstan".to_owned(), "build".to_owned()];
     let (told, written, forge) = told_and_written(Protection { checks, ..Protection::default() });
     assert!(forge.pull(REPOSITORY, 1).unwrap().auto_merge);

@@ -106,7 +106,7 @@ async fn a_proposal_says_what_becomes_of_objects_whose_components_were_fetched()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
+async fn only_hosts_named_on_the_default_branch_are_asked() {
     let (town, host) = town().await;
     let mut edits = set_with_release(&url(&host));
     edits.push(settings(&["registry.example.com"]));
@@ -131,7 +131,7 @@ async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
 
 /// Whatever the default branch says, and whoever wrote it.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_whom_the_operator_does_not_let_repositories_name() {
+async fn only_hosts_that_the_operator_allows_are_asked() {
     let (town, _) = town().await;
     let inside = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = inside.local_addr().unwrap().to_string();
@@ -224,7 +224,7 @@ fn body_of_set(town: &Town) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_had_now_is_told_stops_nobody_else_and_comes_later() {
+async fn an_unavailable_download_is_reported_stops_nothing_else_and_comes_later() {
     for (before, said) in [
         (Before::Limit, "accepts no more requests until 20"),
         (Before::Silence, "Capstan is fetching them from http://"),

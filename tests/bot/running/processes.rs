@@ -50,7 +50,7 @@ fn tight(town: &Town, remembered: &Path) -> (Ports, ProcessPlanner) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_pull_request_is_told_and_the_others_are_judged() {
+async fn a_poisoned_pull_request_is_reported_and_the_others_are_judged() {
     let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
     let state = tempfile::tempdir().unwrap();
     let (ports, planner) = tight(&town, state.path());
@@ -116,7 +116,7 @@ async fn told_of(overlay: &[Edit], limits: Processes) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() {
+async fn a_pull_request_that_takes_too_long_is_reported_and_the_others_are_judged() {
     // Within every budget, and many times as much work as its neighbours: seconds against milliseconds.
     let (slow, patience) = slow().await;
     let summary = told_of(&slow, Processes { count: 1, patience, ..processes(4 << 30) }).await;
@@ -126,7 +126,7 @@ async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_too_long_in_all_is_told_and_the_others_are_judged() {
+async fn a_plan_that_takes_too_long_in_total_is_reported_and_the_others_are_judged() {
     // Never silent for long, each of its clusters within its limits.
     let (slow, whole) = slow().await;
     let summary = told_of(&slow, Processes { count: 1, whole, ..processes(4 << 30) }).await;
@@ -164,7 +164,7 @@ async fn what_a_job_asked_for_ends_with_the_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_judged() {
+async fn a_pull_request_that_takes_too_much_stack_is_reported_and_the_others_are_judged() {
     // As deep as a file may be, on a stack that is not made for it.
     let deep = overlay(&format!("{}1{}", "{a: ".repeat(190), "}".repeat(190)));
     let stack = 320 << 10;
@@ -175,7 +175,7 @@ async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_jud
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_folder_is_told_and_its_neighbour_is_upgraded() {
+async fn a_poisoned_folder_is_reported_and_its_neighbour_is_upgraded() {
     let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
     let state = tempfile::tempdir().unwrap();
     let (ports, planner) = tight(&town, state.path());

@@ -37,7 +37,7 @@ fn told(world: &World, number: u64) -> (CheckConclusion, String) {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_told_once_and_stops_nothing_else() {
+async fn a_head_that_is_too_large_is_reported_once_and_stops_nothing_else() {
     let world = two_clusters();
     world.push("main", &[("releases/v2/base/v", Some("two\n"))]);
     world.sync().await;
@@ -85,7 +85,7 @@ async fn a_head_that_is_too_large_stops_nobody_who_mends_the_settings() {
 }
 
 #[tokio::test]
-async fn a_base_branch_that_is_too_large_is_told_on_open_heads_and_one_that_mends_it_is_judged_by_itself() {
+async fn a_base_branch_that_is_too_large_is_reported_on_open_heads_and_a_repairing_head_is_judged_alone() {
     let world = two_clusters();
     world.push("main", &[LARGE]);
     let follows = world.open_pull("follows", &[("README.md", Some("hello\n"))]);
