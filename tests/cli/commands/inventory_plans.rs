@@ -238,7 +238,7 @@ fn a_record_that_was_edited_names_the_commit_that_it_can_be_taken_back_from() {
 }
 
 #[test]
-fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
+fn templates_and_base_make_the_release_together_and_share_no_object() {
     let zone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${zone}, namespace: org}\ndata: {zone: \"${zone}\"}\n";
     let checkout = Sandbox::with(&[
         (".capstan.yaml", "inventory: {path: inventory}\n"),
@@ -266,7 +266,7 @@ fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
 }
 
 #[test]
-fn a_conflict_of_the_inventory_says_so_and_where_the_value_stands() {
+fn a_conflict_of_the_inventory_names_it_and_the_place_of_the_value() {
     let checkout = checkout();
     let file = "acme/peu01/base/all.yaml";
     checkout.write(file, &checkout.read(file).replace("replicas: \"3\"", "replicas: \"7\" # ours"));

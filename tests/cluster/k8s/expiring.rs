@@ -131,7 +131,7 @@ async fn told_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, Chang
 }
 
 #[tokio::test]
-async fn a_place_that_expired_is_listed_anew_and_no_change_is_lost_or_told_twice() {
+async fn after_an_expired_position_a_new_list_loses_and_repeats_no_change() {
     let script = Shared::new(Mutex::new(Script {
         lists: vec![
             list(10, &[("stays", 1), ("changes", 2), ("goes", 3)]),

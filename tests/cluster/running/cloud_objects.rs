@@ -142,7 +142,7 @@ async fn what_orc_gives_up_refuses_the_folder_in_its_words_until_git_changes_it(
 }
 
 #[tokio::test]
-async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
+async fn an_interrupted_create_is_repeated_three_times_and_then_refused() {
     let world = world();
     world.reconcile("gauss/peu01").await;
     for times in 1..=3 {
@@ -193,7 +193,7 @@ async fn who_is_killed_before_the_deletion_has_counted_it() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_has_is_never_made_anew() {
+async fn what_the_cloud_has_is_never_recreated() {
     let world = world();
     world.reconcile("gauss/peu01").await;
     world.live.take_writes();

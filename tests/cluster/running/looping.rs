@@ -239,7 +239,7 @@ async fn one_broken_folder_holds_nobody_up_and_its_repair_is_seen_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_enrols_is_told_once_in_an_event_of_the_fleet() {
+async fn an_enrolment_emits_one_event_of_the_fleet() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     remote.push(&world);
@@ -446,7 +446,7 @@ fn told(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_tip_is_told_again_after_the_source_was_away() {
+async fn a_problem_of_the_tip_is_reported_again_after_the_source_was_away() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     world.write(".capstan.yaml", "managementClusters: {}\n");
@@ -463,7 +463,7 @@ async fn what_is_wrong_with_the_tip_is_told_again_after_the_source_was_away() {
 }
 
 #[tokio::test]
-async fn a_tip_that_is_not_opened_is_told_and_is_nothing_once_the_branch_went_back() {
+async fn an_unopened_tip_is_reported_and_forgotten_once_the_branch_went_back() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     remote.push(&world);
@@ -487,7 +487,7 @@ async fn a_tip_that_is_not_opened_is_told_and_is_nothing_once_the_branch_went_ba
 }
 
 #[tokio::test]
-async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
+async fn a_question_stays_open_while_the_rendering_of_a_head_is_unknown() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     remote.push(&world);
@@ -517,7 +517,7 @@ async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
 }
 
 #[tokio::test]
-async fn a_folder_of_which_processes_died_is_told_while_it_waits_and_tried_again_in_minutes() {
+async fn a_folder_whose_processes_died_is_reported_while_it_waits_and_tried_again_in_minutes() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     plain(&world, "peu02");

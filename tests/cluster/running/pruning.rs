@@ -111,7 +111,7 @@ async fn a_webhook_that_refuses_a_deletion_is_asked_again() {
 }
 
 #[tokio::test]
-async fn an_object_that_was_made_anew_by_somebody_is_not_deleted() {
+async fn an_object_that_somebody_recreated_is_not_deleted() {
     let world = World::new();
     plain(&world, "peu01");
     world.write(

@@ -107,7 +107,7 @@ fn told(answer: &PreflightAnswer) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn what_is_stored_in_a_version_that_goes_is_told_before_the_merge() {
+async fn objects_stored_in_a_removed_version_are_reported_before_the_merge() {
     for (by, verdict, what) in [
         ("capstan", PreflightVerdict::Accepted, "Capstan migrates it before it changes the definition"),
         ("operator", PreflightVerdict::Rejected, "migrate it first"),
@@ -130,7 +130,7 @@ async fn what_is_stored_in_a_version_that_goes_is_told_before_the_merge() {
 }
 
 #[tokio::test]
-async fn rights_that_the_installer_lacks_stand_in_the_way_of_the_merge() {
+async fn rights_that_the_installer_lacks_prevent_the_merge() {
     let world = world("capstan");
     grant(&world, "acme-system", &["create", "get", "list", "patch", "watch"]);
     let answer = judge(&world).await;
@@ -145,7 +145,7 @@ async fn rights_that_the_installer_lacks_stand_in_the_way_of_the_merge() {
 }
 
 #[tokio::test]
-async fn what_is_not_at_hand_is_no_yes() {
+async fn missing_components_give_no_verdict() {
     let world = world("operator");
     world.remove(&format!("{SET}/base/maps.yaml"));
     let answer = judge(&world).await;

@@ -43,7 +43,7 @@ fn label(town: &Town, value: &str) {
 }
 
 #[tokio::test]
-async fn what_watches_told_of_is_looked_at_and_nothing_else() {
+async fn only_objects_that_watches_report_are_read() {
     let mut town = installed().await;
     town.memory.is_up_to_date();
     town.try_pass().await.unwrap();
@@ -75,7 +75,7 @@ async fn what_watches_told_of_is_looked_at_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_new_version_is_heard_of_and_everything_of_it_is_tried() {
+async fn a_new_version_is_noticed_and_all_of_it_is_tried() {
     let mut town = installed().await;
     town.publish(ACME, "v1.1.0", &components(ACME, "two", &["v1beta1"]));
     town.ask(ACME, "v1.1.0");

@@ -165,7 +165,7 @@ impl Orc<'_> {
 }
 
 #[tokio::test]
-async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
+async fn machines_wait_for_orc_and_an_interrupted_create_is_repeated() {
     let Some(town) = Town::found(Parts::Kinds).await else { return };
     let orc = Orc(&town.plane);
     town.write([("gauss/orc/base/all.yaml", FOLDER)]);
