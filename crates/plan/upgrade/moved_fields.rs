@@ -252,7 +252,7 @@ mod tests {
         YamlFile::read(&text).unwrap().documents()[0].root.clone()
     }
 
-    fn told(moved: Vec<MovedField>) -> Vec<String> {
+    fn moved_lines(moved: Vec<MovedField>) -> Vec<String> {
         moved.into_iter().map(|MovedField { field, there }| format!("{field} {there}")).collect()
     }
 
@@ -278,7 +278,7 @@ mod tests {
             ("{rollout: {strategy: {type: RollingUpdate}}}", &[]),
         ];
         for (spec, expected) in table {
-            let mut found = told(moved_fields(&plane(spec), NEW, Schemas::built_in()));
+            let mut found = moved_lines(moved_fields(&plane(spec), NEW, Schemas::built_in()));
             found.sort();
             assert_eq!(found, *expected, "{spec}");
         }
@@ -309,7 +309,7 @@ mod tests {
             let text = format!("{{apiVersion: {group}/{from}, kind: {kind}, spec: {spec}}}");
             let object = YamlFile::read(&text).unwrap().documents()[0].root.clone();
             let path = FieldPath::parse(field).unwrap();
-            let found = told(fate_of(&path, &object, &format!("{group}/{to}"), Schemas::built_in()));
+            let found = moved_lines(fate_of(&path, &object, &format!("{group}/{to}"), Schemas::built_in()));
             assert_eq!(found, [format!("{field} {expected}")]);
         }
     }
@@ -342,7 +342,7 @@ mod tests {
             let mut object = plane("{replicas: 3, rolloutStrategy: {type: RollingUpdate}}");
             let value = YamlFile::read(value).unwrap().documents()[0].root.clone();
             put(&mut object, field.steps(), value);
-            let found = told(fate_of(&field, &object, NEW, Schemas::built_in()));
+            let found = moved_lines(fate_of(&field, &object, NEW, Schemas::built_in()));
             assert_eq!(found.join("; "), expected, "{field}");
         }
     }

@@ -37,7 +37,7 @@ async fn say(agent: &Arc<AgentClient>, at: &str, state: RolloutState, ready: u32
 }
 
 /// What the reporter does when the bot's clock is so much ahead; the tokens of agents would be over by then.
-async fn told_after(town: &Town, seconds: i64) -> Reporting {
+async fn report_after(town: &Town, seconds: i64) -> Reporting {
     town.pass(seconds);
     let looked = town.report_rollouts().await;
     town.pass(-seconds);
@@ -177,12 +177,12 @@ async fn a_stuck_rollout_its_recovery_and_its_end_are_commented_once_each() {
         let agent = enrolled(&town, EU, state.path()).await;
         let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
         say(&agent, &merge, RolloutState::Rolling, 1).await;
-        told_after(&town, 0).await;
+        report_after(&town, 0).await;
         say(&agent, &merge, RolloutState::Stuck, 1).await;
-        assert!(matches!(told_after(&town, 15).await, Reporting::Later(_)), "it may pass by itself");
+        assert!(matches!(report_after(&town, 15).await, Reporting::Later(_)), "it may pass by itself");
         assert_eq!(town.answers(number), Vec::<String>::new());
 
-        told_after(&town, 75).await;
+        report_after(&town, 75).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("- `gauss/peu01` on `mc-eu`: **stuck** since "), "{}", told[0]);
@@ -190,16 +190,16 @@ async fn a_stuck_rollout_its_recovery_and_its_end_are_commented_once_each() {
         // The next report says the same, the bot begins anew: nobody is told twice.
         say(&agent, &merge, RolloutState::Stuck, 2).await;
         town.restart(Some(&url)).await;
-        told_after(&town, 120).await;
+        report_after(&town, 120).await;
         assert_eq!(town.answers(number).len(), 1);
 
         say(&agent, &merge, RolloutState::Rolling, 1).await;
-        told_after(&town, 140).await;
+        report_after(&town, 140).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[1].contains("`gauss/peu01` on `mc-eu`: continues since "), "{}", told[1]);
         say(&agent, &merge, RolloutState::Done, 2).await;
-        told_after(&town, 160).await;
+        report_after(&town, 160).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[2].contains("`gauss/peu01` on `mc-eu`: done since "), "{}", told[2]);
@@ -207,7 +207,7 @@ async fn a_stuck_rollout_its_recovery_and_its_end_are_commented_once_each() {
             assert_eq!(told.concat().matches(turn).count(), 1, "{turn}: {told:?}");
         }
         let before = town.forge.write_calls();
-        assert_eq!(told_after(&town, 220).await, Reporting::AllReported);
+        assert_eq!(report_after(&town, 220).await, Reporting::AllReported);
         assert_eq!(town.forge.write_calls(), before);
         town.done();
     })

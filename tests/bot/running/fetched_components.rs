@@ -207,7 +207,7 @@ fn set_of_packages(host: &str) -> Vec<Edit> {
 }
 
 /// Until the proposal of the set says what becomes of objects: nothing else than the bot's own errand asks for that.
-async fn until_it_is_told(town: &Town) {
+async fn until_the_set_lists_its_objects(town: &Town) {
     for _ in 0..600 {
         town.settle().await;
         if body_of_set(town).contains("ServiceAccount own-system/new") {
@@ -237,7 +237,7 @@ async fn an_unavailable_download_is_reported_stops_nothing_else_and_comes_later(
         assert!(body.contains(said), "{body}");
         assert_eq!(town.open_pulls().len(), 2, "the cluster is offered its own release meanwhile");
         let_go.store(true, Ordering::SeqCst);
-        until_it_is_told(&town).await;
+        until_the_set_lists_its_objects(&town).await;
         town.done();
     }
 }
@@ -419,7 +419,7 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
             Edit::write("mc/v2.0.0/base/providers.yaml", provider("v1.0.1")),
         ],
     );
-    until_it_is_told(&town).await;
+    until_the_set_lists_its_objects(&town).await;
     let pull = town.open_pulls().remove(0);
     let judged = format!("version: v1.0.1\n    sha256: {SHA256}\n");
     assert!(town.file(BRANCH, RECORD).contains(&judged), "{}", town.file(BRANCH, RECORD));

@@ -439,7 +439,7 @@ async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branc
 }
 
 /// What the Fleet says of its source, or of itself where the source is well.
-fn told(world: &World) -> String {
+fn fleet_reasons(world: &World) -> String {
     let posted = world.status_store.posted();
     let of = |kind| posted.fleet_status.conditions.of(kind).map(|is| is.reason.clone()).unwrap_or_default();
     format!("{} {}", of(ConditionType::SourceReady), of(ConditionType::Ready))
@@ -452,13 +452,13 @@ async fn a_problem_of_the_tip_is_reported_again_after_the_source_was_away() {
     world.write(".capstan.yaml", "managementClusters: {}\n");
     remote.push(&world);
     let running = Running::start(&world, &remote);
-    eventually("said", || told(&world).contains("SettingsUnreadable")).await;
-    let before = told(&world);
+    eventually("said", || fleet_reasons(&world).contains("SettingsUnreadable")).await;
+    let before = fleet_reasons(&world);
     *remote.is_away.lock().unwrap() = true;
-    eventually("said to be away", || told(&world).contains("SourceAway")).await;
+    eventually("said to be away", || fleet_reasons(&world).contains("SourceAway")).await;
     *remote.is_away.lock().unwrap() = false;
-    eventually("said again", || !told(&world).contains("SourceAway")).await;
-    assert_eq!(told(&world), before);
+    eventually("said again", || !fleet_reasons(&world).contains("SourceAway")).await;
+    assert_eq!(fleet_reasons(&world), before);
     running.stop().await;
 }
 
@@ -475,12 +475,12 @@ async fn an_unopened_tip_is_reported_and_forgotten_once_the_branch_went_back() {
     world.live.take_writes();
     world.remove("gauss/peu01/base/maps.yaml");
     remote.push(&world);
-    eventually("said", || told(&world).contains("TooLarge")).await;
+    eventually("said", || fleet_reasons(&world).contains("TooLarge")).await;
     assert_eq!(ready(&world, "gauss-peu01"), "True Done", "what was opened before it stays");
     // A force-push.
     *remote.files.lock().unwrap() = first;
     *remote.commit.lock().unwrap() = 1;
-    eventually("said", || !told(&world).contains("TooLarge")).await;
+    eventually("said", || !fleet_reasons(&world).contains("TooLarge")).await;
     assert_eq!(world.live.take_writes(), [""; 0]);
     assert_eq!(world.status_store.posted().fleet_status.commit.as_deref(), Some(commit(1).as_str()));
     running.stop().await;

@@ -21,7 +21,7 @@ async fn without_owners_no_key_is_published_and_nothing_is_asked() {
     let town = Town::new().await;
     town.pass().await;
     assert_eq!(town.condition(), "False NoOwners");
-    assert_eq!((town.told(), town.bound()), (0, None));
+    assert_eq!((town.notices(), town.bound()), (0, None));
     assert_eq!(*town.world.workloads.opened.lock().unwrap(), 0, "the cluster is not opened");
 }
 
@@ -104,7 +104,7 @@ async fn a_valid_file_is_neither_recreated_nor_announced_again() {
     }
     assert_eq!(town.world.live.take_writes(), Vec::<String>::new());
     assert_eq!(town.inside.take_writes(), Vec::<String>::new());
-    assert_eq!((town.told(), town.world.status_store.posted().writes), (1, writes));
+    assert_eq!((town.notices(), town.world.status_store.posted().writes), (1, writes));
     // Also by a process that begins, which knows what is written down.
     town.pass().await;
     assert_eq!(town.published().unwrap(), first);
@@ -168,7 +168,7 @@ async fn where_nobody_signs_it_is_said_and_not_asked_again_for_a_while() {
     town.pass().await;
     assert_eq!(town.condition(), "False SignerNotServed");
     assert!(town.message().contains("access: {credentials: admin}"), "{}", town.message());
-    assert_eq!(town.told(), 0);
+    assert_eq!(town.notices(), 0);
     town.inside.take_writes();
     town.world.pass_time(300);
     town.pass().await;

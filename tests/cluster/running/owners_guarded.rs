@@ -35,7 +35,7 @@ async fn a_former_owner_loses_access_even_if_the_folder_is_refused_and_nobody_ge
     // What is valid is neither made anew nor sent; it is renewed in time.
     town.inside.take_writes();
     refused(&town).await;
-    assert_eq!((town.told(), town.inside.take_writes()), (2, Vec::new()));
+    assert_eq!((town.notices(), town.inside.take_writes()), (2, Vec::new()));
     town.world.pass_time(21 * DAY);
     refused(&town).await;
     assert!(town.published().unwrap().expires_at > file.expires_at);
@@ -124,7 +124,7 @@ async fn of_a_suspended_cluster_nothing_is_touched_but_to_keep_somebody_out() {
     town.inside.take_writes();
     let outcome = town.pass().await;
     assert!(matches!(outcome.ended, ReconcileEnd::Suspended), "{:?}", outcome.ended);
-    assert_eq!((town.told(), town.inside.take_writes()), (1, Vec::new()));
+    assert_eq!((town.notices(), town.inside.take_writes()), (1, Vec::new()));
     // Whoever dies on the way leaves it to the next one.
     town.owned_by(&[&ada], "");
     for dies_after in [Some(1), None] {
@@ -162,5 +162,5 @@ async fn a_file_that_somebody_put_into_the_secret_is_not_published() {
     town.pass().await;
     let second = town.published().unwrap();
     assert!(ada.open(&second.content).is_some());
-    assert_eq!((town.told(), town.condition().as_str()), (2, "True Published"));
+    assert_eq!((town.notices(), town.condition().as_str()), (2, "True Published"));
 }

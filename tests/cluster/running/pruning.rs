@@ -46,7 +46,12 @@ async fn what_git_does_to_a_folder_deletes_what_it_should_and_nothing_else() {
         row.files().iter().for_each(|(path, text)| world.write(path, text));
         round(&world).await;
         let name = format!("{}-{}", rows::CUSTOMER, row.name);
-        assert_eq!(rows::told(&world.status(&name)), ("True Done".to_owned(), vec![]), "{}", row.name);
+        assert_eq!(
+            rows::ready_and_reasons(&world.status(&name)),
+            ("True Done".to_owned(), vec![]),
+            "{}",
+            row.name
+        );
         world.live.take_writes();
         change(&world, row);
         for _ in 0..3 {

@@ -123,7 +123,7 @@ fn edited(tree: &str, edits: &[(&str, &str)]) -> String {
 fn becomes(before: &str, after: &str, applied: AppliedBy) -> (String, Vec<String>) {
     let found = rollouts(&rendered(before), &rendered(after), applied);
     let notes = found.iter().flat_map(|one| one.course.notes.clone()).collect();
-    (told(&found), notes)
+    (summary_of(&found), notes)
 }
 
 /// With these patches before and after, and edits between.

@@ -174,7 +174,7 @@ fn a_time_is_reported_with_the_machines_it_replaces() {
     let (one, _) = pair(CONTROL_PLANE, &[]);
     let come = rollouts(std::slice::from_ref(&one), &[one.clone(), after], AppliedBy::Reconciler);
     assert_eq!(
-        (told(&come), come[0].course.notes.as_slice()),
+        (summary_of(&come), come[0].course.notes.as_slice()),
         ("0 offline [/spec/replicas] 0/5/0".to_owned(), &[all.to_owned()][..])
     );
 }
@@ -201,12 +201,12 @@ fn who_applies_decides_what_a_template_edited_in_place_does() {
         ))
     };
     let (before, after) = (tree("a"), tree("b"));
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
     assert_eq!(
-        told(&rollouts(&before, &after, AppliedBy::Reconciler)),
+        summary_of(&rollouts(&before, &after, AppliedBy::Reconciler)),
         "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0"
     );
     // Null is absent: the same spec, the same name.
     let (before, after) = (tree("a"), tree("a, extra: null"));
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Reconciler)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Reconciler)), "nothing");
 }

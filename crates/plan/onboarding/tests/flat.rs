@@ -267,5 +267,5 @@ fn another_cluster_beside_the_machines_keeps_the_folder_above_from_being_one() {
     ]);
     let found: Vec<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(found, ["site/x/clusters", "site/x/zeta"]);
-    assert_eq!(told(&proposed), [""; 0]);
+    assert_eq!(left_lines(&proposed), [""; 0]);
 }

@@ -453,7 +453,7 @@ fn proposals_for_real_repositories_list_clusters_or_what_to_do() {
         let wanted: Vec<(String, String)> =
             clusters.iter().map(|(id, by)| ((*id).to_owned(), (*by).to_owned())).collect();
         assert_eq!(found, wanted, "{name}");
-        begin_so(name, &told(&proposed), expected);
+        begin_so(name, &left_lines(&proposed), expected);
         let offered: Vec<String> = proposed.templates.iter().map(ToString::to_string).collect();
         begin_so(name, &offered, templates);
         assert!(!found.is_empty() || !expected.is_empty() || !templates.is_empty(), "{name} is told nothing");

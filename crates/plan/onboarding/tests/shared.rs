@@ -161,7 +161,7 @@ clusters:
     let several = proposed(&[template, ("flux/a.yaml", given("a")), ("flux/b.yaml", given("b"))]);
     assert!(several.clusters.is_empty());
     assert_eq!(
-        told(&several),
+        left_lines(&several),
         [
             "capi/workload/cluster.yaml:1:1: this folder becomes several clusters: `a` and `b` each give its variables values. A cluster is a folder: give each its own folder, with a kustomization that builds this one"
         ]
