@@ -4,8 +4,8 @@
 //! A text of fewer words than [`SENTENCE`] is a name or a value. What is between backticks is code, and between braces a
 //! value that is filled in.
 //!
-//! Comments are held to the same words, and so are names. The rooms of [`UNEDITED`] have some comments left, and may not
-//! get more.
+//! Comments are held to the same words, and so are names. The rooms of [`UNEDITED`] have some comments left, and may
+//! not get more.
 
 use std::collections::BTreeMap;
 use std::fs;
