@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_changes_nothing_is_no_news_unless_it_was_refused() {
+    fn a_commit_without_changes_is_reported_only_if_it_was_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut outbox = Outbox::open(folder.path(), OutboxLimits::default()).unwrap();
         let tried = |digit: &str, state| RolloutReport {

@@ -86,7 +86,7 @@ impl World {
         self.story.push(format!("{} {}", self.now, what.into()));
     }
 
-    fn told(&self) -> String {
+    fn history(&self) -> String {
         format!("seed {}: {:#?}\n{}", self.seed, self.settings, self.story.join("\n"))
     }
 
@@ -115,7 +115,7 @@ impl World {
         let noted = decision.remembered(&self.settings, &self.memory);
         let text = serde_json::to_string(&noted).unwrap();
         self.memory = serde_json::from_str(&text).unwrap();
-        assert_eq!(self.memory, noted, "{}", self.told());
+        assert_eq!(self.memory, noted, "{}", self.history());
         for cluster in &decision.open {
             let member = self.members.iter_mut().find(|member| member.cluster == *cluster).unwrap();
             member.standing = Standing::Open;
@@ -158,36 +158,36 @@ impl World {
     }
 
     fn holds(&self, decision: &CampaignDecision) {
-        let told = || format!("{}\n{decision:#?}", self.told());
+        let history = || format!("{}\n{decision:#?}", self.history());
         let opens: BTreeSet<&ClusterId> = decision.open.iter().collect();
-        assert_eq!(opens.len(), decision.open.len(), "somebody twice: {}", told());
+        assert_eq!(opens.len(), decision.open.len(), "somebody twice: {}", history());
         if decision.stopped.is_some() {
-            assert!(opens.is_empty(), "it is stopped: {}", told());
+            assert!(opens.is_empty(), "it is stopped: {}", history());
         }
         for member in &self.members {
             if !opens.contains(&member.cluster) {
                 if !self.skipped(member) && matches!(member.standing, Standing::Behind | Standing::Barred(_))
                 {
                     let why = decision.why_waiting(member, &self.settings, "/capstan").unwrap_or_default();
-                    assert!(why.len() > 10, "{} waits and nobody says why: {}", member.cluster, told());
+                    assert!(why.len() > 10, "{} waits and nobody says why: {}", member.cluster, history());
                 }
                 continue;
             }
-            assert_eq!(member.standing, Standing::Behind, "{}", told());
-            assert!(!self.skipped(member), "{}", told());
+            assert_eq!(member.standing, Standing::Behind, "{}", history());
+            assert!(!self.skipped(member), "{}", history());
             assert!(
                 self.ended[..member.wave].iter().all(|ended| *ended),
                 "{} overtakes: {}",
                 member.cluster,
-                told()
+                history()
             );
             let passes = self.urgent && self.settings.allow_urgent;
-            assert!(passes || self.is_open_at(member.wave), "out of hours: {}", told());
+            assert!(passes || self.is_open_at(member.wave), "out of hours: {}", history());
         }
         let said_no =
             self.memory.waves.values().any(|known| known.webhook.as_ref().is_some_and(|word| !word.passed));
         let stops = self.memory.stopped.is_some() || said_no || self.fails();
-        assert_eq!(decision.stopped.is_some(), stops, "{}", told());
+        assert_eq!(decision.stopped.is_some(), stops, "{}", history());
     }
 
     /// Whether something may begin in a wave at this hour.
@@ -235,12 +235,16 @@ impl World {
             let fits = |most: Option<u32>, count: usize| {
                 most.is_none_or(|most| count <= usize::try_from(most).unwrap())
             };
-            assert!(fits(settings.max_open, open), "{open} open: {}", self.told());
-            assert!(fits(settings.max_rolling.clusters, rolling.len()), "{rolling:?}: {}", self.told());
+            assert!(fits(settings.max_open, open), "{open} open: {}", self.history());
+            assert!(fits(settings.max_rolling.clusters, rolling.len()), "{rolling:?}: {}", self.history());
             if let Some(most) = settings.max_rolling.machines {
                 let alone = rolling.len() == 1;
                 let machines: Option<u32> = rolling.iter().map(|member| member.machines).sum();
-                assert!(machines.map_or(alone, |machines| machines <= most), "{rolling:?}: {}", self.told());
+                assert!(
+                    machines.map_or(alone, |machines| machines <= most),
+                    "{rolling:?}: {}",
+                    self.history()
+                );
             }
         }
     }
@@ -317,7 +321,7 @@ impl World {
     /// The webhook answers, where one is asked.
     fn answer(&mut self, decision: &CampaignDecision, passes: bool) {
         let Some(at) = decision.ask_webhook else { return };
-        assert!(decision.stopped.is_none(), "{}", self.told());
+        assert!(decision.stopped.is_none(), "{}", self.history());
         let name = self.settings.waves[at].name.clone();
         self.note(format!("the webhook of {name}: {passes}"));
         let word = WebhookWord { at: self.now, passed: passes, why: String::new() };
@@ -356,7 +360,7 @@ impl World {
                 && most.is_some_and(|most| member.machines.is_some_and(|own| own > most))
         };
         let held_up = self.members.iter().filter(|member| !self.skipped(member)).find(too_many);
-        assert!(held_up.is_some(), "it never ends: {}", self.told());
+        assert!(held_up.is_some(), "it never ends: {}", self.history());
     }
 }
 
@@ -394,7 +398,7 @@ fn small(random: &mut Random, below: usize) -> u32 {
 }
 
 #[test]
-fn whatever_happens_no_wave_overtakes_limits_hold_and_whoever_waits_is_told() {
+fn no_wave_overtakes_another_limits_hold_and_every_wait_has_a_reason() {
     let first = seed();
     eprintln!("seed {first}");
     for seed in first..first + CAMPAIGNS {

@@ -103,7 +103,7 @@ fn a_wave_waits_for_the_one_before_and_says_for_what() {
 }
 
 #[test]
-fn a_wave_without_clusters_stands_in_nobodys_way() {
+fn a_wave_without_clusters_delays_no_other_wave() {
     let members = [member("a/1", 1, Standing::Behind)];
     let decision = judge(&two(), &members, &Memory::default());
     assert_eq!(opens(&decision), ["a/1"]);

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told_of_the_wave() {
+    fn waves_with_mistakes_raise_doubts() {
         let mut settings = campaign(vec![wave("a", "eu/*"), wave("b", "eu/1"), wave("c", "nobody/*")]);
         settings.waves[0].matches.clusters.push(Glob::parse("asia/*").unwrap());
         let cron = Cron::parse("0 0 30 2 *").unwrap();

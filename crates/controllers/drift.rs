@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// `ConfigMap in org as capstan-applier of org`, in order.
-    fn told(drift: &Drift) -> Vec<String> {
+    fn watched_lines(drift: &Drift) -> Vec<String> {
         let watched = drift.watched().borrow().clone();
         let mut told = Vec::new();
         for (kind, places) in watched {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_belongs_to_whoever_said_so_last() {
+    fn an_object_belongs_to_the_folder_that_named_it_last() {
         let (drift, fleet, account) = (Drift::new(), fleet(), account(None));
         let (one, two) = (object("ConfigMap", "org", "one"), object("Secret", "org", "two"));
         drift.set(&fleet, &id("a"), &account, vec![one.clone(), two.clone()]);
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(drift.watched().borrow().len(), 2);
         drift.set(&fleet, &id("a"), &account, vec![]);
         assert_eq!(drift.owner(&two), None);
-        assert_eq!(told(&drift), ["ConfigMap in org as capstan-applier of org"]);
+        assert_eq!(watched_lines(&drift), ["ConfigMap in org as capstan-applier of org"]);
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         drift.set(&fleet, &id("b"), &account(None), vec![map("org", "b")]);
         drift.set(&fleet, &id("c"), &account(Some("all")), vec![map("else", "c")]);
         assert_eq!(
-            told(&drift),
+            watched_lines(&drift),
             [
                 "ConfigMap in else as capstan-applier of all",
                 "ConfigMap in org as capstan-applier of org",
@@ -236,17 +236,17 @@ mod tests {
             ]
         );
         drift.set(&fleet, &id("a"), &account(None), vec![]);
-        assert_eq!(told(&drift).len(), 2);
+        assert_eq!(watched_lines(&drift).len(), 2);
         let unchanged = drift.watched();
         drift.set(&fleet, &id("b"), &account(None), vec![map("org", "b"), map("org", "more")]);
         assert!(!unchanged.has_changed().unwrap());
         // The Fleet names another account: the same objects, watched by that account.
         drift.set(&fleet, &id("b"), &account(Some("all")), vec![map("org", "b")]);
-        assert_eq!(told(&drift)[1], "ConfigMap in org as capstan-applier of all");
+        assert_eq!(watched_lines(&drift)[1], "ConfigMap in org as capstan-applier of all");
         drift.keep(&fleet, |cluster| *cluster == id("c"));
-        assert_eq!(told(&drift), ["ConfigMap in else as capstan-applier of all"]);
+        assert_eq!(watched_lines(&drift), ["ConfigMap in else as capstan-applier of all"]);
         assert_eq!(drift.owner(&map("org", "b")), None);
         drift.keep(&fleet, |_| false);
-        assert_eq!(told(&drift), [""; 0]);
+        assert_eq!(watched_lines(&drift), [""; 0]);
     }
 }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_is_told_by_flags_and_the_planner_as_the_bot_starts_it() {
+    fn flags_start_the_demo_and_the_bot_starts_the_planner() {
         assert_eq!(read(""), Ok(DemoArguments::Demo(Demo::default())));
         assert_eq!(
             read("--once --port 8090"),

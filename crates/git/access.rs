@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_goes_over_an_open_line_or_stands_in_a_url() {
+    fn no_secret_travels_unencrypted_or_appears_in_a_url() {
         for (url, access, fits) in [
             ("https://git.example.com/acme/fleet.git", token(), true),
             ("https://git.example.com/acme/fleet.git", RemoteCredential::Public, true),

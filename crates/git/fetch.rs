@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_is_not_theirs_is_told_from_a_broken_transfer() {
+    fn a_commit_the_server_does_not_have_differs_from_a_broken_transfer() {
         for reason in [
             "fatal: remote error: upload-pack: not our ref 9d1f000000000000000000000000000000000000",
             "unknown object 9d1f000000000000000000000000000000000000",

@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn trailers_stand_in_the_last_paragraph() {
+    fn trailers_are_in_the_last_paragraph() {
         let both = (Some("aws/v22.0.0@9d1f".to_owned()), Some("ab12".to_owned()));
         assert_eq!(
             read("Upgrade peu01\n\nWhy.\n\nCapstan-Source: aws/v22.0.0@9d1f\nCapstan-Plan: ab12\n"),

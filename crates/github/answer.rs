@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_told_from_refusals() {
+    fn rate_limits_differ_from_refusals() {
         let used_up = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000120")];
         let left = [("x-ratelimit-remaining", "4999"), ("x-ratelimit-reset", "1000120")];
         let secondary = r#"{"message": "You have exceeded a secondary rate limit. Please wait."}"#;

@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn graphql_stands_beside_rest() {
+    fn the_graphql_url_is_beside_the_rest_url() {
         for (rest, graphql) in [
             ("https://api.github.com", "https://api.github.com/graphql"),
             ("https://api.github.com/", "https://api.github.com/graphql"),
@@ -388,7 +388,7 @@ mod tests {
         }
     }
     #[test]
-    fn a_page_that_is_no_word_of_githubs_is_not_handed_on() {
+    fn a_page_that_is_not_from_github_is_dropped() {
         for (status, body, expected) in
             [(502, "<html>", ""), (403, r#"{"message": "x"}"#, r#"{"message": "x"}"#), (200, "[]", "[]")]
         {

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_goes_on_where_a_next_page_is_linked_or_the_page_is_full() {
+    fn a_list_continues_if_a_next_page_is_linked_or_the_page_is_full() {
         assert!(goes_on(Some(true), 1));
         assert!(!goes_on(Some(false), 99));
         assert!(!goes_on(None, 99));

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_by_name() {
+    fn an_unreadable_object_is_reported_by_name() {
         let object = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": {"nodes": {"Worker": {"count": {"active": -1}}}}});
         let told = SipCluster::read(&object).unwrap_err().to_string();
         assert!(

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn another_endpoint_is_told() {
+    fn a_different_endpoint_is_reported() {
         let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
         let of = |spec: Value| endpoint_differs(&endpoint, &json!({"metadata": {"name": "m"}, "spec": spec}));
         assert_eq!(of(json!({})), None);
@@ -339,7 +339,7 @@ mod tests {
         assert!(!both.has_authority(&one("AAAA")) && !both.has_authority(""));
     }
 
-    fn told(version: &str, spec: Value) -> Option<String> {
+    fn oidc_finding(version: &str, spec: Value) -> Option<String> {
         let plane =
             json!({"metadata": {"name": "cp"}, "spec": {"version": version, "kubeadmConfigSpec": spec}});
         oidc_not_wired(&issuer(), &plane)
@@ -361,12 +361,12 @@ mod tests {
         let mapped = json!({"authentication-config": path});
         let listed = json!([{"name": "authentication-config", "value": path}]);
         for arguments in [&mapped, &listed] {
-            assert_eq!(told("v1.36.3", wired(&content, arguments.clone(), path)), None);
-            assert_eq!(told("v1.36.3", wired(&content, arguments.clone(), "/etc/kubernetes/")), None);
+            assert_eq!(oidc_finding("v1.36.3", wired(&content, arguments.clone(), path)), None);
+            assert_eq!(oidc_finding("v1.36.3", wired(&content, arguments.clone(), "/etc/kubernetes/")), None);
         }
         // Another CA beside it does no harm.
         let more = content.replace("      -----BEGIN", "      -----BEGIN CERTIFICATE-----\n      BBBB\n      -----END CERTIFICATE-----\n      -----BEGIN");
-        assert_eq!(told("v1.36.3", wired(&more, mapped.clone(), path)), None);
+        assert_eq!(oidc_finding("v1.36.3", wired(&more, mapped.clone(), path)), None);
         for (why, content, arguments, mounted) in [
             ("a file that nobody reads", content.clone(), json!({}), path),
             ("a file that the pod does not see", content.clone(), mapped.clone(), "/etc/kubernetes/auth"),
@@ -375,19 +375,19 @@ mod tests {
             ("another CA", content.replace("AAAA", "BBBB"), mapped.clone(), path),
             ("a word of it in a comment", format!("# {}", content.replace('\n', " ")), mapped.clone(), path),
         ] {
-            assert!(told("v1.36.3", wired(&content, arguments, mounted)).is_some(), "{why}");
+            assert!(oidc_finding("v1.36.3", wired(&content, arguments, mounted)).is_some(), "{why}");
         }
         let from_secret = json!({
             "files": [{"path": "/etc/kubernetes/pki/auth.yaml", "contentFrom": {"secret": {"name": "a", "key": "b"}}}],
             "clusterConfiguration": {"apiServer": {"extraArgs": {"authentication-config": "/etc/kubernetes/pki/auth.yaml"}}}});
-        assert_eq!(told("v1.36.3", from_secret), None);
+        assert_eq!(oidc_finding("v1.36.3", from_secret), None);
     }
 
     #[test]
-    fn an_issuer_is_trusted_by_flags_and_what_is_to_be_added_is_told_as_the_minor_wants_it() {
+    fn an_issuer_is_trusted_by_flags_and_the_advice_fits_the_minor() {
         let flags = |url: &str| json!({"clusterConfiguration": {"apiServer": {"extraArgs": {"oidc-issuer-url": url, "oidc-client-id": "kubectl"}}}});
-        assert_eq!(told("v1.29.4", flags("https://dex.example.com")), None);
-        let of = |version: &str| told(version, flags("https://other.example.com")).unwrap();
+        assert_eq!(oidc_finding("v1.29.4", flags("https://dex.example.com")), None);
+        let of = |version: &str| oidc_finding(version, flags("https://other.example.com")).unwrap();
         assert_eq!(
             of("v1.36.3"),
             "KubeadmControlPlane cp does not trust the issuer https://dex.example.com. Add to spec.kubeadmConfigSpec a file /etc/kubernetes/authentication.yaml (owner root:root, permissions 0600), the argument authentication-config: /etc/kubernetes/authentication.yaml of the API server and a volume of it (apiServer.extraVolumes, pathType File, readOnly); it rolls the control plane:

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_consumer_and_an_empty_rack_are_none() {
+    fn an_empty_consumer_and_an_empty_rack_count_as_absent() {
         let host = host(json!({"consumerRef": {}}), available(), json!({"labels": {"rack": ""}}));
         assert!(!host.is_used());
         assert_eq!(host.domain("rack"), None);

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_admits_whom_it_names_and_nobody_else() {
+    fn a_policy_admits_only_the_namespaces_it_names() {
         let tenant = labels(&[("team", "blue"), ("zone", "a")]);
         for (spec, admits) in [
             (json!({}), false),

@@ -88,7 +88,7 @@ fn what_is_read_as_something_else_is_shown_as_it_must_be_written() {
 }
 
 #[test]
-fn what_must_be_there_and_what_may_be_is_told_with_its_places() {
+fn required_and_allowed_values_are_reported_with_their_places() {
     for (site, own, expected) in [
         (
             "{must: y}",

@@ -171,7 +171,7 @@ fn another_order_of_levels_is_another_order_of_components() {
 }
 
 #[test]
-fn what_is_wrong_with_a_component_is_told_where_it_stands() {
+fn an_error_in_a_component_is_reported_at_its_place() {
     for (path, text, expected) in [
         (
             "components/own/kustomization.yaml",
@@ -223,7 +223,7 @@ fn what_an_anchor_shares_and_a_component_changes_is_written_out() {
 }
 
 #[test]
-fn a_name_that_nobody_takes_is_told_where_the_template_or_the_component_has_it() {
+fn an_invalid_name_is_reported_where_the_template_or_the_component_sets_it() {
     let prefix = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: A_\n";
     let component =
         "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [policy.yaml]\n";

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_speaks_of_a_credential_is_none() {
+    fn a_reference_to_a_credential_is_not_a_credential() {
         for (name, value) in [
             ("AZURE_CLUSTER_IDENTITY_SECRET_NAME", "cluster-identity-secret"),
             ("AZURE_CLUSTER_IDENTITY_SECRET_NAMESPACE", "default"),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_values_are_no_credentials() {
+    fn ordinary_values_are_not_credentials() {
         let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
         let certificate = base64(
             "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUfQ2w9hS8mJ0q5s1yPZ0a9n\n-----END CERTIFICATE-----\n",

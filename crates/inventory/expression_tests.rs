@@ -98,7 +98,7 @@ fn an_expression_without_a_value_is_found_with_every_link() {
 }
 
 #[test]
-fn a_circle_is_told_once() {
+fn a_cycle_is_reported_once() {
     assert_eq!(values("{a: \"{{ b }}\", b: \"{{ a }}\"}", "{}").unwrap_err().len(), 1);
 }
 
@@ -133,7 +133,7 @@ fn a_circle_through_mappings_and_lists_is_found_and_does_not_recurse() {
 }
 
 #[test]
-fn a_long_row_is_told_from_whichever_end_it_is_read() {
+fn a_long_chain_is_reported_in_either_reading_order() {
     let row = |names: &mut dyn Iterator<Item = usize>, last: usize| -> String {
         let links: String = names.map(|at| format!("v{at:05}: \"{{{{ v{:05} }}}}\", ", at + 1)).collect();
         format!("{{{links}v{last:05}: 1}}")

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_with_braces_is_no_expression() {
+    fn a_text_with_braces_is_not_an_expression() {
         let text = "x {{ a }} {%- b %} {# c #} {d} {";
         let (values, notes) = imported(&format!("A: '{text}'\n")).unwrap();
         assert_eq!((values.contains("{{ '{{' }}"), notes.len()), (true, 0), "{values}");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_told_with_its_place() {
+    fn an_invalid_file_is_reported_with_its_place() {
         for (text, expected) in [
             ("", "clusterctl.yaml: the file is empty"),
             ("- a\n", "clusterctl.yaml:1:1: this is not a mapping of `KEY: value`"),

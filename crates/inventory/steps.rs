@@ -42,7 +42,7 @@ mod tests {
     use capstan_model::tree::RepoPath;
 
     #[test]
-    fn a_sum_is_told_once() {
+    fn an_exceeded_sum_is_reported_once() {
         let mut steps = Steps::default();
         steps.add(MOST);
         assert!(!steps.are_used_up());

@@ -45,7 +45,7 @@ fn survey(files: &[(&str, &str)]) -> Survey {
 }
 
 #[test]
-fn an_inventory_is_told_as_a_whole() {
+fn all_errors_of_an_inventory_are_reported_together() {
     let prod = object(
         "Environment",
         "prod",
@@ -170,7 +170,7 @@ fn a_key_that_readers_call_by_two_names_is_refused() {
 }
 
 #[test]
-fn a_name_that_another_release_below_the_level_knows_is_none() {
+fn a_name_that_another_release_below_the_level_defines_is_accepted() {
     let prod = object("Environment", "prod", "  values: {vip: 10.0.0.1, wrong: 1}\n");
     let old =
         object("ClusterDefinition", "old", "  in: {environment: prod}\n  folder: a\n  release: aws/v1.0.0\n");

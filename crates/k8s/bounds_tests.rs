@@ -254,7 +254,7 @@ async fn what_is_small_as_bytes_and_large_in_memory_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_budget_is_its_clusters_own_and_begins_anew_with_each_list() {
+async fn each_cluster_has_its_own_budget_which_restarts_with_each_list() {
     // The second list is as long as may be, whatever was read before; so is another cluster's.
     let nodes = |n: usize| match n % 4 {
         0 => Says::Page(page(&numbers(2_000), false)),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_uid_is_told_from_another_conflict() {
+    fn a_conflict_of_uids_differs_from_other_conflicts() {
         let status = |message: &str| json!({"kind": "Status", "reason": "Conflict", "message": message});
         assert!(is_other_uid(&status(
             "Operation cannot be fulfilled on configmaps \"a\": Precondition failed: UID in precondition: 1, UID in object meta: 2"

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_whose_server_does_not_answer_is_told_as_unread() {
+    fn a_group_whose_server_does_not_answer_is_reported_as_unread() {
         let list = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "metrics.k8s.io"},
             "versions": [{"version": "v1beta1", "freshness": "Stale"}]}, {"metadata": {"name": "apps"},
             "versions": [{"version": "v1", "freshness": "Current", "resources": []}]}]});

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_object_is_told_from_a_missing_kind() {
+    fn a_missing_object_differs_from_a_missing_kind() {
         let answer = |body| ApiAnswer { status: StatusCode::NOT_FOUND, body, size: ReadSize::default() };
         assert!(answer(json!("404 page not found")).is_unknown_path());
         assert!(

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_https_counts_and_no_secret_is_told() {
+    async fn only_https_counts_and_no_secret_is_shown() {
         let plain = kubeconfig("server: 'http://10.0.0.1'", "token: t");
         assert_eq!(refusal(plain).await, "its server is not an https address");
         for text in [

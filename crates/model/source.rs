@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_source_is_none() {
+    fn a_text_without_a_source_is_refused() {
         for text in ["", "/", "archived", "values://", "release://aws/v1.0.0", "Values://a", "upgrade://a"] {
             assert_eq!(SourceId::parse(text), None, "{text}");
         }

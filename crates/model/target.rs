@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_target() {
+    fn anything_else_is_not_a_target() {
         for text in ["values://mc-eu", "providers://a://b", "providers:///a", "../up", "a//b"] {
             assert_eq!(Target::parse(text), None, "{text}");
         }
     }
 
     #[test]
-    fn a_group_is_no_folder_and_is_written_so_that_no_cluster_is() {
+    fn a_group_is_not_a_folder_and_its_name_cannot_be_a_clusters() {
         for name in ["gauss", "teams/a b", "gauss/prod-"] {
             let target = Target::Group(GroupName::parse(name).unwrap());
             assert_eq!((target.path(), target.folder(), target.cluster()), (name, None, None));

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minor_is_skipped_only_when_one_lies_between() {
+    fn a_minor_is_skipped_only_when_another_is_between() {
         let minor = |minor| KubernetesMinor { major: 1, minor };
         assert!(!minor(29).skips(minor(29)));
         assert!(!minor(29).skips(minor(30)));

@@ -151,7 +151,7 @@ mod tests {
 
     /// Statuses and checks hold texts quoted so.
     #[test]
-    fn a_quoted_text_stands_on_one_line_and_nothing_hides_in_it() {
+    fn a_quoted_text_is_one_line_and_hides_nothing() {
         for (text, said) in [
             ("", r#""""#),
             ("v1.13", r#""v1.13""#),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_as_people_call_them() {
+    fn type_errors_use_common_words() {
         for (error, said) in [
             (
                 "invalid type: string \"many\", expected u32",

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_https_counts_and_no_secret_is_told() {
+    fn only_https_counts_and_no_secret_is_shown() {
         for server in ["http://10.0.0.1", "https://", "https://a@b", "HTTPS://a b", "unix:///run/a", ""] {
             let why = refusal(&kubeconfig(&format!("server: '{server}'"), "token: t"));
             assert!(

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_line_stands_with_its_context() {
+    fn a_changed_line_appears_with_its_context() {
         let before = "a\nb\nc\nd\ne\nf\n";
         let after = "a\nb\nc\nd\nE\nf\n";
         assert_eq!(

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_target_beyond_the_limits_what_was_answered_holds_and_the_rest_is_told() {
+    fn for_a_target_beyond_the_limits_answers_hold_and_the_rest_is_reported() {
         let fleet = fleet();
         let (release, inventory) = (SourceKind::RELEASE, SourceKind::INVENTORY);
         let rest = [("a", "release", "no"), ("c", "inventory", "no")];
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_target_that_no_inventory_knows_the_release_alone_is_told() {
+    fn for_a_target_outside_the_inventory_only_the_release_is_reported() {
         let (fleet, mut answers) = (fleet(), SourceAnswers::new());
         fleet.exceeds(&cluster("a"), &ended("a"), &mut answers);
         assert_eq!(said(&fleet, Some(&["a"]), answers), triples(&[("a", "release", WHY)]));

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_names_nobody_whom_the_operator_does_not_let_it_name() {
+    fn a_repository_names_only_hosts_that_the_operator_allows() {
         let operators = ["github.com", "http://127.0.0.1:5000", "registry.example.com:8443"].map(entry);
         let named = [
             "github.com",

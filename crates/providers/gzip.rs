@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out_and_what_is_not_is_told_apart() {
+    fn packed_data_is_unpacked_and_other_data_is_recognised() {
         let text = b"kind: Namespace\n".repeat(100_000);
         let whole = packed(&text);
         assert_eq!(unpack(&whole, text.len()), Ok(text.clone()));

@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn told(roles: &Value, held: &[(&str, Value)]) -> Vec<String> {
+    fn missing_rights(roles: &Value, held: &[(&str, Value)]) -> Vec<String> {
         let held = held.iter().map(|(namespace, rules)| {
             ((*namespace).to_owned(), rules.as_array().cloned().unwrap_or_default())
         });
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_and_not_held_is_told_by_rule_and_verb() {
+    fn missing_rights_are_reported_by_rule_and_verb() {
         let of = |rules: Value| {
             json!([
                 {"kind": "ClusterRole", "metadata": {"name": "capstan-providers"}, "rules": [
@@ -140,23 +140,23 @@ mod tests {
         let both = |more: &[Value]| Value::Array([std::slice::from_ref(&cluster), more].concat());
         let roles = of(deployments);
         assert_eq!(
-            told(
+            missing_rights(
                 &roles,
                 &[("own-system", both(&[apps(&["create", "get", "patch"])])), ("kube-public", both(&[]))]
             ),
             [""; 0]
         );
         assert_eq!(
-            told(&roles, &[("own-system", both(&[apps(&["get"])])), ("kube-public", both(&[]))]),
+            missing_rights(&roles, &[("own-system", both(&[apps(&["get"])])), ("kube-public", both(&[]))]),
             ["create, patch of deployments.apps manager in own-system"]
         );
         // What is granted in one namespace alone is not held everywhere.
         assert_eq!(
-            told(&roles, &[("own-system", both(&[apps(&["*"])])), ("kube-public", json!([]))]),
+            missing_rights(&roles, &[("own-system", both(&[apps(&["*"])])), ("kube-public", json!([]))]),
             ["escalate, patch of clusterroles.rbac.authorization.k8s.io a, b"]
         );
         assert_eq!(
-            told(
+            missing_rights(
                 &roles,
                 &[("own-system", json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]))]
             ),
@@ -164,8 +164,11 @@ mod tests {
         );
         let status = of(json!([{"apiGroups": [""], "resources": ["pods/status"], "verbs": ["patch"]}]));
         let any_status = json!({"apiGroups": [""], "resources": ["*/status"], "verbs": ["patch"]});
-        assert_eq!(told(&status, &[("own-system", both(&[any_status]))]), [""; 0]);
-        assert_eq!(told(&status, &[("own-system", both(&[]))]), ["patch of pods/status in own-system"]);
-        assert_eq!(told(&status, &[]).len(), 2, "nobody was asked: nothing is held");
+        assert_eq!(missing_rights(&status, &[("own-system", both(&[any_status]))]), [""; 0]);
+        assert_eq!(
+            missing_rights(&status, &[("own-system", both(&[]))]),
+            ["patch of pods/status in own-system"]
+        );
+        assert_eq!(missing_rights(&status, &[]).len(), 2, "nobody was asked: nothing is held");
     }
 }

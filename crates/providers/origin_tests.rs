@@ -77,7 +77,7 @@ fn an_origin_is_read_from_the_source_else_known() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused_by_its_fault() {
+fn an_invalid_address_is_refused_with_its_fault() {
     for (spec, said) in [
         (
             "{fetchConfig: {oci: registry.example.com/a}}",

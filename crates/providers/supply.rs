@@ -249,7 +249,7 @@ spec: {}
     }
 
     #[test]
-    fn a_set_is_given_what_was_fetched_and_told_why_the_rest_was_not() {
+    fn a_set_gets_the_fetched_files_and_the_reason_for_missing_ones() {
         let files = Files::new(&[("set/a.yaml", OBJECTS)]);
         let nothing = BTreeMap::new();
         let wanted = supply(&files, &mut read(&files), &Supplies::default(), &nothing).unasked.remove(0);

@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_withheld_is_neither_applied_nor_ready() {
+    fn a_withheld_cluster_is_neither_applied_nor_ready() {
         use ConditionType::{Applied, Ready, Reconciling};
         for rollout in
             [None, Some(RolloutState::Done), Some(RolloutState::Unknown), Some(RolloutState::Rolling)]
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_changes_nothing_of_a_cluster_is_no_news_of_it() {
+    fn a_commit_without_changes_to_a_cluster_adds_no_report() {
         let first = with(&ReconcileEnd::Applied, |found| {
             settle(&ManagedClusterStatus::default(), status(None), found)
         });
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_of_each_turn_of_a_rollout_once() {
+    fn each_turn_of_a_rollout_emits_one_event() {
         use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
         for (before, after, expected) in [
             (None, Some(Rolling), Some("RolloutBegun")),

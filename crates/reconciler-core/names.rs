@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_would_be_called_alike_are_told_apart() {
+    fn two_folders_with_one_name_get_different_names() {
         // printf '%s' '"a/b-c"' | sha256sum
         assert_eq!(named(&["a-b/c", "a/b-c"], &[]), ["a-b-c", "a-b-c-29818b5a"]);
         // The cluster that has the name keeps it, whichever comes first in the tree.

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_folder_is_not_to_blame_for_is_no_answer() {
+    fn only_failures_without_fault_of_the_folder_give_no_answer() {
         let why = String::new;
         for (failed, expected) in [
             (TrialFailed::TooLarge(why()), None),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_looked_at_soon_unless_a_person_or_another_cluster_is_waited_for() {
+    fn a_waiting_cluster_is_checked_soon_unless_it_waits_for_a_person_or_another_cluster() {
         use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
         let failed = || {
             ReconcileEnd::Failed(ReconcileFailure {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_that_wait_for_their_time_are_not_looked_at_before() {
+    fn machines_that_wait_for_their_time_are_not_checked_earlier() {
         let put_off_until = Some(Timestamp::from_second(1_800_000_000).unwrap());
         let (rollout, ended) = (Some(RolloutState::Waiting), ReconcileEnd::Applied);
         let turn = ReconcileTurn { ended: &ended, rollout, put_off_until, again: false };

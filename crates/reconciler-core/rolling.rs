@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_begun_counts_until_the_last_part_is_applied() {
+    fn a_cluster_that_has_begun_counts_until_the_last_part_is_applied() {
         use ClusterPhase::{Done, Workers};
         use RolloutState::{Done as Rolled, Rolling};
         let waits = |kind: &'static str| ReconcileEnd::Waiting(vec![Reason::plain(kind, "")]);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_asked_for_while_it_runs_runs_again_at_once() {
+    fn a_cluster_requested_while_it_runs_runs_again_at_once() {
         let (mut schedule, now) = (Schedule::default(), Duration::from_secs(1_000));
         schedule.keep([&id("a")], now);
         schedule.begin(now).unwrap();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_changed_again_and_again_gets_turns_ever_more_seldom() {
+    fn a_cluster_that_keeps_changing_gets_turns_less_often() {
         let (mut schedule, mut now) = (Schedule::default(), Duration::from_secs(1_000));
         schedule.keep([&id("a")], now);
         let mut pauses = Vec::new();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_waited_longest_comes_first() {
+    fn the_cluster_that_waited_longest_comes_first() {
         let (mut schedule, now) = (Schedule::default(), Duration::from_secs(1_000));
         schedule.keep([&id("b")], now);
         schedule.keep([&id("a"), &id("b")], now + seconds(1));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_put_off_comes_behind_the_others() {
+    fn a_postponed_cluster_comes_after_the_others() {
         let (mut schedule, now) = (Schedule::default(), Duration::from_secs(1_000));
         schedule.keep([&id("a"), &id("b")], now);
         schedule.put_off(&id("a"), now + seconds(1));

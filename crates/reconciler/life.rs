@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_life_is_looked_at_after_each_step_until_it_rests() {
+    async fn the_facts_are_read_again_after_each_step_until_nothing_is_left() {
         for (count, expected, looks) in
             [(0, Ok(true), 1), (3, Ok(true), 4), (4, Err("no end"), 4), (10, Err("nine"), 1)]
         {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_certificate_is_none_and_what_has_no_end_ends_last() {
+    fn an_invalid_certificate_is_ignored_and_one_without_an_end_expires_last() {
         for text in ["", "\n", "PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
             assert_eq!(first_of(text), None, "{text}");
         }

@@ -173,7 +173,7 @@ fn annotations_stand_where_the_head_has_the_line_and_each_once() {
 }
 
 #[test]
-fn releases_are_told_with_whom_they_would_be_offered_to_and_the_worst_upgrades() {
+fn a_check_of_releases_shows_the_offered_clusters_and_the_worst_upgrades() {
     let id = |id: &str| ClusterId::new(RepoPath::parse(id).unwrap());
     let release = |id: &str| capstan_model::ids::ReleaseId::from_path(id);
     let to = capstan_model::source::SourceId::parse("aws/v2").unwrap();
@@ -212,7 +212,7 @@ fn releases_are_told_with_whom_they_would_be_offered_to_and_the_worst_upgrades()
 }
 
 #[test]
-fn settings_are_told_with_what_would_be_otherwise() {
+fn a_check_of_settings_shows_what_would_change() {
     let id = |id: &str| ClusterId::new(RepoPath::parse(id).unwrap());
     let offered = Prospect::Offered(capstan_model::source::SourceId::parse("aws/v2").unwrap());
     let settings = SettingsOutlook {

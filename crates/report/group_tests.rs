@@ -97,7 +97,7 @@ fn body_of(group: &GroupProposal<'_>) -> String {
 }
 
 #[test]
-fn each_cluster_has_its_row_and_its_folded_part_and_who_stays_out_is_told_why() {
+fn each_cluster_has_a_row_and_a_folded_part_and_the_left_out_have_a_reason() {
     let left_out = [(Target::parse("gauss/peu03").unwrap(), "It <blocks>.".to_owned())];
     let body = with_group(&[one("gauss/peu01"), one("gauss/peu02")], &left_out, body_of);
     assert!(body.starts_with(

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_section_counts_whoever_was_looked_at() {
+    fn the_section_counts_the_checked_clusters() {
         for (numbers, said, not_said) in [
             ([0, 0, 0], &["No cluster was checked."][..], "offered to"),
             (

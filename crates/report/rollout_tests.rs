@@ -58,7 +58,7 @@ fn subject(cluster: &str, reports: &[RolloutReport]) -> RolloutSubject {
 }
 
 #[test]
-fn one_cluster_is_told_with_its_machines_turns_and_duration() {
+fn one_cluster_is_shown_with_its_machines_turns_and_duration() {
     use RolloutState::{Done, Rolling, Stuck};
     let one = |number, state| report(number, "gauss/peu01", state);
     let waiting = rollout_check(&[subject("gauss/peu01", &[])], &commit(), WEB);
@@ -102,7 +102,7 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
 }
 
 #[test]
-fn what_is_waited_for_is_told() {
+fn the_check_shows_what_it_waits_for() {
     let mut waiting = report(1, "gauss/peu01", RolloutState::Waiting);
     waiting.machines.clear();
     let words = "MachineDeployment org/md: waiting: rollout.after: its machines are replaced from 2026-12-01T02:00:00Z on";
@@ -206,7 +206,7 @@ fn the_limits_hold_whatever_is_reported() {
 }
 
 #[test]
-fn owners_are_told_where_their_key_is_and_by_what_they_know_it() {
+fn owners_see_where_their_key_is_and_its_fingerprint() {
     use capstan_live::agent::{Kubeconfig, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient};
     let said = Kubeconfig {
         form: KubeconfigForm::Age,

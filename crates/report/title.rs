@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_release_has_capstans_own_title() {
+    fn a_source_that_is_not_a_release_has_capstans_own_title() {
         let values = Upgrade { from: None, to: SourceId::parse("values://peu01"), ..upgrade() };
         assert_eq!(title("{release}", &values), "Upgrade gauss/peu01 to values://peu01");
     }

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_told_from_texts() {
+    fn comments_differ_from_texts() {
         let text = "# head\na: b # beside\nc: 'x # y'\nd: |\n  # a text\n  z\n# last\ne: f#g\n";
         let file = YamlFile::read(text).unwrap();
         let found: Vec<&str> = all(&file).into_iter().map(|(_, comment)| comment).collect();

@@ -309,7 +309,7 @@ fn odd_bytes_never_panic() {
 }
 
 #[test]
-fn carriage_returns_alone_are_no_line_ends() {
+fn carriage_returns_alone_are_not_line_ends() {
     let error = YamlFile::read("a: 1\r\nb: 2\rc: 3\n").unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -69,7 +69,7 @@ mod tests {
     use capstan_ports::DatabaseFinding;
 
     #[test]
-    fn what_is_not_well_is_told_with_what_to_do() {
+    fn each_finding_is_shown_with_what_to_do() {
         let mut check = DatabaseCheck {
             engine: "SQLite",
             schema: Some(12),

@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_for_the_demo_is_told_where_it_is() {
+    fn the_command_demo_names_the_program_of_the_demo() {
         for typed in [["capstan", "demo"].as_slice(), &["capstan", "demo", "--tour", "waves"]] {
             let said = parse(typed).unwrap_err().to_string();
             assert!(

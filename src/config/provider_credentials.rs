@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_entry_without_a_value() {
+    fn mistakes_are_reported_by_entry_without_a_value() {
         const NAMES: &str = "OCI_USERNAME, OCI_PASSWORD, OCI_ACCESS_TOKEN, OCI_REFRESH_TOKEN, github-token, GITHUB_TOKEN, gitlab-access-token, GITLAB_ACCESS_TOKEN";
         for (text, expected) in [
             ("- {OCI_PASSWORD: s3cret}", ": entry 1 has no `host`".to_owned()),

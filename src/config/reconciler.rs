@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_at_once() {
+    fn every_problem_is_reported_at_once() {
         let state = tempfile::tempdir().unwrap();
         let options = ReconcileOptions {
             namespace: Some("Capstan_System".to_owned()),

@@ -97,7 +97,7 @@ fn paths_in_the_file_start_from_its_folder() {
 }
 
 #[test]
-fn everything_that_is_missing_is_told_at_once() {
+fn everything_missing_is_reported_at_once() {
     let place = Place::new()
         .unset("CAPSTAN_GITHUB_APP_ID")
         .unset("CAPSTAN_GITHUB_PRIVATE_KEY_FILE")
@@ -131,7 +131,7 @@ fn a_key_file_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_key_is_told_without_its_content() {
+fn an_invalid_key_file_is_reported_without_its_content() {
     let place = Place::new();
     place.write("key.pem", "hunter2");
     let problems = place.problems(&ServeOptions::default());
@@ -174,7 +174,7 @@ fn two_webhook_secrets_may_be_valid_and_no_more() {
 }
 
 #[test]
-fn a_misspelt_setting_is_told_with_its_line_and_the_right_name() {
+fn a_misspelt_setting_is_reported_with_its_line_and_the_right_name() {
     let place = Place::new();
     let file = place.write("capstan.yaml", "listen: 127.0.0.1:1\ngithub_webhook_secret_fil: x\n");
     let options = ServeOptions { config: Some(file), ..ServeOptions::default() };
@@ -186,7 +186,7 @@ fn a_misspelt_setting_is_told_with_its_line_and_the_right_name() {
 }
 
 #[test]
-fn what_else_is_wrong_is_told_beside_a_misspelt_setting_before_an_app_is_made_too() {
+fn other_mistakes_are_reported_beside_a_misspelt_setting_and_also_before_an_app_exists() {
     let place = Place::new();
     let file = place.write(
         "capstan.yaml",
@@ -221,7 +221,7 @@ fn what_else_is_wrong_is_told_beside_a_misspelt_setting_before_an_app_is_made_to
 }
 
 #[test]
-fn a_file_that_is_no_yaml_is_told_with_its_place_and_without_its_content() {
+fn a_file_that_is_not_yaml_is_reported_with_its_place_and_without_its_content() {
     let place = Place::new();
     let file = place.write("capstan.yaml", "listen: x\ndatabase-url: [postgres://u:hunter2@h/d\n");
     let problems = place.problems(&ServeOptions { config: Some(file), ..ServeOptions::default() });
@@ -230,7 +230,7 @@ fn a_file_that_is_no_yaml_is_told_with_its_place_and_without_its_content() {
 }
 
 #[test]
-fn a_password_may_stand_in_a_variable_but_not_in_a_flag_and_is_never_shown() {
+fn a_password_may_be_in_a_variable_but_not_in_a_flag_and_is_never_shown() {
     let url = "postgres://capstan:hunter2@db/capstan";
     let place = Place::new();
     let options = ServeOptions { database_url: Some(url.to_owned()), ..ServeOptions::default() };
@@ -277,7 +277,7 @@ fn no_password_of_an_address_is_echoed() {
 }
 
 #[test]
-fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
+fn another_engine_and_a_wrong_address_and_a_wrong_url_are_reported() {
     let place = Place::new()
         .set("CAPSTAN_DATABASE_URL", "mysql://u:hunter2@h/d")
         .set("CAPSTAN_LISTEN", "8080")
@@ -304,7 +304,7 @@ fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_made_is_told() {
+fn a_state_directory_that_cannot_be_created_is_reported() {
     let place = Place::new();
     let file = place.write("a-file", "");
     let options = ServeOptions { state_dir: Some(file.join("below")), ..ServeOptions::default() };
@@ -316,7 +316,7 @@ fn a_state_directory_that_cannot_be_made_is_told() {
 }
 
 #[test]
-fn a_comment_or_a_short_word_is_no_webhook_secret() {
+fn a_comment_or_a_short_word_is_not_a_webhook_secret() {
     let place = Place::new();
     place.write("secret", "the first secret\n  # changed in May\n");
     let problems = place.problems(&ServeOptions::default());
@@ -495,7 +495,7 @@ fn people_sign_in_where_everything_for_that_is_given() {
 }
 
 #[test]
-fn secrets_that_everybody_may_read_are_told() {
+fn secrets_that_everybody_may_read_are_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     let key = place.write("given", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");

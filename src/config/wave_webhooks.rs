@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_entry_without_a_value() {
+    fn mistakes_are_reported_by_entry_without_a_value() {
         for (text, expected) in [
             ("- {secret: s3cret}", ": entry 1 has no `host`"),
             (

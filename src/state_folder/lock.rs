@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_known_that_never_led() {
+    fn the_number_of_remembered_processes_that_never_led_is_limited() {
         let state = tempfile::tempdir().unwrap();
         let folder = LockedFolder::take(state.path()).unwrap().unwrap();
         for number in 0..=REMEMBERED + 1 {

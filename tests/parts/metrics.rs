@@ -7,10 +7,10 @@ use capstan_telemetry::{METRICS, Metric, Program};
 use crate::page;
 
 /// A metric's kind and labels, by its name.
-pub type Told = BTreeMap<String, (String, BTreeSet<String>)>;
+pub type MetricTable = BTreeMap<String, (String, BTreeSet<String>)>;
 
 /// The table of the metrics that are meant.
-pub fn table(of: impl Fn(&Metric) -> bool) -> Told {
+pub fn table(of: impl Fn(&Metric) -> bool) -> MetricTable {
     let told = METRICS.iter().filter(|metric| of(metric)).map(|metric| {
         let labels = metric.labels.iter().map(|label| (*label).to_owned()).collect();
         (metric.name.to_owned(), (metric.kind.as_str().to_owned(), labels))
@@ -32,7 +32,7 @@ pub fn documented(heading: &str) -> BTreeMap<String, (String, BTreeSet<String>, 
 /// What `/metrics` answered, held against the table: each metric is in it, described, of its kind, with its labels. The
 /// names that there are.
 pub fn names_of(answer: &str, program: Program) -> BTreeSet<String> {
-    let mut told = Told::new();
+    let mut told = MetricTable::new();
     let mut described = BTreeSet::new();
     for line in answer.lines() {
         if let Some((name, help)) = line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' ')) {

@@ -196,7 +196,7 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
 }
 
 #[test]
-fn what_says_the_same_again_is_told_once() {
+fn equal_answers_in_a_row_are_posted_once() {
     let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
     for (texts, expected) in
         [(&["a\n", "a\n"][..], 1), (&["a\n", "b\n", "a\n"][..], 3), (&["", "a\n", ""][..], 1), (&[][..], 0)]

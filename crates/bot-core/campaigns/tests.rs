@@ -72,7 +72,7 @@ fn place_of(case: &Case, action: Action, held: Option<&str>) -> Place {
 }
 
 #[test]
-fn where_a_target_stands_follows_from_what_was_decided_about_it() {
+fn the_stand_of_a_target_follows_from_the_decision_about_it() {
     let pause = Paused { by: "ada".to_owned(), reason: None, since: date(2026, 3, 1) };
     let barred = |why: &str| Stand::Barred(why.to_owned());
     let leave = Action::Leave;
@@ -123,7 +123,7 @@ fn where_a_target_stands_follows_from_what_was_decided_about_it() {
 }
 
 #[test]
-fn who_is_not_looked_at_is_barred_and_who_has_it_is_there() {
+fn a_target_without_an_offer_is_barred_and_one_on_the_release_is_not() {
     let held = Upgrade { to: None, rest: Rest::Held, files: vec![], ..upgrade("gauss/peu01", V21, V22) };
     let same = Upgrade { files: vec![], ..upgrade("gauss/peu01", V21, V22) };
     for (plan, at, offered, stands) in [
@@ -346,7 +346,7 @@ fn what_moves_is_offered_or_noted_and_not_overtaken() {
 }
 
 #[test]
-fn who_is_in_no_wave_is_told() {
+fn a_target_behind_the_release_in_no_wave_is_reported() {
     let places =
         |target: &str, stands| [(id(target), place(Some(V21), Some(V22), stands))].into_iter().collect();
     for (places, expected) in [
@@ -430,7 +430,7 @@ fn decision(open: &[&str], stopped: Option<Stop>) -> CampaignDecision {
 }
 
 #[test]
-fn who_does_not_begin_waits_and_is_told_what_for() {
+fn a_target_that_does_not_begin_waits_alone_or_with_all() {
     let case = fleet();
     let settings = &campaigns()[0];
     let places: BTreeMap<ProposalId, Place> =
@@ -485,7 +485,7 @@ fn a_release_is_urgent_where_it_says_so_itself() {
 }
 
 #[test]
-fn how_a_campaign_stands_is_told_wave_by_wave() {
+fn a_campaign_is_reported_wave_by_wave() {
     let case = fleet();
     let all = campaigns();
     let places: BTreeMap<ProposalId, Place> = [
@@ -527,7 +527,7 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
 }
 
 #[test]
-fn the_commit_of_a_release_says_that_its_campaign_stands_still_and_goes_on() {
+fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
     let seen = |note: Note| Note { commit: "c".repeat(40), ..note };
     let stopped = seen(note("prod", V22, Some(by_person())));
     let mut resumed = seen(note("prod", V22, None));

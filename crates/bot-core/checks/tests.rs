@@ -339,7 +339,7 @@ fn clusters_that_use_a_changed_class_are_judged_as_far_as_they_fit_and_others_co
 }
 
 #[test]
-fn errors_that_pass_are_told_with_their_cluster_where_several_share_the_pull_request() {
+fn overruled_errors_name_their_cluster_on_a_shared_pull_request() {
     let overruled = || Override {
         rule: "removes-machines".to_owned(),
         reason: "tested".to_owned(),

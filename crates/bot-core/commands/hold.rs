@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_decided_is_told_with_what_stands_against_it() {
+    fn an_answer_gives_the_decision_and_what_speaks_against_it() {
         for (state, told) in [
             (ProposalState::Held, false),
             (ProposalState::Proposed, false),

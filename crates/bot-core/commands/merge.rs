@@ -725,7 +725,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_that_an_earlier_run_made_is_told_and_an_open_one_is_answered_later() {
+    fn a_merge_of_an_earlier_run_is_reported_and_an_open_one_is_answered_later() {
         let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a').persons(9, 'f');
         let on = |number: u64| case.open.iter().find(|pull| pull.number == number).cloned().unwrap();
         let merged = PullRequest { state: PullRequestState::Merged, ..on(3) };

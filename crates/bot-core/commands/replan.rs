@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_no_proposal_nothing_is_rebuilt() {
+    fn a_pull_request_that_is_not_a_proposal_is_not_replanned() {
         let none = "!This pull request is not one of Capstan's proposals, so there is nothing to replan. Its check `capstan` shows how it changes clusters.";
         assert_eq!(answered(&town(), 9, "/capstan replan", &Outcome::default()), none);
         assert!(answered(&town(), 3, "/capstan replan", &Outcome::default()).starts_with("!`gauss/peu01`: "));

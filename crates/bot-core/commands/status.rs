@@ -47,7 +47,7 @@ mod tests {
     use jiff::civil::date;
 
     #[test]
-    fn a_pause_is_told_with_every_status() {
+    fn every_status_mentions_a_pause() {
         let pause = Paused { by: "ada".to_owned(), reason: None, since: date(2026, 3, 1) };
         let record = DashboardRecord { pause: Some(pause), ..DashboardRecord::default() };
         let case = Case { record, ..town() };

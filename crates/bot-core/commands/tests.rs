@@ -79,7 +79,7 @@ fn under_observation_nothing_is_decided_about_proposals() {
 }
 
 #[test]
-fn on_a_shared_pull_request_a_command_is_about_all_or_about_whom_it_names() {
+fn on_a_shared_pull_request_a_command_concerns_all_clusters_or_the_named_ones() {
     let case = Case::new().offered("gauss/peu01").offered("gauss/peu02").shared(
         3,
         "group://gauss",
@@ -212,7 +212,7 @@ fn what_is_not_heard_decides_nothing() {
 }
 
 #[test]
-fn what_an_answer_hangs_on_is_asked_for() {
+fn a_command_asks_for_the_facts_its_answer_needs() {
     for (text, expected) in [
         ("/capstan help", "| command | what it does | who may |"),
         ("/capstan plan", "? Concerned"),
@@ -239,7 +239,7 @@ fn what_an_answer_hangs_on_is_asked_for() {
 }
 
 #[test]
-fn of_what_a_pull_request_touches_each_is_told_and_the_rest_is_counted() {
+fn an_answer_lists_the_targets_of_a_pull_request_and_counts_the_rest() {
     let many: Vec<String> = (0..7).map(|at| format!("gauss/peu0{at}")).collect();
     let case = many.iter().fold(Case::new(), |case, target| case.current(target)).persons(9, 'f');
     let all = || Ok(many.iter().map(|target| id(target)).collect());

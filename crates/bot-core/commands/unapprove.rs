@@ -28,7 +28,7 @@ mod tests {
     use crate::testing::{hears, town};
 
     #[test]
-    fn who_has_not_approved_is_told_so() {
+    fn a_person_without_an_approval_gets_that_answer() {
         hears(
             &town(),
             (3, "gauss/peu01"),

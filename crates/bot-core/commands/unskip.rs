@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn that_it_is_open_is_told() {
+    fn the_answer_says_that_the_proposal_is_open() {
         for (state, expected) in [
             (ProposalState::Proposed, "`gauss/peu01`: So it is."),
             (ProposalState::Edited, "`gauss/peu01`: So it is."),

@@ -161,7 +161,7 @@ fn the_issue_is_written_only_while_it_is_as_it_was_read() {
 }
 
 #[test]
-fn a_tick_that_was_written_over_is_told_unless_somebody_edited_meanwhile() {
+fn an_overwritten_tick_is_reported_unless_somebody_edited_meanwhile() {
     let first = wanted(drive(&case(), &open(), &held(), &[]).0);
     let notice = || Notice { at: now(), text: "`ada` edited this page while Capstan wrote it.".to_owned() };
     let as_written = issue(IssueState::Open, &first.body);

@@ -80,7 +80,7 @@ fn choice() -> Choice {
 }
 
 #[test]
-fn ticks_of_one_person_are_heard_and_everything_else_is_told() {
+fn ticks_of_one_person_are_obeyed_and_every_other_edit_gets_a_notice() {
     let ticked = DashboardReading::Ticked(vec![choice()]);
     let own = "capstan[bot]";
     let one = [edit("ada"), edit(own)];
@@ -136,7 +136,7 @@ fn a_tick_is_a_request_of_who_may() {
 }
 
 #[test]
-fn who_was_written_over_is_told() {
+fn a_person_whose_edit_was_overwritten_gets_a_notice() {
     for (by, expected) in [(Some("ada"), "`ada`"), (None, "Somebody")] {
         let (name, text) = said_to_lost(by);
         assert_eq!(name, expected);
@@ -163,7 +163,7 @@ fn the_body_waits_for_ticks_that_cannot_be_answered_yet() {
 }
 
 #[test]
-fn whoever_closes_the_issue_declines_it_until_the_settings_ask() {
+fn closing_the_issue_declines_it_until_the_settings_ask() {
     let with = |state: Option<IssueState>, closed, asked_for| Board {
         issue: state.map(|state| issue(state, "")),
         ..board(DashboardRecord { closed, asked_for, ..DashboardRecord::default() })
@@ -220,7 +220,7 @@ fn what_no_pull_request_notes_is_noted_here() {
 }
 
 #[test]
-fn notices_are_told_for_a_day_and_the_newest_of_them() {
+fn the_newest_notices_are_shown_for_a_day() {
     let notice = |hours: i64| Notice {
         at: now() - SignedDuration::from_hours(hours),
         text: format!("{hours} hours ago"),
@@ -238,7 +238,7 @@ fn notices_are_told_for_a_day_and_the_newest_of_them() {
 }
 
 #[test]
-fn each_target_is_told_with_its_pull_request() {
+fn each_target_is_shown_with_its_pull_request() {
     let case = Case::new().offered("gauss/peu01").offered("kiel/peu01").proposed(3, "gauss/peu01", 'a');
     let mut outcome = Outcome::default();
     outcome.note(&[id("gauss/peu01")], &ProposalOutcome::new(ProposalState::Held, "On hold."));

@@ -88,7 +88,7 @@ fn while_a_cluster_moves_between_pull_requests_it_is_in_the_newer_one() {
 }
 
 #[test]
-fn what_an_ended_pull_request_brought_stands_in_its_body() {
+fn the_body_of_an_ended_pull_request_lists_what_it_brought() {
     let facts = Case::new().facts();
     let group = id("group://gauss");
     let ended =

@@ -43,7 +43,7 @@ fn made(decisions: impl IntoIterator<Item = (ProposalId, DecidedPull)>) -> Decid
 }
 
 /// Everything that may be asked, where nothing holds anything up.
-fn told(decisions: impl IntoIterator<Item = (ProposalId, DecidedPull)>) -> SelectionFacts {
+fn facts_with(decisions: impl IntoIterator<Item = (ProposalId, DecidedPull)>) -> SelectionFacts {
     SelectionFacts {
         earlier: Some(Ok(Earlier::default())),
         decided: Some(made(decisions)),
@@ -133,7 +133,7 @@ fn nothing_new_is_opened_where_earlier_pull_requests_are_unknown() {
     let failure = || ProposalFailure::Failed("GitHub does not answer".to_owned(), NextRun::MayGetFurther);
     let unknown = |decisions: Vec<(ProposalId, DecidedPull)>| SelectionFacts {
         earlier: Some(Err(failure())),
-        ..told(decisions)
+        ..facts_with(decisions)
     };
     let case = two().proposed(3, "gauss/peu01", 'a');
     let (asked, now, outcome) = drive(&case, TWO, &unknown(vec![own("gauss/peu01", updates(3))]));
@@ -144,12 +144,12 @@ fn nothing_new_is_opened_where_earlier_pull_requests_are_unknown() {
 }
 
 #[test]
-fn an_open_shared_pull_request_goes_on_without_members_that_would_come_in() {
+fn an_open_shared_pull_request_continues_without_members_that_would_come_in() {
     let failure = ProposalFailure::Refused("no permission".to_owned());
     let case = two().shared(5, "group://gauss", 'a', &["gauss/peu01"]);
     let decided = (id("group://gauss"), decided_pull(updates(5), Command::None, &["gauss/peu01"]));
     let (asked, now, outcome) =
-        drive(&case, GROUP, &SelectionFacts { earlier: Some(Err(failure)), ..told([decided]) });
+        drive(&case, GROUP, &SelectionFacts { earlier: Some(Err(failure)), ..facts_with([decided]) });
     assert!(asked.starts_with("decided gauss/peu01, "), "{asked}");
     assert_eq!(now, "group://gauss");
     assert_eq!(said(&outcome, "gauss/peu02"), "failed: no permission");
@@ -169,7 +169,7 @@ fn what_cannot_be_decided_costs_its_neighbours_nothing() {
         (ProposalFailure::Failed(timeout, NextRun::FailsAgain), "failed: Git does not answer", ""),
         (ProposalFailure::Gone(4), "waiting: #4 is gone: Capstan checks the cluster again.", ""),
     ] {
-        let mut told = told([own("gauss/peu01", opens())]);
+        let mut told = facts_with([own("gauss/peu01", opens())]);
         if let Some(decided) = &mut told.decided {
             decided.failed.insert(id("gauss/peu02"), failure);
         }
@@ -192,7 +192,7 @@ fn machines_are_asked_for_where_something_is_opened_that_nobody_asked_for() {
     ] {
         let carriers: &[(&str, &[&str])] =
             if decision.0.target.group().is_some() { &[("group://gauss", &["gauss/peu01"])] } else { ONE };
-        let (questions, ..) = drive(&two(), carriers, &told([decision]));
+        let (questions, ..) = drive(&two(), carriers, &facts_with([decision]));
         assert!(questions.contains(&format!("{expected}, campaigns")), "{questions}");
     }
 }
@@ -202,7 +202,7 @@ fn a_proposal_waits_for_the_machines_of_its_cluster() {
     let rollouts = BTreeMap::from([(id("gauss/peu01"), "2 of 3 machines are ready".to_owned())]);
     let told = SelectionFacts {
         rollouts: Some(rollouts),
-        ..told([own("gauss/peu01", opens()), own("gauss/peu02", opens())])
+        ..facts_with([own("gauss/peu01", opens()), own("gauss/peu02", opens())])
     };
     let (asked, now, outcome) = drive(&two(), TWO, &told);
     assert!(asked.contains("campaigns, held gauss/peu01"), "{asked}");
@@ -232,19 +232,19 @@ fn what_github_refused_a_while_ago_is_left_alone_unless_somebody_asks() {
             ..Refusals::NONE.refused(&write, 7, "a ruleset", now())
         };
         let case = Case { refused: vec![refused], ..two() };
-        let (_, now, outcome) = drive(&case, ONE, &told([decision]));
+        let (_, now, outcome) = drive(&case, ONE, &facts_with([decision]));
         assert_eq!((now.as_str(), said(&outcome, "gauss/peu01").as_str()), (now_expected, state));
     }
 }
 
 #[test]
-fn members_that_stay_out_of_their_group_are_told_why() {
+fn members_left_out_of_their_group_get_the_reason() {
     let (group, mut one) = shared("group://gauss", &["gauss/peu01"]);
     one.left_out = vec![
         (id("gauss/peu02"), WhyLeftOut::Waits("It waits for its machines.".to_owned())),
         (id("gauss/peu03"), WhyLeftOut::Stands(Standing::Skipped { by: "ada".to_owned() })),
     ];
-    let (_, now, outcome) = drive(&two(), GROUP, &told([(group, one)]));
+    let (_, now, outcome) = drive(&two(), GROUP, &facts_with([(group, one)]));
     assert_eq!(now, "group://gauss");
     assert_eq!(said(&outcome, "gauss/peu02"), "waiting: It waits for its machines.");
     assert_eq!(
@@ -264,7 +264,7 @@ fn a_command_passes_a_wave_and_no_campaign_that_was_stopped() {
         (own("gauss/peu01", updates(3)), true, "gauss/peu01"),
     ] {
         let campaigns = Some((Campaigns::default(), waits("gauss/peu01", for_all)));
-        let told = SelectionFacts { campaigns, ..told([decision]) };
+        let told = SelectionFacts { campaigns, ..facts_with([decision]) };
         let (_, now, outcome) = drive(&two(), ONE, &told);
         assert_eq!(now, expected, "{for_all}");
         assert_eq!(said(&outcome, "gauss/peu01"), "waiting: wave 2 has not begun");
@@ -274,7 +274,7 @@ fn a_command_passes_a_wave_and_no_campaign_that_was_stopped() {
 #[test]
 fn a_group_goes_without_the_member_that_waits_for_its_wave() {
     let campaigns = || Some((Campaigns::default(), waits("gauss/peu02", false)));
-    let first = || told([shared("group://gauss", &["gauss/peu01", "gauss/peu02"])]);
+    let first = || facts_with([shared("group://gauss", &["gauss/peu01", "gauss/peu02"])]);
     let again = Some(made([shared("group://gauss", &["gauss/peu01"])]));
     let (asked, now, outcome) =
         drive(&two(), GROUP, &SelectionFacts { campaigns: campaigns(), again, ..first() });
@@ -300,7 +300,7 @@ fn the_limits_are_asked_for_where_something_is_opened_under_them() {
         (two(), closes(3), false),
         (observe(), opens(), false),
     ] {
-        let (asked, now, _) = drive(&case, ONE, &told([own("gauss/peu01", action)]));
+        let (asked, now, _) = drive(&case, ONE, &facts_with([own("gauss/peu01", action)]));
         assert_eq!(asked.ends_with(", load"), expected, "{asked}");
         assert_eq!(now, "gauss/peu01");
     }
@@ -311,7 +311,7 @@ fn nothing_new_is_opened_where_it_is_unknown_what_was_opened_lately() {
     let failure = ProposalFailure::Failed("GitHub does not answer".to_owned(), NextRun::MayGetFurther);
     let told = SelectionFacts {
         load: Some(Err(failure)),
-        ..told([own("gauss/peu01", updates(3)), own("gauss/peu02", opens())])
+        ..facts_with([own("gauss/peu01", updates(3)), own("gauss/peu02", opens())])
     };
     let (_, now, outcome) = drive(&two(), TWO, &told);
     assert_eq!(now, "gauss/peu01");
@@ -324,7 +324,7 @@ fn new_proposals_wait_for_the_limits_and_what_closes_or_moves_makes_room() {
     let limited = |case: Case| case.settings(|settings| settings.upgrade.proposals.open = 2);
     let full = |decisions: Vec<(ProposalId, DecidedPull)>| SelectionFacts {
         load: Some(Ok(ProposalLoad { open: 2, opened_last_hour: 0 })),
-        ..told(decisions)
+        ..facts_with(decisions)
     };
     let waits = "waiting: 2 of at most 2 proposals are open (`upgrade.proposals.open`). It waits until one is merged or closed.";
     let (_, now, outcome) = drive(&limited(two()), ONE, &full(vec![own("gauss/peu01", opens())]));

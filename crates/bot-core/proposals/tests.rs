@@ -178,7 +178,7 @@ fn what_is_done_about_one_clusters_pull_request() {
 }
 
 #[test]
-fn what_people_took_further_stays_and_what_conflicts_is_written_anew() {
+fn edited_branches_stay_and_conflicting_ones_are_rewritten() {
     let open = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
     let old = |planned: Planned<'_>| {
         let plan = PlanDigest::of(&[]);
@@ -404,7 +404,7 @@ fn who_has_a_pull_request_of_its_own_now_leaves_the_shared_one() {
 }
 
 #[test]
-fn how_a_shared_pull_request_ended_concerns_whom_it_carried() {
+fn the_end_of_a_shared_pull_request_concerns_the_clusters_it_carried() {
     let members: BTreeSet<ProposalId> = [id("gauss/peu01")].into_iter().collect();
     let earlier = Earlier {
         members: [(id("group://gauss"), members)].into_iter().collect(),
@@ -434,7 +434,7 @@ fn how_a_shared_pull_request_ended_concerns_whom_it_carried() {
 }
 
 #[test]
-fn a_plan_that_writes_elsewhere_is_left_out_and_told() {
+fn a_plan_that_writes_elsewhere_is_left_out_and_reported() {
     let path = RepoPath::parse("kiel/peu01/base/a.yaml").unwrap();
     let mut astray = upgrade("gauss/peu02", V21, V22);
     astray.files[0].path = path;
@@ -751,7 +751,7 @@ fn what_became_of_a_pull_request_is_read_from_its_head_before_its_body() {
 }
 
 #[test]
-fn a_pull_request_of_another_branch_is_none_before_it() {
+fn a_pull_request_of_another_branch_is_not_the_previous_one() {
     let facts = Case::new().facts();
     let open = pull(9, "capstan/upgrade/gauss/peu01", 'a');
     for (target, expected) in [("gauss/peu01", Some(9)), ("kiel/peu01", None)] {
@@ -941,7 +941,7 @@ fn each_state_leaves_its_stage_for_the_buttons_of_its_check() {
 }
 
 #[test]
-fn what_people_settled_or_edited_is_told_in_the_check() {
+fn the_check_reports_overrides_and_edits() {
     let overruled = Block {
         decisions: Decisions {
             overrides: vec![capstan_plan::proposal::Override {
@@ -1002,7 +1002,7 @@ fn members_that_would_join_what_is_left_alone_wait() {
 }
 
 #[test]
-fn what_is_offered_is_told_in_a_line_for_each_kind() {
+fn an_offer_gives_one_line_for_each_kind() {
     let case = Case::new()
         .offered("gauss/peu01")
         .offered("gauss/peu02")
@@ -1015,7 +1015,7 @@ fn what_is_offered_is_told_in_a_line_for_each_kind() {
 }
 
 #[test]
-fn what_fails_alone_is_heard_again_where_the_next_run_may_get_further() {
+fn a_failure_leaves_a_proposal_undecided_if_the_next_run_may_get_further() {
     let failed = |next| ProposalFailure::Failed("Git does not answer".to_owned(), next);
     for (failure, undecided) in [
         (failed(NextRun::MayGetFurther), 1),
@@ -1052,7 +1052,7 @@ fn what_was_decided_is_noted_where_a_pull_request_brings_the_cluster() {
 }
 
 #[test]
-fn what_stands_against_what_is_below_stands_against_what_is_above() {
+fn what_blocks_the_pull_request_below_blocks_the_one_above() {
     let below = Remarks {
         blocked: vec!["It has a conflict.".to_owned()],
         gates: vec![Gate { title: "approvals".to_owned(), why: "One is missing.".to_owned() }],
@@ -1078,7 +1078,7 @@ fn what_is_written_is_known_again_by_what_it_says() {
 
 /// The content of a group pull request.
 #[test]
-fn an_intention_names_whom_it_carries_and_who_stays_out() {
+fn an_intention_names_the_members_it_carries_and_those_left_out() {
     let mut decided = decided_pull(
         Action::Open { branch: BranchStep::Create },
         Command::None,

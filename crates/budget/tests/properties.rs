@@ -76,7 +76,7 @@ fn no_span_of_time_holds_more_than_github_allows() {
 }
 
 #[test]
-fn a_wait_that_is_over_is_no_wait() {
+fn a_wait_that_is_over_delays_nothing() {
     let seed = capstan_test_support::random::seed();
     println!("seed {seed}");
     let mut random = StdRng::seed_from_u64(seed);

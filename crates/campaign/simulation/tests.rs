@@ -89,7 +89,7 @@ fn what_github_does_not_let_be_opened_at_once_is_merged_later() {
 }
 
 #[test]
-fn one_that_is_stuck_stops_it_and_whoever_resumes_goes_on_without() {
+fn a_stuck_rollout_stops_the_campaign_and_resuming_leaves_it_out() {
     let settings = campaign(vec![wave("canary", "w0/*"), wave("rest", "**")]);
     let stuck = Pace { stuck_per_thousand: 1_000, ..pace(3) };
     let history = simulate(&settings, &fleet(&[1, 1], 1), stuck);

@@ -63,7 +63,7 @@ fn defaults_nest() {
 }
 
 #[test]
-fn what_the_tools_refuse_is_malformed_and_the_text_goes_on_behind_its_brace() {
+fn what_the_tools_refuse_is_malformed_and_the_text_continues_after_its_brace() {
     assert_eq!(of("${A-x} b"), [TextToken::Malformed("${A-x}"), TextToken::Text(" b")]);
     assert_eq!(of("${}"), [TextToken::Malformed("${}")]);
     assert_eq!(

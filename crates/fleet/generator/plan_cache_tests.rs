@@ -317,7 +317,7 @@ fn a_release_concerns_the_clusters_that_follow_its_provider_alone() {
 }
 
 #[test]
-fn where_releases_lie_in_another_repository_plans_are_kept_as_long_as_it_stays() {
+fn plans_are_kept_while_the_repository_of_the_releases_is_unchanged() {
     let plan_cache = PlanCache::default();
     let mut repository = fleet_with(Releases::Elsewhere, 10);
     look(&plan_cache, &repository, "at first");
@@ -354,7 +354,7 @@ fn what_a_cluster_reads_elsewhere_concerns_it_and_no_other() {
 }
 
 #[test]
-fn what_a_command_allows_makes_the_plan_anew() {
+fn a_command_that_allows_more_recomputes_the_plan() {
     let (plan_cache, repository) = (PlanCache::default(), fleet_of(3));
     look(&plan_cache, &repository, "at first");
     let mut fleet =

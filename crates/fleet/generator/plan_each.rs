@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_the_order_of_the_items_whoever_is_slow() {
+    fn results_come_in_the_order_of_the_items_even_if_some_are_slow() {
         let items: Vec<u64> = (0..2_000).collect();
         let slow = |item: &u64| {
             if item.is_multiple_of(500) {

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_stands_below_its_line() {
+    fn an_annotation_appears_below_its_line() {
         let note = Annotation {
             path: "x/y.yaml".to_owned(),
             line: 5,

@@ -78,7 +78,7 @@ pub(crate) fn choice_beside(
 }
 
 /// `Role: a, b (standby)`, for each role.
-pub(crate) fn told(choice: &Choice) -> String {
+pub(crate) fn chosen_lines(choice: &Choice) -> String {
     let mut roles = BTreeMap::<&str, Vec<String>>::new();
     for host in &choice.hosts {
         let standby = if host.standby { " (standby)" } else { "" };

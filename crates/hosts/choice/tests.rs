@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::testing::{broken, choice, choice_beside, cluster, had, host, noted, told, used, with};
+use super::testing::{broken, choice, choice_beside, chosen_lines, cluster, had, host, noted, used, with};
 use super::{HostFleet, choose};
 use crate::cluster::{NotedHost, SipCluster};
 use crate::host::Host;
@@ -17,7 +17,7 @@ fn one_host_a_rack_the_first_by_name() {
     let hosts = [host("b", "r1"), host("a", "r1"), host("d", "r2"), host("c", "r3"), host("e", "")];
     let chosen = choice(&cluster("t", spread(2, 1)), &hosts);
     // Standby counts like active until machines run: the first picked are active.
-    assert_eq!(told(&chosen), "ControlPlane: a, c, d (standby)");
+    assert_eq!(chosen_lines(&chosen), "ControlPlane: a, c, d (standby)");
     assert!(chosen.too_few.is_empty() && chosen.no_standby.is_empty() && chosen.released.is_empty());
 }
 
@@ -29,17 +29,17 @@ fn the_old_faults() {
     let mut hosts = three.to_vec();
     hosts.extend([host("d", "r4"), host("e", "r5")]);
     let chosen = choice(&cluster("t", spread(2, 0)), &hosts);
-    assert_eq!(told(&chosen), "ControlPlane: a, b");
+    assert_eq!(chosen_lines(&chosen), "ControlPlane: a, b");
     assert_eq!(chosen.released.iter().map(|one| one.host.name.as_str()).collect::<Vec<_>>(), ["c"]);
     // 2: what it has counts for the spread.
     let hosts = [had(host("a", "r1"), "t", "ControlPlane"), host("b", "r1"), host("c", "r2")];
-    assert_eq!(told(&choice(&cluster("t", spread(2, 0)), &hosts)), "ControlPlane: a, c");
+    assert_eq!(chosen_lines(&choice(&cluster("t", spread(2, 0)), &hosts)), "ControlPlane: a, c");
     // 3: no label, not eligible.
     let chosen = choice(&cluster("t", spread(1, 0)), &[host("a", "")]);
     assert_eq!(chosen.too_few, ["ControlPlane: 1 wanted, 0 available in 0 racks; a: no label rack"]);
     // 4: states are compared.
     let hosts = [used(host("a", "r1"), "x"), broken(host("b", "r2"), "inspection error"), host("c", "r3")];
-    assert_eq!(told(&choice(&cluster("t", spread(1, 0)), &hosts)), "ControlPlane: c");
+    assert_eq!(chosen_lines(&choice(&cluster("t", spread(1, 0)), &hosts)), "ControlPlane: c");
     // 5: no count wishes nothing.
     let chosen = choice(&cluster("t", json!({"ControlPlane": {}})), &[host("a", "r1")]);
     assert_eq!(chosen, super::Choice::default());
@@ -49,8 +49,8 @@ fn the_old_faults() {
         json!({first: {"count": {"active": 1}},
                second: {"labelSelector": {"matchLabels": {"gpu": "yes"}}, "count": {"active": 1}}})
     };
-    assert_eq!(told(&choice(&cluster("t", both("A", "B")), &hosts)), "A: b; B: a");
-    assert_eq!(told(&choice(&cluster("t", both("B", "A")), &hosts)), "A: a; B: b");
+    assert_eq!(chosen_lines(&choice(&cluster("t", both("A", "B")), &hosts)), "A: b; B: a");
+    assert_eq!(chosen_lines(&choice(&cluster("t", both("B", "A")), &hosts)), "A: a; B: b");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn too_few_says_each_host_and_why_not() {
           bm-09 (r3): inspection error; bm-11: no label rack; bm-12 (r2): r2 has 1 host of this role"]
     );
     // All or nothing.
-    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("", 0));
+    assert_eq!((chosen_lines(&chosen).as_str(), chosen.released.len()), ("", 0));
 }
 
 #[test]
@@ -88,15 +88,15 @@ fn at_most_twenty_hosts_are_named() {
 fn a_role_that_has_enough_gets_nothing_where_another_lacks() {
     let nodes = json!({"ControlPlane": {"count": {"active": 1}}, "Worker": {"count": {"active": 2}}});
     let chosen = choice(&cluster("t", nodes), &[host("a", ""), host("b", "")]);
-    assert_eq!(told(&chosen), "");
+    assert_eq!(chosen_lines(&chosen), "");
     assert_eq!(chosen.too_few, ["Worker: 2 wanted, 1 available; a: needed for ControlPlane"]);
 }
 
 #[test]
-fn lacking_standby_is_told_and_stops_nothing() {
+fn missing_standby_hosts_are_reported_and_stop_nothing() {
     let hosts = [host("a", "r1"), host("b", "r2"), host("c", "r2")];
     let chosen = choice(&cluster("t", spread(2, 1)), &hosts);
-    assert_eq!(told(&chosen), "ControlPlane: a, b");
+    assert_eq!(chosen_lines(&chosen), "ControlPlane: a, b");
     assert_eq!(
         chosen.no_standby,
         ["ControlPlane: 3 wanted with 1 standby, 2 available in 2 racks; c (r2): r2 has 1 host of this role"]
@@ -107,9 +107,9 @@ fn lacking_standby_is_told_and_stops_nothing() {
 fn max_per_domain_loosens_and_domains_fill_evenly() {
     let nodes = json!({"Worker": {"topologyKey": "rack", "maxPerDomain": 2, "count": {"active": 3}}});
     let hosts = [host("a", "r1"), host("b", "r1"), host("c", "r1"), host("d", "r2")];
-    assert_eq!(told(&choice(&cluster("t", nodes), &hosts)), "Worker: a, b, d");
+    assert_eq!(chosen_lines(&choice(&cluster("t", nodes), &hosts)), "Worker: a, b, d");
     let nodes = json!({"Worker": {"topologyKey": "rack", "maxPerDomain": 2, "count": {"active": 2}}});
-    assert_eq!(told(&choice(&cluster("t", nodes), &hosts)), "Worker: a, d");
+    assert_eq!(chosen_lines(&choice(&cluster("t", nodes), &hosts)), "Worker: a, d");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_note_of_ones_own_that_no_choice_would_have_made_gets_nothing() {
     let every = json!({"Worker": {"count": {"active": 3}}});
     let all = choice(&cluster("t", every), &hosts).hosts;
     assert_eq!(all.len(), 3);
-    assert_eq!(told(&choice(&noted(cluster("t", nodes), &all), &hosts)), "Worker: c");
+    assert_eq!(chosen_lines(&choice(&noted(cluster("t", nodes), &all), &hosts)), "Worker: c");
 }
 
 /// Of two that recorded one host one has it, and the other chooses again as a whole.
@@ -259,25 +259,25 @@ fn of_two_that_noted_one_host_the_first_by_name_has_it() {
     let (first, second) =
         (noted(cluster("s", spread(2, 0)), &both), noted(cluster("t", spread(1, 0)), &both[..1]));
     let all = [first.clone(), second.clone()];
-    assert_eq!(told(&choice_beside(&first, &hosts, &all, &[])), "ControlPlane: a, b");
-    assert_eq!(told(&choice_beside(&second, &hosts, &all, &[])), "ControlPlane: c");
+    assert_eq!(chosen_lines(&choice_beside(&first, &hosts, &all, &[])), "ControlPlane: a, b");
+    assert_eq!(chosen_lines(&choice_beside(&second, &hosts, &all, &[])), "ControlPlane: c");
 }
 
 #[test]
-fn a_host_made_anew_under_the_same_name_is_not_the_one_that_was_noted() {
+fn a_recreated_host_of_the_same_name_is_not_the_noted_one() {
     let before = [host("b", "r1")];
     let with_note = noted(cluster("t", spread(1, 0)), &choice(&cluster("t", spread(1, 0)), &before).hosts);
     let mut anew = host("b", "r1");
     anew.metadata.uid = "uid-new".to_owned();
     let chosen = choice(&with_note, &[host("a", "r2"), anew]);
-    assert_eq!(told(&chosen), "ControlPlane: a");
+    assert_eq!(chosen_lines(&chosen), "ControlPlane: a");
 }
 
 #[test]
 fn a_noted_choice_stays_though_a_better_host_comes() {
     let with_note =
         noted(cluster("t", spread(1, 0)), &choice(&cluster("t", spread(1, 0)), &[host("b", "r1")]).hosts);
-    assert_eq!(told(&choice(&with_note, &[host("a", "r1"), host("b", "r1")])), "ControlPlane: b");
+    assert_eq!(chosen_lines(&choice(&with_note, &[host("a", "r1"), host("b", "r1")])), "ControlPlane: b");
 }
 
 /// A recorded host that is not labelled yet neither prevents an assignment nor is labelled without one.
@@ -288,12 +288,12 @@ fn notes_give_way_where_the_whole_cannot_be_had_with_them() {
         "B": {"labelSelector": {"matchLabels": {"gpu": "yes"}}, "count": {"active": 1}}});
     let (a, b) = (with(host("a", ""), "gpu", "yes"), with(host("b", ""), "gpu", "yes"));
     let first = choice(&cluster("t", nodes.clone()), &[a.clone(), b.clone()]);
-    assert_eq!(told(&first), "A: a; B: b");
+    assert_eq!(chosen_lines(&first), "A: a; B: b");
     let with_note = noted(cluster("t", nodes), &first.hosts);
     // Meanwhile somebody took b: a goes to B, and c to A.
     let taken = used(b, "x");
-    assert_eq!(told(&choice(&with_note, &[a.clone(), taken.clone(), host("c", "")])), "A: c; B: a");
-    assert_eq!(told(&choice(&with_note, &[a, taken])), "");
+    assert_eq!(chosen_lines(&choice(&with_note, &[a.clone(), taken.clone(), host("c", "")])), "A: c; B: a");
+    assert_eq!(chosen_lines(&choice(&with_note, &[a, taken])), "");
 }
 
 #[test]
@@ -302,10 +302,13 @@ fn shrinking_gives_back_standby_first_and_what_is_used_waits() {
     let idle = |name: &str| had(host(name, &format!("r-{name}")), "t", "ControlPlane");
     let before = cluster("t", spread(2, 1));
     let first = choice(&before, &[idle("a"), used_one("b"), used_one("c")]);
-    assert_eq!(told(&first), "ControlPlane: a (standby), b, c");
+    assert_eq!(chosen_lines(&first), "ControlPlane: a (standby), b, c");
     let smaller = noted(cluster("t", spread(2, 0)), &first.hosts);
     let chosen = choice(&smaller, &[idle("a"), used_one("b"), used_one("c")]);
-    assert_eq!((told(&chosen).as_str(), chosen.released[0].host.name.as_str()), ("ControlPlane: b, c", "a"));
+    assert_eq!(
+        (chosen_lines(&chosen).as_str(), chosen.released[0].host.name.as_str()),
+        ("ControlPlane: b, c", "a")
+    );
     let smaller = noted(cluster("t", spread(1, 0)), &first.hosts);
     let chosen = choice(&smaller, &[idle("a"), used_one("b"), used_one("c")]);
     assert_eq!(
@@ -314,7 +317,7 @@ fn shrinking_gives_back_standby_first_and_what_is_used_waits() {
             "ControlPlane: 1 host more than wanted, but in use: b, c; scale down the MachineDeployment or control plane first"
         ]
     );
-    assert_eq!(told(&chosen), "ControlPlane: b, c (standby)");
+    assert_eq!(chosen_lines(&chosen), "ControlPlane: b, c (standby)");
     // One that is being cleaned goes later.
     let mut cleaned = idle("a");
     cleaned.state = "deprovisioning".to_owned();
@@ -349,7 +352,7 @@ fn a_host_that_its_machine_comes_back_to_is_in_use() {
     let chosen = choice(&cluster("t", spread(1, 0)), &hosts);
     assert_eq!((chosen.released.len(), chosen.cannot_go.len()), (0, 1));
     let chosen = choice(&cluster("t", json!({})), &hosts);
-    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: b, c", 0));
+    assert_eq!((chosen_lines(&chosen).as_str(), chosen.released.len()), ("ControlPlane: b, c", 0));
     assert!(chosen.cannot_go[1].contains("c is kept for t-cp (label "), "{chosen:?}");
 }
 
@@ -358,7 +361,7 @@ fn hosts_of_a_role_that_is_gone_go_once_idle() {
     let hosts = [had(host("a", ""), "t", "Gpu"), used(had(host("b", ""), "t", "Gpu"), "t")];
     let chosen = choice(&cluster("t", json!({})), &hosts);
     assert_eq!(chosen.released.iter().map(|one| one.host.name.as_str()).collect::<Vec<_>>(), ["a"]);
-    assert_eq!(told(&chosen), "Gpu: b");
+    assert_eq!(chosen_lines(&chosen), "Gpu: b");
     assert_eq!(
         chosen.cannot_go,
         [
@@ -371,17 +374,17 @@ fn hosts_of_a_role_that_is_gone_go_once_idle() {
 fn a_broken_host_is_replaced_while_nothing_uses_it_and_another_can_be_had() {
     let broken_one = broken(had(host("a", "r1"), "t", "ControlPlane"), "power management error");
     let chosen = choice(&cluster("t", spread(1, 0)), &[broken_one.clone(), host("b", "r1")]);
-    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: b", 1));
+    assert_eq!((chosen_lines(&chosen).as_str(), chosen.released.len()), ("ControlPlane: b", 1));
     // Nobody else: it stays, and why is said.
     let chosen = choice(&cluster("t", spread(1, 0)), std::slice::from_ref(&broken_one));
-    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
+    assert_eq!((chosen_lines(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
     assert_eq!(
         chosen.too_few,
         ["ControlPlane: 1 wanted, 0 available in 0 racks; a (r1): power management error"]
     );
     // In use: it stays.
     let chosen = choice(&cluster("t", spread(1, 0)), &[used(broken_one, "t"), host("b", "r1")]);
-    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
+    assert_eq!((chosen_lines(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
 }
 
 #[test]
@@ -394,16 +397,16 @@ fn hosts_of_other_namespaces_where_a_policy_opens_them() {
     assert_eq!(choice(&wish, &hosts).too_few, ["ControlPlane: 1 wanted, 0 available in 0 racks"]);
     let policy = |spec| HostDeployPolicy::read(&json!({"metadata": {"namespace": "pool"}, "spec": spec}));
     let open = policy(json!({"hostClaimNamespaces": {"names": ["gauss"]}}));
-    assert_eq!(told(&choice_beside(&wish, &hosts, &[], &[open])), "ControlPlane: a");
+    assert_eq!(chosen_lines(&choice_beside(&wish, &hosts, &[], &[open])), "ControlPlane: a");
     let other = policy(json!({"hostClaimNamespaces": {"names": ["else"]}}));
-    assert_eq!(told(&choice_beside(&wish, &hosts, &[], &[other])), "");
+    assert_eq!(chosen_lines(&choice_beside(&wish, &hosts, &[], &[other])), "");
 }
 
 #[test]
-fn what_can_be_no_label_is_told() {
+fn a_value_that_cannot_be_a_label_is_reported() {
     let nodes = json!({"Control Plane": {"count": {"active": 1}}, "Worker": {"count": {"active": 1}}});
     let chosen = choice(&cluster("t", nodes), &[host("a", "")]);
-    assert_eq!(told(&chosen), "");
+    assert_eq!(chosen_lines(&chosen), "");
     assert!(chosen.too_few[0].starts_with("\"Control Plane\": no label can have this value"), "{chosen:?}");
     let long = "x".repeat(64);
     let chosen = choice(&cluster(&long, spread(1, 0)), &[host("a", "r1")]);

@@ -369,7 +369,7 @@ fn drift_is_repaired_and_a_changed_certificate_authority_rolls_the_pods() {
 }
 
 #[test]
-fn a_host_without_an_address_is_named_and_is_no_backend() {
+fn a_host_without_an_address_is_named_and_left_out_of_the_backends() {
     let mut world = World::of(racks(), vec![tenant("a", 2, 0, 30000)]);
     world.network_data.remove(&NamespacedName::new("gauss", "bm-1"));
     world.run(&["a"], usize::MAX);
@@ -400,7 +400,7 @@ fn a_host_without_an_address_is_named_and_is_no_backend() {
 }
 
 #[test]
-fn a_broken_host_is_no_backend_and_makes_room_for_another() {
+fn a_broken_host_leaves_the_backends_and_makes_room_for_another() {
     let mut world = World::of(racks(), vec![tenant("a", 2, 0, 30000)]);
     world.run(&["a"], usize::MAX);
     world.hosts[0] = broken(world.hosts[0].clone(), "power management error");
@@ -441,7 +441,7 @@ fn a_label_goes_to_the_host_that_was_read_and_to_no_other() {
 
 /// Labels may be the old operator's, or somebody's hand's: an apply without them would leave those.
 #[test]
-fn what_is_released_loses_the_labels_whoever_put_them_there() {
+fn a_released_host_loses_its_labels_even_if_others_set_them() {
     let mut world = World::of(
         vec![had(host("bm-0", "r0"), "a", "ControlPlane"), had(host("bm-1", "r1"), "a", "ControlPlane")],
         vec![tenant("a", 1, 0, 30000)],

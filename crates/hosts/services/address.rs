@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_and_not_repeated() {
+    fn an_invalid_address_is_refused_and_not_repeated() {
         for id in ["evil", "link"] {
             assert_eq!(of_network_data(DATA, id), Err(NoAddress::Malformed(id.to_owned())));
         }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_connector_is_told_without_its_values() {
+    fn an_invalid_connector_is_reported_without_its_values() {
         let of = |text: &str| Connectors::read(text).unwrap_err();
         assert_eq!(of(""), NoConnectors::Unreadable);
         assert_eq!(of("connectors: []"), NoConnectors::Unreadable);

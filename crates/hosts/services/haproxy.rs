@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_none_is_no_server() {
+    fn an_invalid_name_does_not_become_a_server() {
         let address: IpAddr = "10.0.0.1".parse().unwrap();
         for (namespace, name, is_server) in [
             ("gauss", "bm-07", true),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_could_mean_more_is_none() {
+    fn a_path_with_special_characters_is_refused() {
         assert!(HaproxyPaths::new("/etc/capstan/ca.crt", "/etc/capstan/servers.state").is_some());
         for path in ["", "ca.crt", "/a b", "/a\n", "/a\"", "/a$HOME"] {
             assert_eq!(HaproxyPaths::new(path, "/b"), None, "{path:?}");

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_stands_in_secrets_and_any_change_replaces_the_pods() {
+    fn secret_values_are_in_secrets_and_any_change_replaces_the_pods() {
         let cluster = cluster("gauss", json!({}));
         assert_eq!(name_of(&cluster, 0, &wish()), "gauss-auth-30556");
         let before = made(CONNECTORS, "PEM");

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn private_keys_are_mounted_with_a_shell_alone_and_that_is_told() {
+    fn private_keys_are_mounted_only_with_a_shell_and_with_a_warning() {
         let made =
             objects(&cluster("gauss", json!({})), 0, &JumpHost { shell: true, ..wish() }, &hosts(), None)
                 .unwrap();

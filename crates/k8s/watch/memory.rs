@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_told_from_a_report() {
+    fn a_change_of_the_spec_differs_from_one_of_the_status() {
         let mut memory = WatchMemory::new(&ApiKind::preferred("cluster.x-k8s.io", "MachineDeployment"));
         assert_eq!(memory.compare(listed([object("a", "1", 1), object("b", "2", 1)])), []);
         assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, Change::Status);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_unseen_is_told_by_the_next_list() {
+    fn the_next_list_reports_what_the_watch_missed() {
         let mut memory = WatchMemory::new(&ApiKind::preferred("", "X"));
         assert_eq!(
             memory.compare(listed([object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)])),

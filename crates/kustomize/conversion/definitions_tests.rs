@@ -104,7 +104,7 @@ fn fields_of_another_shape_are_named_with_what_they_are_in_either_version() {
 }
 
 #[test]
-fn all_fields_of_another_shape_are_told_and_templates_are_taken_as_what_they_become() {
+fn all_fields_of_another_shape_are_reported_and_templates_convert_as_what_they_become() {
     let schemas = schemas(
         "",
         "a: {type: integer}, b: {type: string}, mode: {type: string, enum: [x]}",
@@ -118,7 +118,7 @@ fn all_fields_of_another_shape_are_told_and_templates_are_taken_as_what_they_bec
 }
 
 #[test]
-fn without_both_definitions_nobody_can_tell() {
+fn a_conversion_needs_both_definitions() {
     let refused = convert(&rack("{}"), "metal.example.org/v3", &schemas(BOTH, "", "")).unwrap_err();
     assert_eq!(
         refused.to_string(),
@@ -164,7 +164,7 @@ fn drain_timeouts_and_references_move_where_both_definitions_show_it() {
 
 /// What a control plane says itself counts for its machines where `machineTemplate` says nothing.
 #[test]
-fn what_stands_twice_in_the_older_version_is_one_field_of_the_newer() {
+fn a_field_that_the_older_version_has_twice_is_one_field_of_the_newer() {
     const REFERENCE: &str = "{type: object, properties: {apiVersion: {type: string}, kind: {type: string}, name: {type: string}, namespace: {type: string}}}";
     const NEWER: &str =
         "{type: object, properties: {apiGroup: {type: string}, kind: {type: string}, name: {type: string}}}";

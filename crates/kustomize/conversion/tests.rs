@@ -265,7 +265,7 @@ fn what_cannot_be_converted_is_refused_by_name() {
 }
 
 #[test]
-fn one_look_shows_all_fields_that_stand_in_the_way() {
+fn one_look_shows_all_fields_that_prevent_a_conversion() {
     let before = object(
         "MachineDeployment",
         "v1beta1",

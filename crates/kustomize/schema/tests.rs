@@ -213,7 +213,7 @@ fn the_repository_decides_before_the_folder_unless_it_disagrees_with_itself() {
 }
 
 #[test]
-fn a_bad_definition_is_told_by_place_and_hides_nothing_else() {
+fn a_bad_definition_is_reported_by_place_and_hides_nothing_else() {
     let good = with_list("set");
     let no_kind = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: g.org\n  \
                    versions: []\n";

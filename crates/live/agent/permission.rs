@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_set_that_nobody_names_is_nobodys_whatever_its_folder_fits() {
+    fn a_provider_set_that_no_settings_name_has_no_owner() {
         let id = ClusterId::new(RepoPath::parse("gauss/providers").unwrap());
         let managed = managed();
         assert_eq!(

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_asked_anew_when_its_answer_may_be_another_one() {
+    fn a_question_is_repeated_when_its_answer_may_differ() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let (asked, until) = (at("2026-11-24T10:00:00Z"), at("2026-11-24T10:01:00Z"));
         let (in_time, late) = (at("2026-11-24T10:00:59Z"), at("2026-11-24T10:01:00Z"));

@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    fn told(reports: &[RolloutReport]) -> Vec<(TransitionKind, i64, String)> {
+    fn turns_of(reports: &[RolloutReport]) -> Vec<(TransitionKind, i64, String)> {
         let mut progress = Progress::waiting(at(100));
         for report in reports {
             progress = progress.after(None, report).unwrap_or(progress);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn each_turn_is_told_once() {
+    fn each_transition_is_reported_once() {
         use RolloutState::{Done, Rolling, Stuck};
         let reports = [
             report(1, Rolling, ""),
@@ -215,31 +215,31 @@ mod tests {
             (TransitionKind::Freed, 105, String::new()),
             (TransitionKind::Done, 106, String::new()),
         ];
-        assert_eq!(told(&reports), all);
+        assert_eq!(turns_of(&reports), all);
         let twice: Vec<RolloutReport> =
             reports.iter().flat_map(|report| [report.clone(), report.clone()]).collect();
-        assert_eq!(told(&twice), all);
+        assert_eq!(turns_of(&twice), all);
     }
 
     #[test]
     fn what_comes_late_changes_nothing() {
         use RolloutState::{Done, Rolling, Stuck};
         let late = [report(3, Done, ""), report(1, Rolling, ""), report(2, Stuck, "x")];
-        assert_eq!(told(&late), [(TransitionKind::Done, 103, String::new())]);
+        assert_eq!(turns_of(&late), [(TransitionKind::Done, 103, String::new())]);
         let progress = Progress::waiting(at(0)).after(None, &late[0]).unwrap();
         assert_eq!(progress.after(None, &late[1]), None);
         assert_eq!(progress.done_at(), Some(at(103)));
     }
 
     #[test]
-    fn stuck_may_end_in_done_and_a_refusal_is_told_with_its_reason() {
+    fn stuck_may_end_in_done_and_a_refusal_carries_its_reason() {
         use RolloutState::{Done, Refused, Stuck, Waiting};
         assert_eq!(
-            told(&[report(1, Stuck, "x"), report(2, Done, "")]),
+            turns_of(&[report(1, Stuck, "x"), report(2, Done, "")]),
             [(TransitionKind::Stuck, 101, "x".to_owned()), (TransitionKind::Done, 102, String::new())]
         );
         assert_eq!(
-            told(&[report(1, Refused, "below live"), report(2, Waiting, "")]),
+            turns_of(&[report(1, Refused, "below live"), report(2, Waiting, "")]),
             [
                 (TransitionKind::Refused, 101, "below live".to_owned()),
                 (TransitionKind::Freed, 102, String::new())

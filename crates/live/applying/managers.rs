@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn of_client_side_apply_only_what_it_was_told_to_write_is_taken() {
+    fn of_client_side_apply_only_the_fields_it_wrote_are_taken() {
         let mut object = live(vec![entry(
             "kubectl-client-side-apply",
             "Update",
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_let_go_of_is_nobodys() {
+    fn a_released_field_has_no_manager() {
         let mut object = live(vec![
             entry("capstan", "Apply", json!({"f:spec": {"f:replicas": {}, "f:paused": {}}})),
             entry(
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_before_the_first_apply_is_let_go_of_and_not_taken() {
+    fn fields_from_before_the_first_apply_are_released_and_not_taken() {
         let object = live(vec![entry("before-first-apply", "Update", json!({"f:data": {"f:kept": {}}}))]);
         assert_eq!(taken_over(&object, &appliers(&object), &[]).unwrap(), json!([]));
     }

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_in_the_words_of_another_version_is_told_in_the_manifests() {
+    fn fields_of_another_version_are_reported_in_the_terms_of_the_manifests() {
         let entries = [
             entry(KUBECTL, "v1beta1", &json!({"f:spec": {"f:minReadySeconds": {}, "f:replicas": {}}})),
             entry("capi-core", "v1beta2", &json!({"f:metadata": {"f:labels": {"f:by": {}}}})),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_stays_is_not_told_as_going_and_an_owner_alone_is_no_change() {
+    fn a_count_that_stays_is_not_reported_as_removed_and_an_owner_alone_is_not_a_change() {
         let fields = json!({"f:spec": {"f:clusterName": {}, "f:replicas": {}, "f:paused": {}}});
         let live = deployment(
             &json!({"clusterName": "c", "replicas": 3, "paused": true}),

@@ -141,7 +141,7 @@ fn said(facts: &CloudFacts) -> Vec<String> {
 }
 
 #[test]
-fn another_cloud_is_a_row_and_is_told_in_its_own_words() {
+fn another_cloud_is_a_row_and_is_reported_in_its_own_terms() {
     let quota = |limit, used| Quota { limit: Some(limit), used };
     let breed = |name: &str| MachineType {
         id: name.to_owned(),

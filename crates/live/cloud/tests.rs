@@ -169,7 +169,7 @@ fn cloud() -> CloudFacts {
 }
 
 /// The needs of a change, a line each.
-fn told(before: &str, after: &str, machines: &[(&str, u32)]) -> Vec<String> {
+fn need_lines(before: &str, after: &str, machines: &[(&str, u32)]) -> Vec<String> {
     let (before, after) = (rendered(before), rendered(after));
     let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default());
     let asks = asks_of(&after, &live(&before, machines), &rolls);
@@ -237,7 +237,7 @@ fn numbers_that_nobody_can_mean_are_more_than_any_quota_has() {
 
 #[test]
 fn what_neither_adds_nor_replaces_machines_asks_for_nothing() {
-    assert_eq!(told(&whole(), &whole(), &[("u-cp", 3), ("peu01-md", 3)]), Vec::<String>::new());
+    assert_eq!(need_lines(&whole(), &whole(), &[("u-cp", 3), ("peu01-md", 3)]), Vec::<String>::new());
 }
 
 #[test]
@@ -247,14 +247,14 @@ fn only_the_difference_counts_and_the_surge_of_what_rolls() {
     // Three more, and no rollout.
     let more = whole().replace("clusterName: peu01\n  replicas: 3", "clusterName: peu01\n  replicas: 6");
     assert_eq!(
-        first(told(&whole(), &more, &all)),
+        first(need_lines(&whole(), &more, &all)),
         ["instances: 3 (3 machines of SCS-4V-16)", "cores: 12 (3 machines of SCS-4V-16)"]
     );
     // Three more while all roll.
     let both = more
         .replace("clusterName: peu01\n      version: v1.35.1", "clusterName: peu01\n      version: v1.35.2");
     assert_eq!(
-        first(told(&whole(), &both, &all)),
+        first(need_lines(&whole(), &both, &all)),
         [
             "instances: 4 (3 machines and 1 surge of SCS-4V-16)",
             "cores: 16 (3 machines and 1 surge of SCS-4V-16)"
@@ -262,7 +262,7 @@ fn only_the_difference_counts_and_the_surge_of_what_rolls() {
     );
     // Machines that were wanted before and have not come yet count still.
     assert_eq!(
-        first(told(&more, &more, &[("u-cp", 3), ("peu01-md", 4)])),
+        first(need_lines(&more, &more, &[("u-cp", 3), ("peu01-md", 4)])),
         ["instances: 2 (2 machines of SCS-4V-16)", "cores: 8 (2 machines of SCS-4V-16)"]
     );
 }
@@ -273,7 +273,7 @@ fn workers_surge_after_the_control_plane_and_not_beside_it() {
     let after = whole().replace("v1.35.1", "v1.35.2");
     // The greater of the two surges, one at a time.
     assert_eq!(
-        told(&whole(), &after, &all)[..2],
+        need_lines(&whole(), &after, &all)[..2],
         ["instances: 1 (1 surge of SCS-4V-16)", "cores: 4 (1 surge of SCS-4V-16)"]
     );
     let none = after.replace(
@@ -281,14 +281,14 @@ fn workers_surge_after_the_control_plane_and_not_beside_it() {
         "  replicas: 3\n  rolloutStrategy: {rollingUpdate: {maxSurge: 0}}\n  version",
     );
     assert_eq!(
-        told(&none.replace("v1.35.2", "v1.35.1"), &none, &all)[0],
+        need_lines(&none.replace("v1.35.2", "v1.35.1"), &none, &all)[0],
         "instances: 1 (1 surge of SCS-4V-16)"
     );
     let two = after.replace(
         "  clusterName: peu01\n  replicas: 3",
         "  clusterName: peu01\n  strategy: {rollingUpdate: {maxSurge: 50%}}\n  replicas: 3",
     );
-    assert_eq!(told(&whole(), &two, &all)[1], "cores: 8 (2 surge of SCS-4V-16)");
+    assert_eq!(need_lines(&whole(), &two, &all)[1], "cores: 8 (2 surge of SCS-4V-16)");
 }
 
 #[test]
@@ -299,12 +299,12 @@ fn another_flavor_takes_the_place_of_the_old_one_at_the_worst_moment() {
         .replace("kind: OpenStackMachineTemplate, name: md}", "kind: OpenStackMachineTemplate, name: md-2}")
         .replace("metadata: {name: md, namespace", "metadata: {name: md-2, namespace")
         .replace("flavor: SCS-2V-8", "flavor: SCS-4V-16");
-    let lines = told(&before, &after, &all);
+    let lines = need_lines(&before, &after, &all);
     assert_eq!(lines[0], "instances: 1 (1 surge of SCS-4V-16)");
     // Three of the new run beside the last of the old: 3 x 4 - 2 x 2.
     assert_eq!(lines[1], "cores: 8 (3 machines of SCS-4V-16, in place of 2 of SCS-2V-8)");
     // Back again, one new machine runs beside all the old ones.
-    assert_eq!(told(&after, &before, &all)[1], "cores: 2 (1 surge of SCS-2V-8)");
+    assert_eq!(need_lines(&after, &before, &all)[1], "cores: 2 (1 surge of SCS-2V-8)");
 }
 
 #[test]
@@ -673,7 +673,7 @@ fn what_is_read_is_what_the_table_says() {
 }
 
 #[test]
-fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
+fn an_unknown_version_is_reported_by_name_and_never_misread() {
     let next =
         whole().replace("infrastructure.cluster.x-k8s.io/v1beta1", "infrastructure.cluster.x-k8s.io/v1beta3");
     let objects = rendered(&next);

@@ -77,7 +77,7 @@ fn an_installed_provider_says_what_the_operator_says() {
 }
 
 #[test]
-fn an_upgrade_says_that_it_is_one_and_where_it_stands() {
+fn an_upgrade_reports_that_it_is_one_and_its_progress() {
     let before = json!({
         "conditions": [one("ProviderInstalled", "True", EARLIER, "ProviderInstalled", "Provider installed successfully")],
         "installedVersion": "v1.12.8", "contract": "v1beta2", "observedGeneration": 1,
@@ -146,7 +146,7 @@ fn a_check_that_fails_says_so_and_leaves_the_rest() {
 }
 
 #[test]
-fn each_failure_stands_where_the_operator_has_it() {
+fn each_failure_has_the_condition_and_reason_of_the_operator() {
     use InstallFailure::*;
     for (failure, condition, reason) in [
         (UnknownProvider, "ProviderInstalled", "UnknownProvider"),

@@ -62,7 +62,7 @@ fn an_operator_that_runs_is_named_with_deployment_and_lease() {
 }
 
 #[test]
-fn a_deployment_at_0_and_a_dead_lease_are_no_operator() {
+fn a_deployment_at_0_and_a_dead_lease_are_not_an_operator() {
     let deployments = [deployment("operators", 0, ELECTS)];
     let held = || vec![lease("operators", "pod-1_a", FIRST)];
     assert!(after(&deployments, &[(0, held())]).refusal().is_some(), "nobody knows yet");
@@ -102,7 +102,7 @@ fn of_an_operator_that_stopped_its_lease_alone_is_waited_for() {
 }
 
 #[test]
-fn one_whose_labels_were_changed_is_told_by_its_lease() {
+fn an_operator_with_changed_labels_is_found_by_its_lease() {
     let mut forked = deployment("fork", 1, ELECTS);
     forked["metadata"]["labels"] = json!({"app": "fork"});
     let owner = after(&[forked], &[(0, vec![lease("fork", "pod-1_a", FIRST)])]);
@@ -131,7 +131,7 @@ fn of_two_operators_both_are_named() {
 }
 
 #[test]
-fn an_operator_that_is_started_later_stands_by_while_capstan_holds_its_lease() {
+fn an_operator_that_starts_later_waits_while_capstan_holds_its_lease() {
     let held = vec![lease("operators", "capstan-providers_x", FIRST)];
     let started = [deployment("operators", 1, ELECTS)];
     assert_eq!(after(&started, &[(0, held.clone())]), capstan(&["operators"]));

@@ -117,7 +117,7 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
 }
 
 #[test]
-fn what_stands_still_is_stuck_from_when_it_was_applied() {
+fn an_unobserved_provider_is_stuck_since_it_was_applied() {
     let docs = [provider("v1.13.4", 2, INSTALLED_OLD)];
     for (applied_at, expected) in [
         ("2026-11-23T11:41:00Z", RolloutProgress::Rolling),

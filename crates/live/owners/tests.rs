@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_binding_says_whom_it_is_for() {
+fn a_binding_names_exactly_one_group_of_owners() {
     assert_eq!(bound(Some(&binding(7))), BindingWord::To(7));
     assert_eq!(bound(None), BindingWord::Nobody);
     for subjects in [

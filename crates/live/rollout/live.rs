@@ -63,7 +63,7 @@ fn is_made_by_class(path: &FieldPath) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{DEPLOYMENT, rendered, told};
+    use super::super::tests::{DEPLOYMENT, rendered, summary_of};
     use super::*;
     use capstan_plan::templates::{LiveTemplate, SpecDigest};
 
@@ -107,11 +107,11 @@ mod tests {
         let is = |spec: &str| tree(5, "v1.30.2", spec);
         let rolls = "[/spec/template/spec/infrastructureRef/name] 5/0/0";
         let with = |is: &[RenderedObject], after: &[(&str, &str)]| {
-            told(&live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
+            summary_of(&live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
         };
         // What is written out and means the same stays the live object that it is: in Git alone it rolls.
         let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler, &Elsewhere::default());
-        assert_eq!(told(&from_git), format!("5 offline {rolls}"));
+        assert_eq!(summary_of(&from_git), format!("5 offline {rolls}"));
         assert_eq!(with(&is(A_WITH_DEFAULT), &[(A_WITH_DEFAULT, "md-x")]), "nothing");
         assert_eq!(with(&is(B), &[(A, "md-x"), (B, "md-y")]), format!("5 exact {rolls}"));
         // A spec that was not sent to the API server.
@@ -124,10 +124,10 @@ mod tests {
     fn what_no_template_decides_is_exact_too() {
         let known = names(&[(A, "md")]);
         let (was, is) = (tree(5, "v1.30.2", A), tree(5, "v1.31.0", A));
-        let rolls = told(&live(&was, &is, [&known, &known]));
+        let rolls = summary_of(&live(&was, &is, [&known, &known]));
         assert_eq!(rolls, "5 exact [/spec/template/spec/version] 5/0/0");
         let more = tree(7, "v1.30.2", A);
-        assert_eq!(told(&live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
+        assert_eq!(summary_of(&live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
     }
 
     /// Which machines are older than a time no name tells.
@@ -138,7 +138,7 @@ mod tests {
         let mut is = was.clone();
         let deployment = is.iter_mut().find(|object| object.id.kind == "MachineDeployment").unwrap();
         deployment.value["spec"]["rolloutAfter"] = "2026-12-01T00:00:00Z".into();
-        let rolls = told(&live(&was, &is, [&known, &known]));
+        let rolls = summary_of(&live(&was, &is, [&known, &known]));
         assert_eq!(rolls, "5 offline [/spec/rolloutAfter] 5/0/0");
     }
 }

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_told_by_what_they_are_called() {
+    fn references_are_recognised_by_their_key() {
         for (key, expected) in [
             ("credentialsRef", true),
             ("manifestsConfigMapReference", true),

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_read_by_whoever_knows_it() {
+    fn a_reader_reads_the_versions_it_knows() {
         use KindReader::{CloudCredentials, CloudPreflight, ControlPlanes, Hosts};
         for (reader, kind, api_version, unread) in [
             (CloudPreflight, "OpenStackCluster", "infrastructure.cluster.x-k8s.io/v1beta2", false),

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn random_keys_are_told_from_ids_digests_and_names() {
+    fn random_keys_differ_from_ids_digests_and_names() {
         for text in [
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c",

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_their_names_and_references_are_none() {
+    fn secrets_are_recognised_by_their_names_and_references_are_not_secrets() {
         for name in [
             "token",
             "bootstrapToken",

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_by_file() {
+    fn changed_files_are_listed() {
         let old = snapshot(&["a/x=1", "a/y=1", "b/c/d=1", "e=1", "same/f=1"]);
         let new = snapshot(&["a/x=2", "a/z/y=1", "b/c/d=1", "e=1", "g/h=1", "same/f=1"]);
         let changed = |most| changed_files(&old, &new, most);

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_told_from_another_by_what_is_in_it_alone() {
+    fn a_folder_is_identified_by_its_content_alone() {
         let at = |path: &str| RepoPath::parse(path).unwrap();
         let one = tree(&[("a/x/base/f", Ok("1")), ("a/y/base/f", Ok("1")), ("a/z/base/f", Ok("2"))]);
         assert_eq!(one.folder_id(&at("a/x")), one.folder_id(&at("a/y")));

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_no_part_of_a_path_are_escaped() {
+    fn names_that_cannot_be_part_of_a_path_are_escaped() {
         let folder = RepoPath::parse("gauss/peu01").unwrap();
         let free = |_: &RepoPath| false;
         for (name, escaped) in [

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_path_is_refused() {
+    fn any_other_path_is_refused() {
         let deep = format!("{}pool.yaml", "../".repeat(65));
         let long = format!("../{}", "p".repeat(4096));
         for text in

@@ -300,7 +300,7 @@ fn what_a_base_may_not_bring_either() {
 }
 
 #[test]
-fn a_reference_to_vault_is_the_bases_and_where_vault_is_nobodys() {
+fn a_reference_to_vault_belongs_in_base_and_a_store_in_no_folder() {
     let reference = |name: &str, path: &str| {
         format!(
             "apiVersion: capstan.dev/v1alpha1\nkind: VaultSecret\nmetadata: {{name: {name}}}\nspec:\n  store: eu\n  data:\n    k: {{mount: kv, path: {path}, key: k}}\n"

@@ -39,7 +39,7 @@ fn opened(files: &[(&str, &str)]) -> (Files, Layout) {
 }
 
 /// The images of the templates that are found, or why there are none.
-fn told_of(class: &ClassRef, files: &[(&str, &str)]) -> String {
+fn images_of_class(class: &ClassRef, files: &[(&str, &str)]) -> String {
     let (tree, layout) = opened(files);
     let asks = ClusterId::new(RepoPath::parse("gauss/c").unwrap());
     let index = ClassIndex::read(&tree, &layout);
@@ -60,14 +60,14 @@ fn told_of(class: &ClassRef, files: &[(&str, &str)]) -> String {
     }
 }
 
-fn told(files: &[(&str, &str)]) -> String {
-    told_of(&ClassRef { name: "k".to_owned(), namespace: Some("org".to_owned()) }, files)
+fn images_of(files: &[(&str, &str)]) -> String {
+    images_of_class(&ClassRef { name: "k".to_owned(), namespace: Some("org".to_owned()) }, files)
 }
 
 #[test]
 fn in_a_folder_that_no_kustomization_names_the_manifests_count_as_they_are() {
     let one = class(IN_ORG, "a");
-    assert_eq!(told(&[("classes/k.yaml", &one)]), "k a");
+    assert_eq!(images_of(&[("classes/k.yaml", &one)]), "k a");
     let (alone, below) = (class_alone(IN_ORG), template(IN_ORG, "a"));
     // Templates may be beside it and below. Files of no interest are not even read.
     let beside = [
@@ -75,11 +75,11 @@ fn in_a_folder_that_no_kustomization_names_the_manifests_count_as_they_are() {
         ("classes/templates/md.yaml", below.as_str()),
         ("classes/values.yaml", "image: {{ broken\n"),
     ];
-    assert_eq!(told(&beside), "k a");
-    assert_eq!(told(&[("k.yaml", &one), ("charts/x.yaml", "a: {{ b }}\n")]), "k a");
-    assert_eq!(told(&[]), "nowhere");
+    assert_eq!(images_of(&beside), "k a");
+    assert_eq!(images_of(&[("k.yaml", &one), ("charts/x.yaml", "a: {{ b }}\n")]), "k a");
+    assert_eq!(images_of(&[]), "nowhere");
     // What a release holds is not applied.
-    assert_eq!(told(&[("aws/v1.0.0/base/k.yaml", &one)]), "nowhere");
+    assert_eq!(images_of(&[("aws/v1.0.0/base/k.yaml", &one)]), "nowhere");
 }
 
 #[test]
@@ -91,33 +91,33 @@ fn a_kustomization_that_nobody_names_says_what_a_class_is() {
         ("classes/base/k.yaml", one.as_str()),
         ("classes/org/kustomization.yaml", patched),
     ];
-    assert_eq!(told(&files), "k b");
+    assert_eq!(images_of(&files), "k b");
     // Another namespace has a class of its own.
     let other = patched
         .replace("namespace: org", "namespace: others")
         .replace("\"value\": \"b\"", "\"value\": \"c\"");
     let both = [files.as_slice(), &[("classes/others/kustomization.yaml", &other)]].concat();
-    assert_eq!(told(&both), "k b");
+    assert_eq!(images_of(&both), "k b");
     let of_others = ClassRef { name: "k".to_owned(), namespace: Some("others".to_owned()) };
-    assert_eq!(told_of(&of_others, &both), "k c");
+    assert_eq!(images_of_class(&of_others, &both), "k c");
     // And a prefix makes another name of it, and of its template, which kustomize does not tell the class.
     let prefixed = patched.replace("namespace: org", "namespace: org\nnamePrefix: dev-");
     let named = ClassRef { name: "dev-k".to_owned(), namespace: Some("org".to_owned()) };
     let files = [files[0], files[1], ("classes/org/kustomization.yaml", prefixed.as_str())];
-    assert_eq!(told_of(&named, &files), "dev-k ");
-    assert_eq!(told(&files), "nowhere");
+    assert_eq!(images_of_class(&named, &files), "dev-k ");
+    assert_eq!(images_of(&files), "nowhere");
 }
 
 #[test]
 fn classes_that_differ_are_not_known_and_equal_ones_are() {
     let (a, b) = (class(IN_ORG, "a"), class(IN_ORG, "b"));
     assert_eq!(
-        told(&[("one/k.yaml", &a), ("two/k.yaml", &b)]),
+        images_of(&[("one/k.yaml", &a), ("two/k.yaml", &b)]),
         "ClusterClass `k` is in one/k.yaml and two/k.yaml, and they differ."
     );
     // The same class in any namespace, and the same again.
-    assert_eq!(told(&[("one/k.yaml", &a), ("two/k.yaml", &class("", "a"))]), "k a");
-    assert_eq!(told(&[("one/k.yaml", &a), ("two/k.yaml", &class(", namespace: others", "b"))]), "k a");
+    assert_eq!(images_of(&[("one/k.yaml", &a), ("two/k.yaml", &class("", "a"))]), "k a");
+    assert_eq!(images_of(&[("one/k.yaml", &a), ("two/k.yaml", &class(", namespace: others", "b"))]), "k a");
     let overlay = |image: &str| {
         format!(
             "resources: [../base]\npatches:\n- target: {{kind: DevMachineTemplate}}\n  patch: '[{{\"op\": \"replace\", \"path\": \"/spec/template/spec/customImage\", \"value\": \"{image}\"}}]'\n"
@@ -130,7 +130,7 @@ fn classes_that_differ_are_not_known_and_equal_ones_are() {
         ("prod/kustomization.yaml", overlay("d")),
     ];
     let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
-    assert_eq!(told(&files), "ClusterClass `k` is applied with dev and prod, and they differ.");
+    assert_eq!(images_of(&files), "ClusterClass `k` is applied with dev and prod, and they differ.");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_class_in_another_clusters_folder_is_what_that_cluster_renders() {
     let one = class(IN_ORG, "a");
     let patch = template(IN_ORG, "b");
     let files = [("gauss/d/base/k.yaml", one.as_str()), ("gauss/d/overlay/md.yaml", patch.as_str())];
-    assert_eq!(told(&files), "k b");
+    assert_eq!(images_of(&files), "k b");
     // A class outside of clusters also belongs to a cluster whose kustomization names it.
     let files = [
         ("gauss/d/base/kustomization.yaml", "resources: [../../../classes/k.yaml]\n"),
@@ -146,9 +146,9 @@ fn a_class_in_another_clusters_folder_is_what_that_cluster_renders() {
         ("gauss/d/overlay/md.yaml", patch.as_str()),
         ("classes/k.yaml", one.as_str()),
     ];
-    assert_eq!(told(&files), "k b");
+    assert_eq!(images_of(&files), "k b");
     // The cluster that asks has looked into its own.
-    assert_eq!(told(&[("gauss/c/base/k.yaml", &one)]), "nowhere");
+    assert_eq!(images_of(&[("gauss/c/base/k.yaml", &one)]), "nowhere");
 }
 
 #[test]
@@ -158,17 +158,17 @@ fn what_cannot_be_rendered_and_what_is_too_much_is_not_known() {
         ("classes/kustomization.yaml", "resources: [k.yaml, gone.yaml]\n"),
         ("classes/k.yaml", one.as_str()),
     ];
-    let why = told(&files);
+    let why = images_of(&files);
     let begins =
         "ClusterClass `k` is applied with classes, which cannot be rendered: classes/kustomization.yaml:1:";
     assert!(why.starts_with(begins) && why.contains("gone.yaml"), "{why}");
     let folders: Vec<String> = (0..17).map(|at| format!("f{at:02}/k.yaml")).collect();
     let files: Vec<(&str, &str)> = folders.iter().map(|path| (path.as_str(), one.as_str())).collect();
     assert_eq!(
-        told(&files),
+        images_of(&files),
         "ClusterClass `k` is applied with f00, f01, f02 and 14 more: more than the 16 places that Capstan looks at."
     );
-    assert_eq!(told(&files[..16]), "k a");
+    assert_eq!(images_of(&files[..16]), "k a");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn kustomizations_that_name_one_another_end() {
         ("two/kustomization.yaml", "resources: [../one]\n"),
         ("one/k.yaml", one.as_str()),
     ];
-    let why = told(&files);
+    let why = images_of(&files);
     assert!(why.starts_with("ClusterClass `k` is applied with one, which cannot be rendered: "), "{why}");
 }
 

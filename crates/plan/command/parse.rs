@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_gets_an_answer_that_helps() {
+    fn a_mistyped_command_gets_an_answer_that_helps() {
         let cases = [
             ("/capstan paln", "There is no command `paln`; did you mean `/capstan plan`?"),
             ("/capstan deploy", "There is no command `deploy`; `/capstan help` lists them."),

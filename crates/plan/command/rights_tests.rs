@@ -130,7 +130,7 @@ fn a_team_is_asked_for_where_it_decides() {
 }
 
 #[test]
-fn whoever_may_something_on_a_cluster_may_not_pause_the_repository() {
+fn a_right_on_a_cluster_does_not_allow_pausing_the_repository() {
     let of_cluster =
         settings("commands: {permissions: [{match: \"gauss/*\", verbs: [pause], allow: [write]}]}\n");
     let of_all = settings("commands: {permissions: [{verbs: [pause], allow: [write]}]}\n");

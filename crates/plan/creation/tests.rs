@@ -116,7 +116,7 @@ spec: {clusterName: \"peu01\", replicas: 2, template: {spec: {version: \"v1.30.4
 }
 
 #[test]
-fn values_that_lack_and_values_of_nothing_are_told_together() {
+fn missing_values_and_values_for_nothing_are_reported_together() {
     let whole = [("cluster.yaml", CLUSTER), ("deep/workers.yaml", WORKERS)];
     let one = &whole[..1];
     for (files, given, expected) in [
@@ -161,7 +161,7 @@ fn values_that_lack_and_values_of_nothing_are_told_together() {
 }
 
 #[test]
-fn what_is_no_cluster_makes_none() {
+fn files_without_a_cluster_create_none() {
     let fragment = "kind: MachinePool\nspec: {replicas: 2}\n";
     let unsupported = CLUSTER.replace("${PODS}", "${PODS@U}");
     let given = [("CLUSTER_NAME", "peu01"), ("PODS", "10.0.0.0/16")];

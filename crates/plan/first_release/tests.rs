@@ -138,7 +138,7 @@ fn what_would_mean_something_else_in_a_release_is_refused() {
 }
 
 #[test]
-fn files_that_are_no_manifests_are_copied_where_a_kustomization_names_them_and_nothing_else_is() {
+fn other_files_are_copied_only_where_a_kustomization_names_them() {
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: a\n";
     let kustomization = "configMapGenerator:\n- name: settings\n  files: [settings.conf, motd=texts/motd.txt, bytes]\n  envs: [.env, keys.json, keys.ini]\n";
     let texts = [

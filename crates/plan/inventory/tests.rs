@@ -62,7 +62,7 @@ fn definition(name: &str, spec: &str) -> String {
 }
 
 /// What is said of a folder.
-fn told(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
+fn record_text(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
     let tree = Files::new(files);
     let path = RepoPath::parse(".capstan.yaml").unwrap();
     let settings = RepositorySettings::read(&path, settings, &RuleIds::of_catalogue()).unwrap();
@@ -142,7 +142,7 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
     ] {
         let mut files = vec![("inventory/all.yaml", inventory)];
         files.extend((!record.is_empty()).then_some((at, record)));
-        let told = told(&files, settings, folder);
+        let told = record_text(&files, settings, folder);
         assert!(told.starts_with(expected), "{inventory}\n{told}\n{expected}");
     }
 }

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_speaks_of_clusters_and_cannot_be_read_is_told() {
+    fn an_unreadable_file_that_mentions_clusters_is_reported() {
         let text = "kind: Cluster\napiVersion : cluster.x-k8s.io/v1\nspec: [\n";
         assert!(matches!(sniff(text.as_bytes()), Sniffed::Unreadable(_)));
     }

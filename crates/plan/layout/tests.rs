@@ -25,7 +25,7 @@ fn names(entries: &[TreeEntry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.path.as_str()).collect()
 }
 
-fn told(layout: &Layout) -> Vec<String> {
+fn problem_lines(layout: &Layout) -> Vec<String> {
     layout.problems.iter().map(ToString::to_string).collect()
 }
 
@@ -59,7 +59,7 @@ fn the_shape_decides_where_no_pattern_does() {
             vec!["gauss/peu01", "gauss/peu01-b"]
         )
     );
-    assert_eq!(told(&layout), [""; 0]);
+    assert_eq!(problem_lines(&layout), [""; 0]);
     let archived = &layout.releases[2];
     assert_eq!(
         (archived.id.as_str(), archived.provider.as_str(), archived.shelf),
@@ -93,7 +93,7 @@ fn patterns_replace_the_search_for_the_shape() {
     let layout = discover(&tree, &settings("releases: {paths: ['aws/*']}\nclusters: {paths: ['gauss/*']}\n"));
     assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
     assert_eq!(
-        told(&layout),
+        problem_lines(&layout),
         [
             "aws/next: `releases.paths` matches this folder, but its name is not a version such as v21.0.0: rename it, \
           or narrow the pattern"
@@ -116,7 +116,7 @@ fn files_may_lie_directly_in_a_clusters_folder() {
     let cluster = layout.target("gauss/peu01").unwrap();
     assert_eq!(names(&cluster.base_files), ["gauss/peu01/cluster.yaml", "gauss/peu01/pools/mp.yaml"]);
     assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
-    assert_eq!(told(&layout), [""; 0]);
+    assert_eq!(problem_lines(&layout), [""; 0]);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_cluster_never_contains_another() {
     let layout = discover(&tree, &RepositorySettings::default());
     assert_eq!(ids(&layout), (vec![], vec!["gauss/peu01"]));
     assert_eq!(
-        told(&layout),
+        problem_lines(&layout),
         [
             "gauss/peu01/nested: this folder has the content of a cluster, but is inside the cluster gauss/peu01: a cluster never contains another. Move one of them, or list the cluster folders in `clusters.paths`"
         ]
@@ -139,13 +139,13 @@ fn a_cluster_never_contains_another() {
 }
 
 #[test]
-fn the_root_is_no_cluster_and_says_so() {
+fn a_cluster_in_the_root_is_refused() {
     let layout = discover(&Files::new(&[("base/cluster.yaml", CLUSTER)]), &RepositorySettings::default());
     assert_eq!(ids(&layout), (vec![], vec![]));
     assert!(
-        told(&layout)[0].starts_with(".: the repository's root has the files of a cluster"),
+        problem_lines(&layout)[0].starts_with(".: the repository's root has the files of a cluster"),
         "{:?}",
-        told(&layout)
+        problem_lines(&layout)
     );
 }
 
@@ -158,14 +158,14 @@ fn a_broken_file_hides_no_cluster() {
     ]);
     let layout = discover(&tree, &RepositorySettings::default());
     assert_eq!(ids(&layout).1, ["gauss/peu01"]);
-    let told = told(&layout);
+    let told = problem_lines(&layout);
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with("gauss/peu02/base/a.yaml:"), "{told:?}");
     assert!(told[0].contains("cannot tell whether gauss/peu02 is a cluster: "), "{told:?}");
 }
 
 #[test]
-fn links_and_submodules_are_told_and_never_followed() {
+fn links_and_submodules_are_reported_and_never_followed() {
     let tree = Files::new(&[
         ("gauss/peu01/base/a.yaml", CLUSTER),
         ("gauss/peu01/base/b.yaml", "../../other"),
@@ -177,7 +177,7 @@ fn links_and_submodules_are_told_and_never_followed() {
     assert_eq!(ids(&layout).1, ["gauss/peu01"]);
     assert_eq!(names(&layout.targets[0].base_files), ["gauss/peu01/base/a.yaml"]);
     assert_eq!(
-        told(&layout),
+        problem_lines(&layout),
         [
             "gauss/peu01/base/b.yaml: Capstan does not follow symbolic links: put the files themselves here",
             "gauss/peu02/base: Capstan does not follow submodules: put the files themselves here"
@@ -186,7 +186,7 @@ fn links_and_submodules_are_told_and_never_followed() {
 }
 
 #[test]
-fn two_clusters_that_read_as_one_are_told() {
+fn two_clusters_that_read_as_one_are_reported() {
     let machines = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\n";
     let tree = Files::new(&[
         ("mgmt/cluster.yaml", CLUSTER),
@@ -198,7 +198,7 @@ fn two_clusters_that_read_as_one_are_told() {
     let layout = discover(&tree, &settings("clusters: {base: .}"));
     assert_eq!(ids(&layout).1, ["gauss/peu02", "mgmt"]);
     assert_eq!(
-        told(&layout),
+        problem_lines(&layout),
         [
             "mgmt/peu01: this folder has its own `Cluster`, but Capstan reads it as part of the cluster mgmt, because subfolders belong to a base: list the cluster folders in `clusters.paths`"
         ]
@@ -218,7 +218,7 @@ fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn clusters_that_lie_elsewhere_are_told_with_the_settings_that_take_them_in() {
+fn clusters_elsewhere_are_reported_with_the_settings_that_include_them() {
     let (told, taken) = outside_of(
         &[
             ("clusters/a/cluster.yaml", CLUSTER),
@@ -305,7 +305,7 @@ fn no_alarm_for_what_has_its_place() {
 const WORKERS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
 
 #[test]
-fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
+fn workers_and_control_planes_outside_every_cluster_are_reported() {
     let plane = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata: {name: a}\nspec: {}\n";
     let cluster = ("gauss/peu01/base/c.yaml", CLUSTER);
     let told = |files: &[(&str, &str)]| {
@@ -347,7 +347,7 @@ fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
 }
 
 #[test]
-fn classes_and_templates_may_lie_anywhere_as_may_what_is_no_whole_object() {
+fn classes_templates_and_incomplete_objects_may_be_anywhere() {
     let class = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {name: k}\nspec: {}\n";
     let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevMachineTemplate\nmetadata: {name: t}\nspec: {}\n";
     let check = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineHealthCheck\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
@@ -392,7 +392,7 @@ fn a_folder_whose_cluster_api_objects_are_all_provider_objects_is_a_provider_set
         let layout = discover(&tree, &settings(text));
         assert_eq!(kinds(&layout), found, "{text}");
         assert_eq!(layout.clusters().count(), 2);
-        assert_eq!(told(&layout), [""; 0]);
+        assert_eq!(problem_lines(&layout), [""; 0]);
     }
     let uid = "uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab";
     let named = |more: &str| {
@@ -433,7 +433,7 @@ fn a_provider_set_that_the_inventory_defines_need_not_be_there_yet() {
     let (defined, other) = (object("ManagementClusterDefinition"), object("ClusterDefinition"));
     let to_come = Files::new(&[said, ("inventory/mc.yaml", &defined)]);
     let layout = discover(&to_come, &settings);
-    assert_eq!(told(&layout), [""; 0]);
+    assert_eq!(problem_lines(&layout), [""; 0]);
     for (wrong, files) in [
         ("of another kind", vec![said, ("inventory/mc.yaml", other.as_str())]),
         ("not defined", vec![said]),
@@ -443,7 +443,7 @@ fn a_provider_set_that_the_inventory_defines_need_not_be_there_yet() {
         ),
     ] {
         let after = Files::new(&files);
-        let found = told(&discover(&after, &settings));
+        let found = problem_lines(&discover(&after, &settings));
         assert!(
             found.len() == 1 && found[0].contains("`mc/set` has no provider object"),
             "{wrong}: {found:?}"
@@ -471,7 +471,7 @@ fn a_folder_named_like_a_version_is_a_cluster_where_a_pattern_names_it_and_nothi
 }
 
 #[test]
-fn several_clusters_in_one_folder_are_told() {
+fn several_clusters_in_one_folder_are_reported() {
     let two = "\
 {apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: one}}
 ---

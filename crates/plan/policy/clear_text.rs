@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_places_are_no_secrets() {
+    fn ids_and_places_are_not_secrets() {
         for (key, expected) in [
             ("tenantId", true),
             ("AZURE_SUBSCRIPTION_ID", true),

@@ -226,7 +226,7 @@ fn what_is_remembered_is_bounded_and_loses_what_was_taken_back_first() {
 }
 
 #[test]
-fn an_approval_is_told_in_a_line_that_later_capstans_read() {
+fn an_approval_is_one_line_that_later_releases_of_capstan_read() {
     let one = approval("ada", 'a', "one");
     let json = serde_json::to_string(&one).unwrap();
     let expected =

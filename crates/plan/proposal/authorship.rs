@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amended_commit_keeps_its_trailers_and_is_a_persons_all_the_same() {
+    fn an_amended_commit_keeps_its_trailers_and_belongs_to_its_author() {
         assert!(!is_capstan(&written('2'), None));
     }
 

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_branch_of_a_group_is_no_clusters_and_stands_beside_those_of_its_clusters() {
+    fn the_branch_of_a_group_differs_from_those_of_its_clusters() {
         for (kind, group, branch) in [
             ("release", "group://gauss", "capstan/upgrade/%group/gauss"),
             ("values", "group://gauss/prod-", "capstan/values/%group/gauss%2Fprod-"),

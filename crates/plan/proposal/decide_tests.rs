@@ -133,7 +133,7 @@ fn a_newer_release_or_a_moved_base_updates_it_in_place() {
 }
 
 #[test]
-fn a_proposal_that_conflicts_with_its_base_is_written_anew() {
+fn a_proposal_that_conflicts_with_its_base_is_rewritten() {
     let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls);
     let mut found = reviewed(found, Reviewed::Approved);
@@ -142,7 +142,7 @@ fn a_proposal_that_conflicts_with_its_base_is_written_anew() {
 }
 
 #[test]
-fn one_that_several_share_is_written_anew_where_somebody_has_to_leave_it_though_it_is_approved() {
+fn a_shared_proposal_is_rewritten_if_a_member_has_to_leave_even_after_approval() {
     let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let anew = Action::Update { pull: 5, branch: moved('c') };
     let waits = |by, newer| Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer });
@@ -253,7 +253,7 @@ fn a_blocked_or_unreadable_cluster_is_never_written() {
 }
 
 #[test]
-fn a_commit_that_looks_like_capstans_but_stands_on_something_else_is_written_anew() {
+fn a_commit_that_looks_like_capstans_on_another_parent_is_rewritten() {
     let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { stands_on: OfBase::Unknown, ..branch });
     let new = facts(offer("aws/v2.0.0", '1'), branch.clone(), vec![]);
     assert_eq!(decided(&new), Action::Open { branch: moved('c') });
@@ -314,7 +314,7 @@ fn on_hold(mut facts: PullFacts) -> PullFacts {
 }
 
 #[test]
-fn what_is_on_hold_is_left_alone_whoever_asks_unless_nothing_is_left_to_do() {
+fn a_proposal_on_hold_is_left_alone_unless_nothing_is_left_to_do() {
     let open = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let held = |wanted| on_hold(facts(wanted, ours("aws/v2.0.0", '1'), open()));
     for found in [held(offer("aws/v3.0.0", '2')), replan(held(offer("aws/v2.0.0", '2')))] {

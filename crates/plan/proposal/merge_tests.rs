@@ -64,7 +64,7 @@ fn paused() -> Paused {
 }
 
 #[test]
-fn a_merge_takes_the_way_that_the_branch_wants_or_says_what_stands_against_it() {
+fn a_merge_uses_the_method_of_the_branch_or_names_the_obstacles() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let hold = OnHold { by: "ada".to_owned(), reason: None, until: None };
     let pause = paused();

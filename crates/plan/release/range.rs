@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_says_how_to_write_one() {
+    fn an_invalid_range_is_refused_with_an_example() {
         for text in ["", ">= ", "latest", "~1.2.0", ">= 34", "1.2.3 ||", "=> 1.0.0", ">= 1.0.0 <"] {
             assert!(VersionRange::parse(text).is_err(), "{text}");
         }

@@ -147,7 +147,7 @@ fn kubernetes_is_found_in_objects_fragments_and_wrapped_fragments() {
 }
 
 #[test]
-fn a_release_that_lies_twice_is_found_where_it_is_in_use() {
+fn a_release_that_exists_twice_is_found_in_use() {
     let catalogue = read(&[
         ("aws/v1.0.0/base/a.yaml", "kind: A\n"),
         ("aws/archived/v1.0.0/base/a.yaml", "kind: B\n"),

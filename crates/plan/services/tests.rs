@@ -224,7 +224,7 @@ fn a_release_brings_a_service_and_takes_one_away() {
 }
 
 #[test]
-fn what_a_release_drops_and_somebody_edited_stays_and_is_told() {
+fn an_edited_object_that_a_release_drops_stays_and_is_reported() {
     let old =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tools, namespace: tools}\ndata: {a: \"1\"}\n";
     let own = old.replace("\"1\"", "\"2\"");
@@ -239,7 +239,7 @@ fn what_a_release_drops_and_somebody_edited_stays_and_is_told() {
 
 /// The same identity in base and in a service, and in two services, is as many objects.
 #[test]
-fn an_object_of_a_service_is_none_of_base() {
+fn an_object_of_a_service_is_not_in_base() {
     let map = |value: &str| {
         format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: kube-system}}\ndata: {{a: {value}}}\n"

@@ -66,7 +66,7 @@ campaigns:
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn mistakes_in_campaigns_are_reported_with_their_place() {
         let rows = [
             (
                 "soak: 24h",

@@ -158,13 +158,13 @@ mod tests {
     use crate::settings::{RepositorySettings, RuleIds};
     use capstan_model::tree::RepoPath;
 
-    fn told(text: &str) -> Vec<String> {
+    fn error_lines(text: &str) -> Vec<String> {
         let file = RepoPath::parse(".capstan.yaml").unwrap();
         RepositorySettings::read(&file, text, &RuleIds::of_catalogue()).unwrap_err().lines().collect()
     }
 
-    fn assert_told(text: &str, expected: &[&str]) {
-        let told = told(text);
+    fn assert_errors(text: &str, expected: &[&str]) {
+        let told = error_lines(text);
         assert_eq!(told.len(), expected.len(), "{told:#?}");
         for (line, expected) in told.iter().zip(expected) {
             assert!(line.starts_with(expected), "{expected}: {told:#?}");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_each_at_its_own_place() {
+    fn every_mistake_is_reported_at_its_own_place() {
         let text = "\
 mode: propos
 upgrade:
@@ -188,7 +188,7 @@ policy:
             ".capstan.yaml:4:1: unknown key `polcy`; did you mean `policy`?",
             ".capstan.yaml:6:3: `policy`: there is no rule `component-downgrad`",
         ];
-        assert_told(text, &expected);
+        assert_errors(text, &expected);
     }
 
     #[test]
@@ -216,22 +216,22 @@ policy: {no-such-rule: error}
             ".capstan.yaml:11:21: `upgrade.proposals.open` must be",
             ".capstan.yaml:12:10: `policy`: there is no rule `no-such-rule`",
         ];
-        assert_told(text, &expected);
+        assert_errors(text, &expected);
     }
 
     #[test]
-    fn many_mistakes_are_all_told() {
+    fn many_mistakes_are_all_reported() {
         let text: String = (0..60).map(|at| format!("unknown{at}: x\n")).collect();
-        assert_eq!(told(&text).len(), 60);
+        assert_eq!(error_lines(&text).len(), 60);
         let text: String = (0..150).map(|at| format!("unknown{at}: x\n")).collect();
-        let told = told(&text);
+        let told = error_lines(&text);
         assert_eq!(told.len(), 101, "the first and a hundred others");
         let more = "more may be wrong in this file: correct these mistakes first";
         assert!(told[100].ends_with(more), "{told:#?}");
     }
 
     #[test]
-    fn one_error_is_told_alone() {
+    fn one_error_is_shown_alone() {
         let file = RepoPath::parse(".capstan.yaml").unwrap();
         let read = |text: &str| RepositorySettings::read(&file, text, &RuleIds::of_catalogue()).unwrap_err();
         assert!(read("mode: propos\n").others.is_empty());

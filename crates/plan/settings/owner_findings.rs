@@ -125,7 +125,7 @@ mod tests {
         judge(DeclaredOwners { path: &path, text, owners: &settings.owners, access: Some(&settings.access) })
     }
 
-    fn told(findings: Vec<Finding>) -> Vec<String> {
+    fn finding_lines(findings: Vec<Finding>) -> Vec<String> {
         let one = |finding: &Finding| {
             let place = finding.place.as_ref().unwrap();
             format!("{place} {}: {}", finding.rule.id(), finding.message)
@@ -134,10 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_cannot_be_used_is_told_with_line_column_and_what_to_use() {
+    fn an_unusable_key_is_reported_with_line_column_and_a_remedy() {
         let text =
             format!("owners:\n- {{name: ada, key: {ADA}}}\n- name: carol\n  key: ecdsa-sha2-nistp256 AAAA\n");
-        let [found] = told(said(&text, judge_owners)).try_into().unwrap();
+        let [found] = finding_lines(said(&text, judge_owners)).try_into().unwrap();
         assert_eq!(
             found,
             "peu01/capstan.yaml:4:8 invalid-owners: Capstan cannot encrypt to the key of `carol`: it is an ecdsa key, which age does not encrypt to: use an age key (`age-keygen` prints `age1…`), or an SSH key of type ssh-ed25519 or ssh-rsa (2048 to 4096 bits)"
@@ -145,12 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_nobody_can_take_back_is_told() {
+    fn a_key_that_cannot_be_revoked_is_reported() {
         let owners = format!("owners:\n- {{name: ada, key: {ADA}}}\n");
-        let rules = |text: &str| told(said(text, judge_owners)).len();
+        let rules = |text: &str| finding_lines(said(text, judge_owners)).len();
         assert_eq!(rules(&owners), 0);
-        let [found] =
-            told(said(&format!("{owners}access:\n  credentials: admin\n"), judge_owners)).try_into().unwrap();
+        let [found] = finding_lines(said(&format!("{owners}access:\n  credentials: admin\n"), judge_owners))
+            .try_into()
+            .unwrap();
         assert!(
             found.starts_with("peu01/capstan.yaml:4:16 owners-admin: ")
                 && found.contains("cannot be revoked"),
@@ -162,14 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn owners_who_come_go_or_change_their_key_are_told_by_name_and_fingerprint() {
+    fn new_removed_and_changed_owners_are_reported_by_name_and_fingerprint() {
         let before = format!(
             "owners:\n- {{name: ada, key: {ADA} old@laptop}}\n- {{name: bob, key: {BOB}}}\n- {{name: carl, key: {BOB}}}\n"
         );
         let after = format!(
             "owners:\n- {{name: ada, key: {ADA} new@laptop}}\n- {{name: bob, key: {EVE}}}\n- {{name: eve, key: {EVE}}}\n"
         );
-        let found = said(&before, |before| said(&after, |after| told(owners_changed(Some(before), after))));
+        let found =
+            said(&before, |before| said(&after, |after| finding_lines(owners_changed(Some(before), after))));
         assert_eq!(
             found,
             [

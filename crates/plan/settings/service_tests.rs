@@ -56,7 +56,7 @@ services:
 }
 
 #[test]
-fn what_a_service_cannot_say_is_told_with_its_place() {
+fn an_invalid_service_is_reported_with_its_place() {
     for (text, expected) in [
         (
             "services:\n- {name: a, from: {folder: base/a}}\n",
@@ -221,7 +221,7 @@ fn services_begin_by_role_and_after_those_that_they_name() {
 }
 
 #[test]
-fn what_is_more_than_is_read_is_told_and_nothing_else_is_looked_for() {
+fn a_list_beyond_its_limit_is_reported_and_hides_other_findings() {
     let names = vec!["nowhere"; 101].join(", ");
     let text = format!("services:\n- {{name: a, from: {{folder: services/a}}, after: [{names}]}}\n");
     assert_eq!(service_findings(&text, &["a"]), ["2: 101 services exceed the limit of 100: remove some"]);

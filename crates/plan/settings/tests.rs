@@ -133,7 +133,7 @@ fn what_is_not_written_has_its_default() {
 }
 
 #[test]
-fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
+fn a_mistake_is_reported_with_its_place_and_the_nearest_right_word() {
     let cases = [
         ("modus: propose", "1:1: unknown key `modus`; did you mean `mode`?"),
         (
@@ -361,7 +361,7 @@ fn a_clusters_record_is_read_with_and_without_the_lines_for_kustomize() {
 }
 
 #[test]
-fn mistakes_in_a_clusters_files_are_told_likewise() {
+fn mistakes_in_a_clusters_files_are_reported_likewise() {
     let cases = [
         ("relase: aws/v21.0.0", "1:1: unknown key `relase`; did you mean `release`?"),
         ("release: aws/latest", "1:10: `release`: `aws/latest` is not a release such as aws/v21.0.0"),

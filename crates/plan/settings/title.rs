@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_in_braces_and_a_brace_is_written_twice() {
+    fn fields_are_in_braces_and_a_literal_brace_is_doubled() {
         for (template, expected) in [
             ("Upgrade", "Upgrade"),
             ("chore({cluster}): upgrade to {release}", "chore(gauss/peu01): upgrade to aws/v22.0.0"),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_title_is_told_with_the_nearest_right_field() {
+    fn an_invalid_title_is_reported_with_the_nearest_right_field() {
         let known = "known: cluster, release, releaseVersion, previousRelease, provider, kubernetesVersion";
         let one_line =
             "a title is one line without control characters or characters that change the text direction";

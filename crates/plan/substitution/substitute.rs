@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_without_quotes_is_read_as_the_tools_result_would_be() {
+    fn a_value_without_quotes_is_read_as_the_tools_result_would_be() {
         let value = |written: Scalar, bound: &str| {
             let (own, bindings) = (BTreeMap::new(), bindings(&[("V", bound)]));
             let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_for_its_length_is_told() {
+    fn a_value_left_alone_for_its_length_is_reported() {
         let long = "x".repeat(1 << 10);
         let bindings = bindings(&[("A", &long), ("B", "b")]);
         let own = BTreeMap::new();

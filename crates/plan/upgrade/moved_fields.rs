@@ -252,12 +252,12 @@ mod tests {
         YamlFile::read(&text).unwrap().documents()[0].root.clone()
     }
 
-    fn told(moved: Vec<MovedField>) -> Vec<String> {
+    fn moved_lines(moved: Vec<MovedField>) -> Vec<String> {
         moved.into_iter().map(|MovedField { field, there }| format!("{field} {there}")).collect()
     }
 
     #[test]
-    fn fields_of_a_fragment_are_told_once_where_they_move() {
+    fn fields_of_a_fragment_are_reported_once_where_they_move() {
         let table: &[(&str, &[&str])] = &[
             ("{replicas: 5}", &[]),
             (
@@ -278,7 +278,7 @@ mod tests {
             ("{rollout: {strategy: {type: RollingUpdate}}}", &[]),
         ];
         for (spec, expected) in table {
-            let mut found = told(moved_fields(&plane(spec), NEW, Schemas::built_in()));
+            let mut found = moved_lines(moved_fields(&plane(spec), NEW, Schemas::built_in()));
             found.sort();
             assert_eq!(found, *expected, "{spec}");
         }
@@ -286,7 +286,7 @@ mod tests {
 
     /// The fields of an item are those of the list that it comes to.
     #[test]
-    fn an_entry_that_becomes_an_item_is_told_as_the_list_has_it() {
+    fn an_entry_that_becomes_an_item_is_reported_by_the_fields_of_the_list() {
         for (kind, from, to, spec, field, expected) in [
             (
                 "OpenStackMachine",
@@ -309,13 +309,13 @@ mod tests {
             let text = format!("{{apiVersion: {group}/{from}, kind: {kind}, spec: {spec}}}");
             let object = YamlFile::read(&text).unwrap().documents()[0].root.clone();
             let path = FieldPath::parse(field).unwrap();
-            let found = told(fate_of(&path, &object, &format!("{group}/{to}"), Schemas::built_in()));
+            let found = moved_lines(fate_of(&path, &object, &format!("{group}/{to}"), Schemas::built_in()));
             assert_eq!(found, [format!("{field} {expected}")]);
         }
     }
 
     #[test]
-    fn what_an_operation_names_is_told_with_what_it_stands_in() {
+    fn a_field_that_an_operation_names_is_reported_with_its_new_place() {
         let extra = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs";
         let table = [
             ("/spec/replicas", "5", String::new()),
@@ -342,7 +342,7 @@ mod tests {
             let mut object = plane("{replicas: 3, rolloutStrategy: {type: RollingUpdate}}");
             let value = YamlFile::read(value).unwrap().documents()[0].root.clone();
             put(&mut object, field.steps(), value);
-            let found = told(fate_of(&field, &object, NEW, Schemas::built_in()));
+            let found = moved_lines(fate_of(&field, &object, NEW, Schemas::built_in()));
             assert_eq!(found.join("; "), expected, "{field}");
         }
     }

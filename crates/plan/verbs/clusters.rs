@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_goes_is_named_in_so_many_words() {
+    fn a_cluster_to_delete_must_be_named() {
         let gone = |given| Gone::read(given).map(|gone| (gone.cluster.to_string(), gone.reason));
         assert_eq!(gone("gauss/peu01"), Ok(("gauss/peu01".to_owned(), None)));
         assert_eq!(

@@ -351,7 +351,7 @@ metadata: {name: four}
 }
 
 #[test]
-fn of_many_places_ten_are_told() {
+fn of_many_places_ten_are_shown() {
     let new = [DEFINITION, &version("v1", true, "")].concat();
     let after = RenderedSet { members: vec![member("infrastructure-aws v2.9.0", &new)] };
     let objects: String = (0..12)
@@ -485,7 +485,7 @@ fn gains_of_rights_are_errors_where_they_are_dangerous() {
 }
 
 #[test]
-fn what_comes_with_a_provider_that_is_new_is_told_as_what_it_is() {
+fn a_new_provider_is_reported_as_new_with_its_rights() {
     let secrets =
         manager("cluster-api-system", "{apiGroups: [''], resources: [secrets, pods], verbs: [get]}");
     let ipam = member("ipam-in-cluster v1.0.3", "");
@@ -574,7 +574,7 @@ fn an_object_of_two_providers_and_one_that_cannot_be_rendered() {
 }
 
 #[test]
-fn a_kind_that_nobody_defines_is_told_before_an_api_server_does() {
+fn an_undefined_kind_is_reported_before_an_api_server_does() {
     let definition = [DEFINITION, &version("v1", true, "")].concat();
     for (object, wanted) in [
         (

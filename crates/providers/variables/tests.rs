@@ -70,7 +70,7 @@ fn expressions_come_to_what_clusterctl_makes_of_them() {
 }
 
 #[test]
-fn what_is_none_is_refused_with_its_line() {
+fn an_invalid_expression_is_refused_with_its_line() {
     for (written, said) in [
         ("a\nb ${V-d}\n", "line 2 has an expression"),
         ("${V+d}", "line 1 has an expression"),
@@ -97,7 +97,7 @@ fn what_is_none_is_refused_with_its_line() {
 
 /// A variable is required if it has no value, and no default at its first use.
 #[test]
-fn missing_variables_are_told_in_one() {
+fn missing_variables_are_reported_together() {
     for (written, said) in [
         ("${B} ${A} ${V} ${A:=x}", "! missing A, B"),
         ("${A:=x} ${A}", "x "),

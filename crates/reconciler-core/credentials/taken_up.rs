@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_are_given_it_begin_anew_and_others_do_not() {
+    fn pods_that_use_the_secret_restart_and_others_do_not() {
         let workload = |template: Value| json!({"spec": {"template": template}});
         let given = json!({"volumes": [{"projected": {"sources": [{"secret": {"name": "cloud-config"}}]}}]});
         let mut user = workload(json!({"metadata": null, "spec": given}));

@@ -233,7 +233,7 @@ fn a_consumer_that_lags_keeps_the_old_one_until_that_ends() {
 }
 
 #[test]
-fn what_somebody_else_took_away_is_made_again() {
+fn a_credential_that_was_taken_away_is_created_again() {
     let mut town = Town::new(None);
     town.pass(Wish::Keep);
     town.taken_away = std::mem::take(&mut town.keystone).into_keys().collect();
@@ -250,7 +250,7 @@ fn what_somebody_else_took_away_is_made_again() {
 }
 
 #[test]
-fn what_no_secret_ever_held_is_deleted_although_nobody_knows_who_works_with_what() {
+fn a_credential_that_no_secret_held_is_deleted_even_with_unknown_consumers() {
     let mut town = Town::new(Some(1));
     // A consumer whose credential is unknown, from the first moment on.
     let unknown = Consumer { what: "ccm".to_owned(), on: None };

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_renewed_or_taken_anew_from_two_thirds_of_its_time() {
+    fn a_lease_is_renewed_or_replaced_from_two_thirds_of_its_time() {
         for (now, renewable, expected) in [
             (0, true, rests(80)),
             (79, true, rests(80)),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_renewed_for_little_has_come_to_its_end() {
+    fn a_lease_that_is_renewed_for_little_time_is_replaced() {
         for (since, expires, now, expected) in [
             (400, 440, 400, rests(426)),
             (400, 439, 400, takes(Superseded::RunsOut)),

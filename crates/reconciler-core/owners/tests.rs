@@ -250,7 +250,7 @@ impl Town {
 }
 
 #[test]
-fn whoever_left_can_do_nothing_whenever_whoever_sees_to_it_dies() {
+fn former_owners_have_no_access_whenever_the_process_dies() {
     let lives: [&[&'static str]; 6] =
         [&["ada", "bob"], &["ada"], &["ada", "bob"], &[], &["bob"], &["bob", "eve"]];
     for dies_after in 0..8 {

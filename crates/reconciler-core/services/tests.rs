@@ -59,7 +59,7 @@ fn hold(rows: impl IntoIterator<Item = (&'static str, ServiceStepFacts, Next<Ser
 }
 
 #[test]
-fn a_service_is_looked_at_where_its_cluster_answers_and_its_turn_has_come() {
+fn a_service_is_checked_once_its_cluster_answers_and_its_turn_has_come() {
     let unknown = ServiceStepFacts { is_of_folder: true, ..ServiceStepFacts::default() };
     let unreached = Some(problem(ServiceCause::WorkloadUnreachable));
     let held = Some(problem(ServiceCause::WaitsForService));
@@ -295,7 +295,7 @@ fn a_service_of_base_is_judged_by_what_base_brought() {
 }
 
 #[test]
-fn what_a_service_promises_and_its_checks_are_looked_at_once_its_objects_are_well() {
+fn promises_and_checks_of_a_service_are_checked_once_its_objects_are_well() {
     let unreached = Some(problem(ServiceCause::WorkloadUnreachable));
     let promises = || ServiceStepFacts { promises: true, ..well() };
     let checked = || ServiceStepFacts { has_checks: true, ..well() };
@@ -342,7 +342,7 @@ fn what_a_service_promises_and_its_checks_are_looked_at_once_its_objects_are_wel
 }
 
 #[test]
-fn an_answer_of_a_workload_cluster_is_a_problem_of_its_services_or_nobodys() {
+fn errors_of_a_workload_cluster_become_problems_of_it_or_of_an_object() {
     let unreachable =
         |reason: &str| LiveError::Unreachable { doing: String::new(), reason: reason.to_owned() };
     let (doing, what) = (String::new(), "more than is read".to_owned());
@@ -381,7 +381,7 @@ fn status(services: &[(&str, ServiceState, &str)]) -> ManagedClusterStatus {
 }
 
 #[test]
-fn people_are_told_of_each_change_of_a_service_once_and_failures_are_counted() {
+fn each_change_of_a_service_emits_one_event_and_failures_are_counted() {
     use ServiceState::{Failed, Progressing, Ready, Removing, Stuck, Unknown, Waiting};
     type Said = (&'static str, ServiceState, &'static str);
     type Counted = Option<(&'static str, &'static str)>;
@@ -427,7 +427,7 @@ fn people_are_told_of_each_change_of_a_service_once_and_failures_are_counted() {
 }
 
 #[test]
-fn what_all_services_wait_for_is_told_once_with_their_names() {
+fn a_problem_that_services_share_is_reported_once_with_their_names() {
     let mut found = ServicesFound::default();
     let nowhere = |_: &Problem| None;
     let shared = || vec![problem(ServiceCause::WorkloadUnreachable)];

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_what_the_definitions_bring() {
+    fn a_star_matches_what_the_definitions_bring() {
         let group = ["acme.example"];
         for (rule, version) in [
             (rule(&group, &["v1"], &["boxes"]), Some("v1")),

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_of_which_processes_die_is_tried_ever_more_seldom_and_told() {
+    async fn a_folder_whose_processes_die_is_tried_less_often_and_reported() {
         let memory = Arc::new(Memory::default());
         let (good, bad) = (subject("a/good", "1"), subject("a/bad", "1"));
         let first = process(&memory);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_end_in_order_accuses_nobody_and_a_dropped_turn_is_no_death() {
+    async fn an_orderly_end_accuses_no_folder_and_a_dropped_turn_does_not_count_as_a_crash() {
         let memory = Arc::new(Memory::default());
         let first = process(&memory);
         drop(turn(&first, &subject("a/cut", "1")));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_that_cannot_be_read_is_none() {
+    async fn an_unreadable_note_is_ignored() {
         let memory = Arc::new(Memory::default());
         memory.write("{").unwrap();
         let next = process(&memory);

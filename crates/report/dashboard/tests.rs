@@ -173,7 +173,7 @@ fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
 }
 
 #[test]
-fn an_issue_is_worth_its_noise_only_where_something_is_told() {
+fn an_issue_is_opened_only_if_it_has_something_to_report() {
     let worth = |entries: &[Entry], record: &DashboardRecord| {
         is_worth_telling(&Dashboard { prefix: "/capstan", entries, campaigns: &[], record, trouble: None })
     };
@@ -317,7 +317,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
 }
 
 #[test]
-fn what_the_inventory_brings_is_told_from_what_releases_bring() {
+fn what_the_inventory_brings_is_distinct_from_what_releases_bring() {
     let line = |at: &str, kind: SourceKind| {
         let proposal = ProposalId { kind, ..id("gauss/peu01") };
         let entry = Entry {

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_told_in_its_largest_unit() {
+    fn a_time_is_shown_in_its_largest_unit() {
         let now: Timestamp = "2026-11-29T12:00:00Z".parse().unwrap();
         for (then, expected) in [
             ("2026-11-29T12:00:00Z", "a moment"),

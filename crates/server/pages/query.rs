@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_page_is_the_first() {
+    fn an_invalid_page_number_means_the_first_page() {
         for (query, page) in
             [("", 1), ("page=3", 3), ("page=0", 1), ("page=-1", 1), ("page=x", 1), ("page=99999999999", 1)]
         {

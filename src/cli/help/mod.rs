@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_pages_rules_and_sections_are_told() {
+    fn help_shows_commands_pages_rules_and_sections() {
         let has = |words: &[&str], begins: &str, ends: &str| {
             let said = asked(words).unwrap();
             assert!(said.starts_with(begins) && said.ends_with(ends), "{words:?}: {said}");

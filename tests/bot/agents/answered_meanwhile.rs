@@ -12,7 +12,7 @@ use crate::running::town::Town;
 /// What a check was made from is noted with it, and it is not written again while that is the same. A pending check whose
 /// question was answered before that was noted stood for the answer once, and stayed pending for ever.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_that_was_pending_when_the_answer_came_tells_it_all_the_same() {
+async fn a_check_that_was_pending_when_the_answer_came_still_shows_it() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", folder.path().join("capstan.sqlite").display());
     let town = Town::on(SETTINGS, &["gauss/peu01"], Some(&url)).await;

@@ -118,7 +118,7 @@ async fn the_provider_set_that_the_settings_name_travels_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_lies_in_another_clusters_folder_does_not_travel_though_a_folder_names_it() {
+async fn a_file_in_another_clusters_folder_is_not_sent_even_if_a_folder_names_it() {
     let town = Town::new(SETTINGS, &["gauss/peu01", "euler/x"]).await;
     let steals =
         Edit::write("gauss/peu01/overlay/kustomization.yaml", "resources: [../../../euler/x/overlay]\n");
@@ -183,7 +183,7 @@ async fn other_repositories_and_commits_are_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_the_default_branch_no_longer_names_has_nothing_any_more() {
+async fn a_management_cluster_dropped_from_the_default_branch_gets_nothing_more() {
     let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;

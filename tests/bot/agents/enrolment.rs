@@ -190,7 +190,7 @@ async fn a_token_is_believed_once_within_its_time_and_for_its_bot_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_revoked_gets_nothing_more_not_even_what_is_under_way() {
+async fn a_revoked_agent_gets_nothing_more_even_from_calls_under_way() {
     each_engine(&["gauss/peu01"], async |town, _| {
         let agent = Raw::enrolled(&town).await;
         let id: AgentId = agent.enrolment.as_ref().unwrap().agent.clone();
@@ -210,7 +210,7 @@ async fn whoever_is_revoked_gets_nothing_more_not_even_what_is_under_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_was_revoked_says_so_and_enrols_anew_with_a_new_code() {
+async fn a_revoked_client_says_so_and_enrols_again_with_a_new_code() {
     let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
     let state = tempfile::tempdir().unwrap();
     let client = enrolled(&town, EU, state.path()).await;

@@ -72,7 +72,7 @@ async fn status(address: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
+async fn owners_fetch_their_file_and_see_no_other() {
     each_engine(&["gauss/peu01"], async |mut town, url| {
         let state = tempfile::tempdir().unwrap();
         town.push("main", &[owned("gauss/peu01", "")]);
@@ -303,7 +303,7 @@ async fn the_check_says_where_the_key_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_is_to_stand_in_git_comes_by_a_pull_request() {
+async fn a_kubeconfig_for_git_comes_by_a_pull_request() {
     let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
     town.push("main", &[owned("gauss/peu01", "access: {publish: git}\n")]);
     town.settle().await;

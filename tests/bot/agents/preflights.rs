@@ -615,7 +615,7 @@ async fn what_waits_for_machines_is_asked_again_when_they_have_moved_on_and_what
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn by_command_the_live_cluster_is_asked_anew_by_whom_may() {
+async fn a_permitted_command_asks_the_live_cluster_again() {
     let town = Town::new(SETTINGS, &["gauss/peu01", "euler/z", "other/z"]).await;
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;

@@ -37,7 +37,7 @@ async fn say(agent: &Arc<AgentClient>, at: &str, state: RolloutState, ready: u32
 }
 
 /// What the reporter does when the bot's clock is so much ahead; the tokens of agents would be over by then.
-async fn told_after(town: &Town, seconds: i64) -> Reporting {
+async fn report_after(town: &Town, seconds: i64) -> Reporting {
     town.pass(seconds);
     let looked = town.report_rollouts().await;
     town.pass(-seconds);
@@ -55,7 +55,7 @@ async fn merged(town: &Town, replicas: u32, method: MergeMethod) -> (u64, String
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once() {
+async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_reported_once() {
     each_engine(&["gauss/peu01"], async |mut town, url| {
         let state = tempfile::tempdir().unwrap();
         let agent = enrolled(&town, EU, state.path()).await;
@@ -171,18 +171,18 @@ async fn a_merge_of_what_clusters_share_is_followed_for_all_who_use_it_and_nobod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it_ended() {
+async fn a_stuck_rollout_its_recovery_and_its_end_are_commented_once_each() {
     each_engine(&["gauss/peu01"], async |mut town, url| {
         let state = tempfile::tempdir().unwrap();
         let agent = enrolled(&town, EU, state.path()).await;
         let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
         say(&agent, &merge, RolloutState::Rolling, 1).await;
-        told_after(&town, 0).await;
+        report_after(&town, 0).await;
         say(&agent, &merge, RolloutState::Stuck, 1).await;
-        assert!(matches!(told_after(&town, 15).await, Reporting::Later(_)), "it may pass by itself");
+        assert!(matches!(report_after(&town, 15).await, Reporting::Later(_)), "it may pass by itself");
         assert_eq!(town.answers(number), Vec::<String>::new());
 
-        told_after(&town, 75).await;
+        report_after(&town, 75).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("- `gauss/peu01` on `mc-eu`: **stuck** since "), "{}", told[0]);
@@ -190,16 +190,16 @@ async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it
         // The next report says the same, the bot begins anew: nobody is told twice.
         say(&agent, &merge, RolloutState::Stuck, 2).await;
         town.restart(Some(&url)).await;
-        told_after(&town, 120).await;
+        report_after(&town, 120).await;
         assert_eq!(town.answers(number).len(), 1);
 
         say(&agent, &merge, RolloutState::Rolling, 1).await;
-        told_after(&town, 140).await;
+        report_after(&town, 140).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[1].contains("`gauss/peu01` on `mc-eu`: continues since "), "{}", told[1]);
         say(&agent, &merge, RolloutState::Done, 2).await;
-        told_after(&town, 160).await;
+        report_after(&town, 160).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[2].contains("`gauss/peu01` on `mc-eu`: done since "), "{}", told[2]);
@@ -207,7 +207,7 @@ async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it
             assert_eq!(told.concat().matches(turn).count(), 1, "{turn}: {told:?}");
         }
         let before = town.forge.write_calls();
-        assert_eq!(told_after(&town, 220).await, Reporting::AllReported);
+        assert_eq!(report_after(&town, 220).await, Reporting::AllReported);
         assert_eq!(town.forge.write_calls(), before);
         town.done();
     })
@@ -232,7 +232,7 @@ async fn a_rollout_that_goes_well_or_stumbles_for_a_moment_wakes_nobody() {
 
 /// What a file says of a rollout that waits is annotated where it ends: a run at work is updated with each news.
 #[tokio::test(flavor = "multi_thread")]
-async fn news_of_a_rollout_that_waits_are_told_in_one_run() {
+async fn reports_of_a_waiting_rollout_update_one_run() {
     let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
@@ -493,7 +493,7 @@ async fn where_a_cluster_lived_before_is_remembered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_dies_between_a_call_and_its_record_tells_nothing_twice() {
+async fn a_process_that_dies_between_a_call_and_its_record_posts_nothing_twice() {
     use sqlx::Connection as _;
 
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use crate::running::sample;
 use crate::running::town::REPOSITORY;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_stands_until_its_pull_request_is_closed() {
+async fn a_question_stays_open_until_its_pull_request_is_closed() {
     each_engine(&["gauss/peu01"], async |town, _| {
         let states = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let agent = enrolled(&town, EU, states[0].path()).await;

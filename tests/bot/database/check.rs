@@ -29,7 +29,7 @@ async fn a_database_that_is_well_has_no_finding() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_that_nothing_leads_to_are_told_with_what_to_do() {
+async fn orphaned_rows_are_reported_with_what_to_do() {
     each_empty_database(async |url| {
         make(url).await;
         execute(
@@ -59,7 +59,7 @@ async fn rows_that_nothing_leads_to_are_told_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tables_of_another_schema_are_told_and_left_alone() {
+async fn tables_of_another_schema_are_reported_and_left_alone() {
     each_empty_database(async |url| {
         make(url).await;
         let known = check(url).await.known_schema;
@@ -94,7 +94,7 @@ async fn tables_of_another_schema_are_told_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_without_tables_is_told() {
+async fn a_database_without_tables_is_reported() {
     let Some(url) = super::engines::fresh_postgres().await else {
         println!("SKIPPED: PostgreSQL is not installed");
         return;
@@ -103,7 +103,7 @@ async fn a_database_without_tables_is_told() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told() {
+async fn a_damaged_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("capstan.sqlite");
     let url = format!("sqlite://{}?mode=rwc", file.display());

@@ -165,7 +165,7 @@ const OF_ONE_THAT_WAS_KILLED: [Damage; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_file_is_told_with_what_to_do_and_stays_as_it_is() {
+async fn a_damaged_file_is_reported_with_what_to_do_and_stays_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let whole = [ended(folder.path(), "ended").await, killed(folder.path(), "killed").await];
     for (whole, damages) in whole.iter().zip([&OF_ONE_THAT_ENDED_WELL[..], &OF_ONE_THAT_WAS_KILLED]) {
@@ -194,7 +194,7 @@ async fn a_damaged_file_is_told_with_what_to_do_and_stays_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_of_another_database_is_told_and_not_laid_over_this_one() {
+async fn a_log_of_another_database_is_reported_and_not_applied() {
     let folder = tempfile::tempdir().unwrap();
     let (own, other) = (killed(folder.path(), "own").await, killed(folder.path(), "other").await);
     let mixed = folder.path().join("mixed");

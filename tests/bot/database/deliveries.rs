@@ -215,7 +215,7 @@ async fn old_deliveries_are_forgotten_once_their_hints_are_used_up() {
 
 /// What is said while a claim is held: its run hears of it at once, and the next claim is given it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_arrives_while_a_job_is_worked_on_is_told_before_its_next_claim() {
+async fn an_arrival_while_a_job_runs_is_visible_before_the_next_claim() {
     each_engine(async |bench| {
         let database = &bench.database;
         let began = bench.clock.now();

@@ -36,7 +36,7 @@ async fn a_file_that_cannot_be_made_is_named_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_named_and_left_as_it_is() {
+async fn a_file_that_is_not_a_database_is_named_and_stays_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.txt");
     let text = "these are my notes, and no database\n".repeat(100);
@@ -47,7 +47,7 @@ async fn a_file_that_is_no_database_is_named_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_database_that_can_only_be_read_is_told() {
+async fn a_read_only_database_is_reported() {
     let bench = sqlite().await;
     bench.database.close().await;
     let file = bench.url.trim_start_matches("sqlite://");

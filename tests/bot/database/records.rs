@@ -304,7 +304,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_age_of_the_oldest_due_job_is_told() {
+async fn the_age_of_the_oldest_due_job_is_reported() {
     each_engine(async |bench| {
         let name = RepositoryName::parse("acme/gitops").unwrap();
         let request = JobRequest { repository: 1, installation: 7, name, cause: Cause::Event };

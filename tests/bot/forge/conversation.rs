@@ -93,7 +93,7 @@ fn pushes_close_synchronise_and_merge_pull_requests() {
 }
 
 #[test]
-fn a_stack_is_told_and_merged_at_once() {
+fn a_stack_is_shown_and_merged_at_once() {
     let (forge, installation) = acme();
     let repo = "acme/gitops";
     let on = forge.resolve(repo, "main").unwrap().unwrap();
@@ -133,7 +133,7 @@ fn a_stack_is_told_and_merged_at_once() {
 }
 
 #[test]
-fn comments_reactions_labels_checks_and_reviews_are_told() {
+fn comments_reactions_labels_checks_and_reviews_are_delivered() {
     let (forge, installation) = acme();
     let repo = "acme/gitops";
     forge.create_user("bob").unwrap();

@@ -119,7 +119,7 @@ fn an_issue_is_listed_and_its_boxes_are_ticked() {
 }
 
 #[test]
-fn whoever_looks_is_the_one_who_may_do_most() {
+fn the_default_viewer_is_the_person_with_most_rights() {
     let forge = with_pull();
     forge.create_user("zoe").unwrap();
     forge.grant("acme/gitops", "zoe", Permission::Admin).unwrap();

@@ -131,7 +131,7 @@ async fn a_branch_moves_only_from_where_it_was() {
 }
 
 #[tokio::test]
-async fn what_stands_beside_a_pull_request_comes_and_goes() {
+async fn labels_assignees_and_reviewers_of_a_pull_request_come_and_go() {
     let fleet = Fleet::new().await;
     let (github, repository) = (&fleet.github, &fleet.repository);
     fleet.forge.create_team("acme", "platform", &["alice"]).unwrap();
@@ -381,7 +381,7 @@ async fn a_check_is_one_call_up_to_fifty_annotations() {
 
 /// GitHub adds to a run's annotations and never takes one away.
 #[tokio::test]
-async fn a_check_that_was_cut_off_between_two_calls_goes_on_where_it_was_and_concludes_with_the_last() {
+async fn a_check_cut_off_between_two_calls_continues_and_concludes_with_the_last() {
     let fleet = Fleet::new().await;
     let (github, repository) = (&fleet.github, &fleet.repository);
     let whole = check(&fleet.head, 120, "d");

@@ -10,7 +10,7 @@ fn refusal(pem: &str) -> String {
 }
 
 #[test]
-fn what_is_no_private_key_is_refused_by_name() {
+fn an_invalid_private_key_is_refused_by_name() {
     for (pem, reason) in [
         ("", "is empty"),
         ("12345", "is not a private key in PEM form"),

@@ -223,7 +223,7 @@ async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_cluster_tells_how_it_stands_and_what_was_done_about_it() {
+async fn the_page_of_a_cluster_shows_its_state_and_its_history() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
     let page = world.local("/clusters/acme/gitops/gauss/peu01").await;
     assert_eq!(page.status, 200);
@@ -272,7 +272,7 @@ async fn only_this_machines_own_names_are_answered_on_its_listener() {
 }
 
 #[test]
-fn every_state_stands_on_the_page_about_pages_with_its_meaning() {
+fn the_page_about_pages_lists_every_state_with_its_meaning() {
     let told = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/page.md"))
         .unwrap();
     for state in ProposalState::ALL {

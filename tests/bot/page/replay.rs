@@ -43,7 +43,7 @@ impl World {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replay_has_what_was_named_looked_at_again_and_says_who_wanted_it() {
+async fn a_replay_repeats_the_delivery_and_the_audit_names_the_requester() {
     let world = World::start(SigningIn::Configured).await.with_a_fleet().await;
     world.deliver(GUID, world.gitops).await;
     let wim = world.sign_in("wim").await;

@@ -94,16 +94,16 @@ impl Newcomer {
 
     /// What the log says that one has to know.
     async fn token(&self) -> String {
-        self.told("token").await
+        self.logged_value("token").await
     }
 
     /// Where the log says that one should look, below the listener.
     async fn opening(&self) -> String {
-        let address = self.told("open").await;
+        let address = self.logged_value("open").await;
         address.strip_prefix(&format!("http://{}", self.internal)).unwrap().to_owned()
     }
 
-    async fn told(&self, field: &str) -> String {
+    async fn logged_value(&self, field: &str) -> String {
         let logged = self.until_logged("no GitHub App is configured").await;
         let lines = logged.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut values = lines.filter_map(|line| line[field].as_str().map(str::to_owned));
@@ -160,7 +160,7 @@ impl Newcomer {
     }
 
     /// The App is kept, and the bot takes what GitHub sends.
-    async fn goes_on(&self) {
+    async fn assert_working(&self) {
         let app = self.forge.app();
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().mode() & 0o777;
         assert_eq!(mode(&self.kept()), 0o700);
@@ -211,7 +211,7 @@ fn attribute(html: &str, before: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_reads_the_log_makes_the_app_and_the_bot_goes_on() {
+async fn a_reader_of_the_log_creates_the_app_and_the_bot_starts_its_work() {
     let bot = Newcomer::start();
     let token = bot.token().await;
     let first = bot.get("/setup").await;
@@ -236,7 +236,7 @@ async fn whoever_reads_the_log_makes_the_app_and_the_bot_goes_on() {
     assert_eq!(last.status, 200, "{}", last.body);
     assert!(last.body.contains("Install the App"), "{}", last.body);
     assert!(last.body.contains(bot.kept().to_str().unwrap()), "{}", last.body);
-    bot.goes_on().await;
+    bot.assert_working().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -281,7 +281,7 @@ async fn the_address_of_the_log_needs_one_press_and_is_good_once() {
     let back = bot.agree(&page).await;
     assert!(!back.contains(&pass) && !back.contains(&token));
     assert_eq!(bot.get(&back).await.status, 200);
-    bot.goes_on().await;
+    bot.assert_working().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -331,7 +331,7 @@ async fn nobody_else_makes_an_app_and_nothing_is_written() {
     assert_eq!(away.status, 502);
     assert!(away.body.contains("Load this page again within the hour"), "{}", away.body);
     assert_eq!(bot.get(&back).await.status, 200);
-    bot.goes_on().await;
+    bot.assert_working().await;
 }
 
 /// With the address of the log: one press here and one at GitHub, by keyboard.
@@ -365,7 +365,7 @@ async fn it_works_in_a_browser() {
     views("setup-done").await;
     let said = browser.console().await;
     assert!(said.is_empty(), "the console says {said:#?}");
-    bot.goes_on().await;
+    bot.assert_working().await;
 }
 
 /// Without it: the token is typed, and what went wrong is readable too.
@@ -394,5 +394,5 @@ async fn the_token_may_be_typed_instead() {
     // A refusal is a line of the console, as Chromium has it.
     let said = browser.console().await;
     assert!(said.iter().all(|line| line.contains("403")), "the console says {said:#?}");
-    bot.goes_on().await;
+    bot.assert_working().await;
 }

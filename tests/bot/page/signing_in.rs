@@ -48,7 +48,7 @@ async fn somebody_signs_in_and_ends_where_they_wanted_to_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_did_not_begin_here_gets_no_session() {
+async fn a_sign_in_that_began_elsewhere_gets_no_session() {
     let world = World::start(SigningIn::Configured).await.with_a_fleet().await;
     let (back, begun) = world.go_to_github("ada", "/").await;
     let (_, other) = world.go_to_github("wim", "/").await;
@@ -176,7 +176,7 @@ async fn where_github_does_not_answer_nobody_sees_anything() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_signed_in_can_sign_out_while_github_does_not_answer() {
+async fn a_signed_in_person_can_sign_out_while_github_does_not_answer() {
     let world = World::start(SigningIn::Configured).await.with_a_fleet().await;
     let ada = world.sign_in("ada").await;
     let token = world.page("/", &ada).await.form_token();

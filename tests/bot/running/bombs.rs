@@ -338,7 +338,7 @@ async fn deep_overlay(forge: &Forge) -> u64 {
 }
 
 /// The conclusion of a pull request's check, and all that it says.
-fn told(forge: &Forge, repository: &str, number: u64) -> Option<(String, String)> {
+fn check_of(forge: &Forge, repository: &str, number: u64) -> Option<(String, String)> {
     let head = forge.pull(repository, number).unwrap().head;
     let checks = forge.checks(repository, &head).unwrap();
     let check = checks.into_iter().filter(|check| check.name == "capstan").max_by_key(|check| check.id)?;
@@ -353,7 +353,7 @@ fn proposals(forge: &Forge, repository: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
+async fn bombs_end_in_a_check_with_the_reason_and_the_bot_continues() {
     let forge = forge();
     let begin = sample::repository("mode: propose\n", &[BAD, NEIGHBOUR]);
     forge.commit(REPOSITORY, "main", "ada", "Begin", &begin).unwrap();
@@ -374,7 +374,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
     forge.commit(OTHER, "main", "ada", "Release", &[sample::release("v22.0.0", "v1.22.5")]).unwrap();
 
     let expected = |(repository, number, conclusion, says): &(&str, u64, &str, &str)| {
-        let told = told(&forge, repository, *number);
+        let told = check_of(&forge, repository, *number);
         let is_so = |(is, said): &(String, String)| is == conclusion && said.contains(says);
         (!told.as_ref().is_some_and(is_so)).then(|| format!("{repository} #{number}: {told:?}"))
     };
@@ -394,7 +394,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
             is_answered = true;
             println!("/capstan help was answered after {} ms beside five bombs", asked.elapsed().as_millis());
         }
-        if !is_deep_judged && told(&forge, DEEP, deep).is_some() {
+        if !is_deep_judged && check_of(&forge, DEEP, deep).is_some() {
             is_deep_judged = true;
             println!("the tree that holds itself was judged after {} ms", asked.elapsed().as_millis());
         }

@@ -24,7 +24,7 @@ fn content(town: &Town) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_budget_puts_off_goes_on_when_there_is_more_and_who_asks_is_answered_before() {
+async fn postponed_work_continues_with_a_new_budget_and_commands_are_answered_before() {
     let town = Town::new("mode: propose\n", &CLUSTERS).await;
     // Six proposals with their checks are twelve.
     let ports = town.ports_within(RateLimits { content_a_minute: 6, ..RateLimits::PUBLISHED });

@@ -34,7 +34,7 @@ fn open_to(town: &Town, base: &str, branch: &str, draft: bool) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_pull_request_shows_whom_it_would_be_offered_to_and_the_worst_upgrades() {
+async fn a_release_pull_request_shows_the_clusters_it_would_be_offered_to_and_the_worst_upgrades() {
     let town = Town::new("mode: propose\nconsumers: [acme/other]\n", &[PEU01, PEU02, PEU03]).await;
     // One has five machines, one is on hold, one changed what the release changes.
     town.push(
@@ -261,7 +261,7 @@ fn concluded(town: &Town) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_asks_again_gets_a_check_that_is_concluded_also_where_nothing_is_touched() {
+async fn a_repeated_request_gets_a_concluded_check_even_if_nothing_is_touched() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     let fork = town.forge.fork(REPOSITORY, "mallory").unwrap();
     town.forge.commit(&fork, "docs", "mallory", "Docs", &[Edit::write("README.md", "hello\n")]).unwrap();
@@ -325,7 +325,7 @@ impl Planner for Away {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_of_capstans_own_is_told_with_its_id_until_it_can_look_again() {
+async fn a_failure_of_capstan_is_reported_with_its_id_until_it_can_check_again() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     let judged = town.open("ada", "judged", &[sample::machine_pool(PEU01, "v1.21.4", 3)]);
     town.settle().await;
@@ -474,7 +474,7 @@ async fn a_report_that_changed_meanwhile_is_not_added_to_what_was_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_annotation_stands_on_the_heads_own_line_where_the_base_moves_it() {
+async fn an_annotation_is_on_the_heads_own_line_where_the_base_moves_it() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     let number = town.open("ada", "downgrade", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
     let above = town.file("main", POOL);

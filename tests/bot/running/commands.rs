@@ -104,7 +104,7 @@ async fn what_was_pushed_after_the_comment_is_not_overwritten_and_is_named() {
 }
 
 #[tokio::test]
-async fn a_push_while_the_branch_is_written_anew_is_not_overwritten_and_is_named() {
+async fn a_push_during_a_rewrite_of_the_branch_is_not_overwritten_and_is_named() {
     let world = edited_proposal().await;
     world.comment(1, "ada", "/capstan replan");
     let push: fn(&World) = |world| world.push(A, &[("c/a/base/v", Some("two\nlater\n"))]);
@@ -164,7 +164,7 @@ async fn who_may_not_is_answered_once_an_hour_and_who_may_not_read_never() {
 
 /// The marker of an answer is anybody's to write.
 #[tokio::test]
-async fn an_answer_that_somebody_else_wrote_answers_nothing() {
+async fn an_answer_written_by_another_person_answers_nothing() {
     let world = edited_proposal().await;
     let asked = world.comment(1, "ada", "/capstan help");
     world.comment(1, "mallory", &format!("Done.\n\n<!-- capstan-answer:{asked} -->\n"));

@@ -149,7 +149,7 @@ async fn an_edited_branch_waits_for_a_writers_replan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merging_the_base_into_the_branch_is_no_edit() {
+async fn merging_the_base_into_the_branch_is_not_an_edit() {
     let mut town = Town::new("mode: propose\n", &[PEU01]).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
@@ -238,7 +238,7 @@ async fn limits_hold_and_observe_mode_writes_no_branch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_pull_request_is_checked_whoever_opened_it() {
+async fn every_pull_request_is_checked_regardless_of_its_author() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     let docs = town.open("mallory", "docs", &[Edit::write("README.md", "hello\n")]);
     let downgrade = town.open("ada", "downgrade", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);

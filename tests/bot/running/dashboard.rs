@@ -89,7 +89,7 @@ async fn it_is_made_when_there_is_something_to_tell_and_written_when_that_change
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tick_is_a_command_of_whoever_ticked() {
+async fn a_tick_is_a_command_of_the_person_who_ticked() {
     let town = town(ONE_AT_A_TIME).await;
     town.push("main", &[Edit::write("CODEOWNERS", "/gauss/peu02/ @olga\n")]);
     town.release("v22.0.0", "v1.22.5");
@@ -150,7 +150,7 @@ async fn no_box_does_anything_for_who_may_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_several_people_ticked_is_nobodys_word_and_other_edits_are_put_right() {
+async fn ticks_of_several_people_are_ignored_and_other_edits_are_reverted() {
     let town = town(ONE_AT_A_TIME).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
@@ -417,7 +417,7 @@ fn tick_box(world: &World, by: &str, command: &str) {
 }
 
 #[tokio::test]
-async fn a_tick_in_the_instant_of_a_write_is_heard_by_its_delivery() {
+async fn a_tick_in_the_instant_of_a_write_is_obeyed_through_its_delivery() {
     let world = world();
     world.sync().await;
     world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
@@ -505,7 +505,7 @@ async fn a_tick_in_a_text_that_is_not_capstans_is_not_heard_by_its_delivery() {
 
 /// On a forge: the write of the body is on its way when ada ticks, and goes over it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tick_that_a_write_goes_over_on_a_forge_is_heard() {
+async fn a_tick_that_a_write_overwrites_on_a_forge_is_obeyed() {
     let town = town("mode: propose\ndashboard: {enabled: true}\n").await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
@@ -532,7 +532,7 @@ async fn a_tick_that_a_write_goes_over_on_a_forge_is_heard() {
 }
 
 #[tokio::test]
-async fn a_tick_in_the_instant_of_a_write_is_told_where_no_delivery_tells_of_it() {
+async fn a_tick_in_the_instant_of_a_write_is_reported_if_no_delivery_comes() {
     let world = world();
     world.state().deaf = true;
     world.sync().await;

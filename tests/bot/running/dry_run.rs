@@ -19,14 +19,14 @@ const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 type Write = (String, String, String, Option<u64>);
 
 /// What the log of a dry run tells, ordered by what it is.
-fn told(log: &str) -> Vec<Write> {
-    let mut told = told_one_by_one(log);
+fn logged_writes(log: &str) -> Vec<Write> {
+    let mut told = logged_one_by_one(log);
     told.sort();
     told
 }
 
 /// The same in the order in which it is told.
-fn told_one_by_one(log: &str) -> Vec<Write> {
+fn logged_one_by_one(log: &str) -> Vec<Write> {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let told = lines.filter(|line| line["message"] == "dry run: not written");
     told.map(|line| {
@@ -158,12 +158,12 @@ fn a_dry_run_tells_exactly_what_a_run_writes_and_writes_nothing() {
     let earlier = place.log().len();
     let bot = place.start_with(&["--dry-run"]);
     wait_until_quiet(&forge, &place);
-    let first = told(&place.log()[earlier..]);
+    let first = logged_writes(&place.log()[earlier..]);
     // What the first run did, none of the next does again.
     forge.comment(REPOSITORY, mine, "mallory", "Nice.").unwrap();
     forge.commit(REPOSITORY, "main", "ada", "Words", &[Edit::write("README.md", "hello\n")]).unwrap();
     wait_until_quiet(&forge, &place);
-    let told = told(&place.log()[earlier..]);
+    let told = logged_writes(&place.log()[earlier..]);
     assert_eq!(told, first, "nothing is written twice");
     assert_eq!(written(&forge), [], "nothing is written");
     assert_eq!(forge.pulls(REPOSITORY).unwrap().len(), pulls_before);
@@ -221,7 +221,7 @@ fn a_dry_run_tells_how_proposals_move_into_one_of_their_group() {
     let bot = place.start_with(&["--dry-run"]);
     wait_until_quiet(&forge, &place);
     drop(bot);
-    let told = told(&place.log()[earlier..]);
+    let told = logged_writes(&place.log()[earlier..]);
     assert_eq!(written(&forge), [], "nothing is written");
     let opened = |write: &&Write| write.1 == "pull-request";
     let branches: Vec<&str> = told.iter().filter(opened).map(|write| write.2.as_str()).collect();
@@ -246,7 +246,7 @@ fn a_dry_run_tells_how_proposals_move_into_one_of_their_group() {
 }
 
 /// Somebody asks for a merge while no bot runs: what a dry run tells then, and what a run writes, one by one.
-fn told_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
+fn logged_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
     let forge = forge();
     let place = Place::new(&forge);
     let settings = "dashboard: {enabled: false}\nupgrade: {merge: {method: squash}}\n";
@@ -266,7 +266,7 @@ fn told_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
     let bot = place.start_with(&["--dry-run"]);
     wait_until_quiet(&forge, &place);
     drop(bot);
-    let told = told_one_by_one(&place.log()[earlier..]);
+    let told = logged_one_by_one(&place.log()[earlier..]);
     assert_eq!(written(&forge), [], "nothing is written");
     let pull = forge.pull(REPOSITORY, 1).unwrap();
     assert_eq!((pull.state, pull.auto_merge), (PullState::Open, false));
@@ -280,8 +280,8 @@ fn told_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
 }
 
 #[test]
-fn a_merge_in_a_dry_run_is_told_as_a_run_makes_it() {
-    let (told, written, forge) = told_and_written(Protection::default());
+fn a_merge_in_a_dry_run_is_logged_as_a_run_makes_it() {
+    let (told, written, forge) = logged_and_written(Protection::default());
     assert_eq!(forge.pull(REPOSITORY, 1).unwrap().state, PullState::Merged);
     let merges = |all: &[Write]| all.iter().filter(|write| write.1 == "merge").count();
     assert_eq!((merges(&told), merges(&written)), (1, 1), "{told:#?}");
@@ -289,9 +289,9 @@ fn a_merge_in_a_dry_run_is_told_as_a_run_makes_it() {
 }
 
 #[test]
-fn a_merge_that_waits_for_checks_is_told_as_a_run_asks_for_it() {
+fn a_merge_that_waits_for_checks_is_logged_as_a_run_asks_for_it() {
     let checks = vec!["capstan".to_owned(), "build".to_owned()];
-    let (told, written, forge) = told_and_written(Protection { checks, ..Protection::default() });
+    let (told, written, forge) = logged_and_written(Protection { checks, ..Protection::default() });
     assert!(forge.pull(REPOSITORY, 1).unwrap().auto_merge);
     assert!(told.iter().any(|write| write.1 == "auto-merge"), "{told:#?}");
     assert_eq!(told, written);

@@ -28,7 +28,7 @@ fn add_releases(town: &Town, repository: &str, settings: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_to_the_releases_offers_them_to_whoever_may_use_them() {
+async fn a_push_to_the_releases_offers_them_to_the_permitted_repositories() {
     let town = Town::new(NAMED, &[PEU01]).await;
     assert!(town.pulls().is_empty());
     let tip = add_releases(&town, RELEASES, CONSENT);

@@ -45,7 +45,7 @@ fn standing(town: &Town) -> Vec<(String, usize)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_every_fifth_call_failing_twelve_proposals_with_checks_stand_in_one_go() {
+async fn with_every_fifth_call_failing_one_pass_opens_twelve_proposals_with_checks() {
     let quiet = Town::new("mode: propose\n", &CLUSTERS).await;
     quiet.forge.clear_exchanges();
     let began = std::time::Instant::now();

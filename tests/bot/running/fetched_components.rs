@@ -106,7 +106,7 @@ async fn a_proposal_says_what_becomes_of_objects_whose_components_were_fetched()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
+async fn only_hosts_named_on_the_default_branch_are_asked() {
     let (town, host) = town().await;
     let mut edits = set_with_release(&url(&host));
     edits.push(settings(&["registry.example.com"]));
@@ -131,7 +131,7 @@ async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
 
 /// Whatever the default branch says, and whoever wrote it.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_whom_the_operator_does_not_let_repositories_name() {
+async fn only_hosts_that_the_operator_allows_are_asked() {
     let (town, _) = town().await;
     let inside = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = inside.local_addr().unwrap().to_string();
@@ -207,7 +207,7 @@ fn set_of_packages(host: &str) -> Vec<Edit> {
 }
 
 /// Until the proposal of the set says what becomes of objects: nothing else than the bot's own errand asks for that.
-async fn until_it_is_told(town: &Town) {
+async fn until_the_set_lists_its_objects(town: &Town) {
     for _ in 0..600 {
         town.settle().await;
         if body_of_set(town).contains("ServiceAccount own-system/new") {
@@ -224,7 +224,7 @@ fn body_of_set(town: &Town) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_had_now_is_told_stops_nobody_else_and_comes_later() {
+async fn an_unavailable_download_is_reported_stops_nothing_else_and_comes_later() {
     for (before, said) in [
         (Before::Limit, "accepts no more requests until 20"),
         (Before::Silence, "Capstan is fetching them from http://"),
@@ -237,7 +237,7 @@ async fn what_cannot_be_had_now_is_told_stops_nobody_else_and_comes_later() {
         assert!(body.contains(said), "{body}");
         assert_eq!(town.open_pulls().len(), 2, "the cluster is offered its own release meanwhile");
         let_go.store(true, Ordering::SeqCst);
-        until_it_is_told(&town).await;
+        until_the_set_lists_its_objects(&town).await;
         town.done();
     }
 }
@@ -419,7 +419,7 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
             Edit::write("mc/v2.0.0/base/providers.yaml", provider("v1.0.1")),
         ],
     );
-    until_it_is_told(&town).await;
+    until_the_set_lists_its_objects(&town).await;
     let pull = town.open_pulls().remove(0);
     let judged = format!("version: v1.0.1\n    sha256: {SHA256}\n");
     assert!(town.file(BRANCH, RECORD).contains(&judged), "{}", town.file(BRANCH, RECORD));

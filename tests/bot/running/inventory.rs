@@ -228,7 +228,7 @@ spec:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_reaches_whom_it_concerns_and_no_hand_edit_is_lost() {
+async fn an_edit_reaches_the_clusters_it_concerns_and_no_hand_edit_is_lost() {
     let town = made().await;
     // peu02's people chose a flavor, and wrote a comment.
     let workers = town.file("main", "acme/peu02/base/workers.yaml");
@@ -488,7 +488,7 @@ async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
+async fn a_pull_request_that_touches_the_inventory_names_the_clusters_it_reaches() {
     let town = made().await;
     let open = |branch: &str, edits: &[Edit]| town.open("ada", branch, edits);
     let flavor = "  release: openstack/v1.4.0\n  values: {replicas: 3, flavor: large}\n";

@@ -116,8 +116,7 @@ async fn a_definition_that_has_no_folder_for_what_it_belongs_to_is_an_error_at_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_edits_a_component_says_whom_it_reaches_and_a_missing_one_is_an_error_at_its_line()
- {
+async fn a_component_edit_names_the_clusters_it_reaches_and_a_missing_one_is_an_error_at_its_line() {
     let town = audited().await;
     merge_all(&town).await;
     let edited = town.open("ada", "edited", &component("audit", "writes"));

@@ -19,7 +19,7 @@ const HOSTILE: [(&str, &str); 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_template_is_trouble_of_its_release_alone_and_the_bot_goes_on() {
+async fn a_hostile_template_fails_its_release_alone_and_the_bot_continues() {
     let town = made().await;
     let mut files = vec![environment("prod", "openstack/v1.4.0", 5)];
     for (name, template) in HOSTILE {

@@ -68,7 +68,7 @@ async fn a_track_of_a_level_is_followed_below_it_and_a_lower_level_says_otherwis
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn so_many_are_open_at_a_time_and_the_next_one_follows_in_order() {
+async fn the_number_of_open_proposals_is_limited_and_the_next_follows_in_order() {
     let town = made().await;
     let limited = format!("{SETTINGS}upgrade: {{proposals: {{open: 1}}}}\n");
     town.push("main", &[Edit::write(".capstan.yaml", limited)]);

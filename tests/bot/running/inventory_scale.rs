@@ -143,15 +143,15 @@ fn of_one_site_that_is_edited_its_clusters_alone_are_rendered_and_of_what_stays_
 
 /// What is told of each target while it is planned.
 #[derive(Default)]
-struct Told(Mutex<BTreeMap<ClusterId, Vec<String>>>);
+struct TargetLog(Mutex<BTreeMap<ClusterId, Vec<String>>>);
 
-impl Told {
+impl TargetLog {
     fn tell(&self, cluster: &ClusterId, what: String) {
         self.0.lock().unwrap().entry(cluster.clone()).or_default().push(what);
     }
 }
 
-impl WatchRenders for Told {
+impl WatchRenders for TargetLog {
     fn begun(&self, cluster: &ClusterId) {
         self.tell(cluster, "begun".to_owned());
     }
@@ -168,9 +168,9 @@ impl WatchRenders for Told {
 }
 
 /// What is told while a snapshot is planned, but not from `without`.
-fn told(cache: &PlanCache, files: &Texts, without: &[(&str, SourceKind)]) -> BTreeMap<String, Vec<String>> {
+fn log_of(cache: &PlanCache, files: &Texts, without: &[(&str, SourceKind)]) -> BTreeMap<String, Vec<String>> {
     let fleet = Fleet::open_with(cache, Arc::new(Snapshot::of(files)), date(2026, 11, 24)).unwrap();
-    let told = Told::default();
+    let told = TargetLog::default();
     let wanted = |id: &ClusterId, kind: &SourceKind| {
         !without.iter().any(|(other, of)| *other == id.as_str() && of == kind)
     };
@@ -195,7 +195,7 @@ fn each_target_is_planned_in_one_pass_its_release_first_and_then_its_values() {
     // None of them has a folder.
     let to_come = ["begun", "inventory: an upgrade"].map(str::to_owned).to_vec();
     let all = ["acme/c0x0", "acme/c1x0", "acme/c2x0"];
-    assert_eq!(told(&cache, &files, &[]), all.map(|id| (id.to_owned(), to_come.clone())).into());
+    assert_eq!(log_of(&cache, &files, &[]), all.map(|id| (id.to_owned(), to_come.clone())).into());
 
     let (made, _) = looked(&cache, &files);
     merge(&mut files, &made);
@@ -210,13 +210,13 @@ fn each_target_is_planned_in_one_pass_its_release_first_and_then_its_values() {
         ["begun", "release: an upgrade", "begun", "inventory: nothing"].map(str::to_owned).to_vec();
     let expected = [("acme/c0x0", &released), ("acme/c1x0", &both), ("acme/c2x0", &released)];
     let expected: BTreeMap<_, _> = expected.map(|(id, told)| (id.to_owned(), told.clone())).into();
-    assert_eq!(told(&cache, &files, &[]), expected);
+    assert_eq!(log_of(&cache, &files, &[]), expected);
 
     // Once more: that the inventory brings nothing is known, so that nothing is begun for it.
     let known = ["begun", "release: an upgrade", "inventory: nothing"].map(str::to_owned).to_vec();
     let expected = [("acme/c0x0", &known), ("acme/c1x0", &both), ("acme/c2x0", &known)];
     let expected: BTreeMap<_, _> = expected.map(|(id, told)| (id.to_owned(), told.clone())).into();
-    assert_eq!(told(&cache, &files, &[]), expected);
+    assert_eq!(log_of(&cache, &files, &[]), expected);
 
     // Whoever asks again after a process ended names what was answered: that is not planned twice.
     let without = [
@@ -226,5 +226,5 @@ fn each_target_is_planned_in_one_pass_its_release_first_and_then_its_values() {
     ];
     let rest = ["begun", "inventory: nothing"].map(str::to_owned).to_vec();
     let expected = [("acme/c0x0".to_owned(), rest), ("acme/c2x0".to_owned(), released)];
-    assert_eq!(told(&PlanCache::default(), &files, &without), expected.into());
+    assert_eq!(log_of(&PlanCache::default(), &files, &without), expected.into());
 }

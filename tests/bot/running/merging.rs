@@ -179,7 +179,7 @@ fn forge_authorship(town: &Town, keep: fn(&str) -> bool) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_says_it_is_capstans_is_its_authors_all_the_same() {
+async fn a_commit_that_claims_to_be_capstans_belongs_to_its_author() {
     for keep in [|_: &str| true, |line: &str| !line.starts_with("Capstan-Seal: ")] {
         for remembers in [true, false] {
             let mut town = proposed("{approvals: 1, automatic: [\"gauss/*\"]}").await;

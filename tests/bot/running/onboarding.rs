@@ -194,7 +194,7 @@ async fn a_persons_branch_of_that_name_is_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archived_repository_gets_nothing_until_it_is_none() {
+async fn an_archived_repository_gets_nothing_until_it_is_unarchived() {
     let town = Town::with(&[Edit::write("README.md", "hello\n")], None).await;
     town.push("main", &[flat("one")]);
     town.forge.archive(REPOSITORY, true).unwrap();
@@ -245,7 +245,7 @@ async fn a_refusal_is_remembered_and_a_death_between_two_writes_is_made_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_repository_is_asked_for_what_can_be_read_and_the_bot_goes_on() {
+async fn a_poisoned_repository_gets_a_proposal_for_its_readable_part_and_the_bot_continues() {
     // A bomb of anchors, a kustomization that names itself, and a file that is no YAML at all.
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {

@@ -72,7 +72,7 @@ async fn look(world: &World, slow: &Arc<Slow>) -> Option<Timestamp> {
 }
 
 #[tokio::test]
-async fn a_check_that_took_too_long_is_looked_at_again_once_its_pause_is_over() {
+async fn a_check_that_took_too_long_is_repeated_after_its_pause() {
     let world = World::new(&[
         (".capstan.yaml", "mode: observe\ndashboard: {enabled: false}\n"),
         ("releases/v1/base/v", "one\n"),

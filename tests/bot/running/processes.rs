@@ -50,7 +50,7 @@ fn tight(town: &Town, remembered: &Path) -> (Ports, ProcessPlanner) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_pull_request_is_told_and_the_others_are_judged() {
+async fn a_poisoned_pull_request_is_reported_and_the_others_are_judged() {
     let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
     let state = tempfile::tempdir().unwrap();
     let (ports, planner) = tight(&town, state.path());
@@ -95,7 +95,7 @@ async fn slow() -> ([Edit; 2], Duration) {
 }
 
 /// What a planner with these limits says of such an overlay; the others' pull requests and commands go on beside it.
-async fn told_of(overlay: &[Edit], limits: Processes) -> String {
+async fn summary_for(overlay: &[Edit], limits: Processes) -> String {
     let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
     let planner = ProcessPlanner::new(limits);
     let ports = Ports { planner: Arc::new(planner.clone()), ..town.ports().clone() };
@@ -116,20 +116,20 @@ async fn told_of(overlay: &[Edit], limits: Processes) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() {
+async fn a_pull_request_that_takes_too_long_is_reported_and_the_others_are_judged() {
     // Within every budget, and many times as much work as its neighbours: seconds against milliseconds.
     let (slow, patience) = slow().await;
-    let summary = told_of(&slow, Processes { count: 1, patience, ..processes(4 << 30) }).await;
+    let summary = summary_for(&slow, Processes { count: 1, patience, ..processes(4 << 30) }).await;
     let told = format!("Planning took more than the allowed {} s and was stopped.", patience.as_secs());
     assert!(summary.contains(&told), "{summary}");
     assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_too_long_in_all_is_told_and_the_others_are_judged() {
+async fn a_plan_that_takes_too_long_in_total_is_reported_and_the_others_are_judged() {
     // Never silent for long, each of its clusters within its limits.
     let (slow, whole) = slow().await;
-    let summary = told_of(&slow, Processes { count: 1, whole, ..processes(4 << 30) }).await;
+    let summary = summary_for(&slow, Processes { count: 1, whole, ..processes(4 << 30) }).await;
     let told = format!("Planning took more than the {} s allowed in total and was stopped.", whole.as_secs());
     assert!(summary.contains(&told), "{summary}");
 }
@@ -164,18 +164,18 @@ async fn what_a_job_asked_for_ends_with_the_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_judged() {
+async fn a_pull_request_that_takes_too_much_stack_is_reported_and_the_others_are_judged() {
     // As deep as a file may be, on a stack that is not made for it.
     let deep = overlay(&format!("{}1{}", "{a: ".repeat(190), "}".repeat(190)));
     let stack = 320 << 10;
-    let summary = told_of(&deep, Processes { count: 1, stack, ..processes(1 << 30) }).await;
+    let summary = summary_for(&deep, Processes { count: 1, stack, ..processes(1 << 30) }).await;
     assert!(summary.contains("Planning ended by signal 6: "), "{summary}");
     assert!(summary.contains("nests too deep"), "{summary}");
     assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_folder_is_told_and_its_neighbour_is_upgraded() {
+async fn a_poisoned_folder_is_reported_and_its_neighbour_is_upgraded() {
     let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
     let state = tempfile::tempdir().unwrap();
     let (ports, planner) = tight(&town, state.path());

@@ -221,7 +221,7 @@ async fn a_cluster_that_is_gone_closes_its_proposal() {
 }
 
 #[tokio::test]
-async fn limits_hold_and_those_who_wait_are_told_why() {
+async fn limits_hold_and_waiting_clusters_give_the_reason() {
     let settings = "upgrade:\n  proposals: {open: 2, perHour: 3, order: [\"c/canary*\"]}\n";
     let world = World::new(&[
         (".capstan.yaml", settings),

@@ -238,7 +238,7 @@ async fn what_a_ruleset_refuses_is_not_written_at_every_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_that_github_does_not_take_is_told_and_its_neighbour_is_held() {
+async fn a_hold_that_github_refuses_is_reported_and_its_neighbour_is_held() {
     let town = two_proposals().await;
     let body = Matching::any().method("PATCH").path("/pulls/1");
     town.forge.fail_next(1, body, Strike::Before, Fault::Status(403));
@@ -255,7 +255,7 @@ async fn a_hold_that_github_does_not_take_is_told_and_its_neighbour_is_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_there_are_no_drafts_a_hold_holds_all_the_same_and_is_not_tried_at_every_turn() {
+async fn without_drafts_a_hold_still_holds_and_the_draft_is_not_retried_at_every_turn() {
     let town = two_proposals().await;
     let drafts = Matching::any().path("/graphql").body("convertPullRequestToDraft");
     town.forge.fail_next(1, drafts, Strike::Before, Fault::Status(403));

@@ -135,7 +135,7 @@ impl Pair {
 }
 
 #[test]
-fn one_of_two_is_killed_again_and_again_and_the_other_goes_on() {
+fn one_of_two_replicas_is_killed_repeatedly_and_the_other_continues() {
     let kills: u32 = std::env::var("CAPSTAN_REPLICA_KILLS").ok().map_or(6, |kills| kills.parse().unwrap());
     let seed: u64 = std::env::var("CAPSTAN_SEED")
         .ok()

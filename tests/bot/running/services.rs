@@ -181,7 +181,7 @@ async fn an_overlay_switches_what_is_optional_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_services_cannot_mean_together_is_told_at_its_line() {
+async fn contradicting_services_are_reported_at_their_line() {
     let town = town(SETTINGS).await;
     let record =
         |text: &str| vec![Edit::write(RECORD.to_owned(), format!("release: aws/v21.0.0\nservices:\n{text}"))];
@@ -228,7 +228,7 @@ async fn what_services_cannot_mean_together_is_told_at_its_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_cluster_that_nobody_claims_services_are_told_once_and_left_alone() {
+async fn for_an_unclaimed_cluster_services_are_mentioned_once_and_left_alone() {
     let town = town("mode: propose\n").await;
     let mut release = services("aws/v22.0.0", ENTRIES, &agent("v1.16.0"), &metrics("v0.8.0"));
     release.push(sample::release("v22.0.0", "v1.22.5"));

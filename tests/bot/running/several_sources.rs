@@ -22,7 +22,7 @@ fn heads(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn both_are_open_side_by_side_and_the_one_merged_later_is_planned_anew() {
+async fn both_are_open_side_by_side_and_the_one_merged_later_is_replanned() {
     let world = world();
     world.sync().await;
     assert_eq!(heads(&world), [RELEASE, VALUES]);

@@ -65,7 +65,7 @@ async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_cannot_be_planned_is_told_on_the_pages_and_in_the_dashboard_while_it_lasts() {
+async fn a_cluster_that_cannot_be_planned_is_shown_on_the_pages_and_in_the_dashboard_while_it_lasts() {
     let town = Town::new("mode: propose\ndashboard: {enabled: true}\n", &[PEU01, PEU02]).await;
     town.push("main", &[Edit::write("gauss/peu01/base/broken.yaml", "a: [\n")]);
     town.settle().await;

@@ -113,7 +113,7 @@ async fn what_the_settings_change_is_changed_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whom_github_does_not_take_is_told_and_not_asked_at_every_turn() {
+async fn people_that_github_refuses_are_reported_and_not_requested_at_every_turn() {
     let town = proposed(
         "labels: [capstan], assignees: [ada, nobody], reviewers: [ada, nobody, acme/none, else/team]",
     )

@@ -110,7 +110,7 @@ fn open_commit(town: &Town, branch: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_stands_on_a_proposal_merges_it_no_sooner_than_it_may_be_merged() {
+async fn a_stack_does_not_merge_a_proposal_early() {
     let town = Town::new("mode: propose\nupgrade: {merge: {approvals: 1}}\n", &[PEU01]).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;

@@ -118,7 +118,7 @@ async fn another_heads_merge_is_never_taken_for_this_ones() {
 }
 
 #[tokio::test]
-async fn an_old_comment_that_is_edited_into_a_command_is_none() {
+async fn an_old_comment_edited_into_a_command_is_ignored() {
     let world = small_world();
     let number = world.open_pull("mine", &[("README.md", Some("hello\n"))]);
     world.state().permissions.insert("ada".to_owned(), Permission::Write);
@@ -150,7 +150,7 @@ async fn a_name_that_another_repository_has_now_is_left_alone() {
 
 /// Both published ways to a management cluster by way of Flux, and one to a neighbour's: said before the merge.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_lies_outside_of_a_folders_boundary_fails_the_check() {
+async fn an_object_outside_a_folders_boundary_fails_the_check() {
     const PEU02: &str = "gauss/peu02";
     let claims = "managementClusters:\n- {name: mc-eu, uid: 00000000-0000-4000-8000-000000000001, clusters: ['gauss/*']}\n";
     let town = Town::new(claims, &[PEU01, PEU02]).await;
@@ -193,7 +193,7 @@ async fn what_lies_outside_of_a_folders_boundary_fails_the_check() {
 
 /// A file that nobody sees would be a way past every rule.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_whose_name_cannot_be_read_fails_the_check_wherever_it_lies_in_the_folder() {
+async fn a_file_with_an_unreadable_name_fails_the_check_anywhere_in_the_folder() {
     let town = Town::new("mode: propose\n", &[PEU01, "gauss/peu02"]).await;
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: my-org}\n";
     for (branch, file, shown) in [

@@ -31,13 +31,13 @@ fn two_clusters() -> World {
     world
 }
 
-fn told(world: &World, number: u64) -> (CheckConclusion, String) {
+fn check_of(world: &World, number: u64) -> (CheckConclusion, String) {
     let check = world.check_on(number).unwrap();
     (check.conclusion.unwrap(), check.title + "\n" + &check.summary)
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_told_once_and_stops_nothing_else() {
+async fn a_head_that_is_too_large_is_reported_once_and_stops_nothing_else() {
     let world = two_clusters();
     world.push("main", &[("releases/v2/base/v", Some("two\n"))]);
     world.sync().await;
@@ -52,11 +52,11 @@ async fn a_head_that_is_too_large_is_told_once_and_stops_nothing_else() {
     world.sync().await;
     assert_eq!(world.file("capstan/upgrade/c/b", "c/b/base/v").unwrap(), "three\n");
     for number in [1, large] {
-        let (conclusion, text) = told(&world, number);
+        let (conclusion, text) = check_of(&world, number);
         assert_eq!(conclusion, CheckConclusion::Failure, "{text}");
         assert!(text.contains("is too large: it is huge"), "{text}");
     }
-    assert_eq!(told(&world, 2).0, CheckConclusion::Success);
+    assert_eq!(check_of(&world, 2).0, CheckConclusion::Success);
     assert_eq!(world.answers(2).len(), 1);
     let answers = world.answers(large);
     assert_eq!(answers.len(), 2, "{answers:?}");
@@ -78,25 +78,25 @@ async fn a_head_that_is_too_large_stops_nobody_who_mends_the_settings() {
     let large = world.open_pull("large", &[LARGE]);
     let mends = world.open_pull("mends", &[(".capstan.yaml", Some("mode: propose\n"))]);
     world.sync().await;
-    assert!(told(&world, large).1.contains("is too large: it is huge"), "{:?}", told(&world, large));
-    let (conclusion, text) = told(&world, mends);
+    assert!(check_of(&world, large).1.contains("is too large: it is huge"), "{:?}", check_of(&world, large));
+    let (conclusion, text) = check_of(&world, mends);
     assert_eq!(conclusion, CheckConclusion::Success, "{text}");
     assert!(text.contains("It checked this pull request under the settings in it"), "{text}");
 }
 
 #[tokio::test]
-async fn a_base_branch_that_is_too_large_is_told_on_open_heads_and_one_that_mends_it_is_judged_by_itself() {
+async fn a_base_branch_that_is_too_large_is_reported_on_open_heads_and_a_repairing_head_is_judged_alone() {
     let world = two_clusters();
     world.push("main", &[LARGE]);
     let follows = world.open_pull("follows", &[("README.md", Some("hello\n"))]);
     let mends = world.open_pull("mends", &[(TOO_LARGE, None)]);
     world.sync().await;
-    let (conclusion, text) = told(&world, follows);
+    let (conclusion, text) = check_of(&world, follows);
     assert_eq!(conclusion, CheckConclusion::ActionRequired, "{text}");
     assert!(text.starts_with("The base branch exceeds the limits\n"), "{text}");
     assert!(text.contains("it is huge") && text.contains("Make it smaller"), "{text}");
     assert!(!text.contains("settings"), "{text}");
-    let (conclusion, text) = told(&world, mends);
+    let (conclusion, text) = check_of(&world, mends);
     assert_eq!(conclusion, CheckConclusion::Success, "{text}");
     assert!(text.contains("Capstan checked this pull request by itself"), "{text}");
     let mark = world.state().writes.len();

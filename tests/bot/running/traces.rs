@@ -21,7 +21,7 @@ const CLUSTER: &str = "gauss/peu01";
 
 /// A span: its name, its trace, and its fields.
 #[derive(Debug)]
-struct Told {
+struct RecordedSpan {
     name: String,
     trace: Vec<u8>,
     fields: BTreeMap<String, String>,
@@ -29,7 +29,7 @@ struct Told {
 
 #[derive(Clone, Default)]
 struct Collector {
-    spans: Arc<Mutex<Vec<Told>>>,
+    spans: Arc<Mutex<Vec<RecordedSpan>>>,
     /// Who showed what, of each batch.
     shown: Arc<Mutex<Vec<String>>>,
 }
@@ -42,7 +42,7 @@ async fn take(State(collector): State<Collector>, headers: HeaderMap, body: Byte
     let resources = messages(&body, 1);
     let scopes = resources.iter().flat_map(|resource| messages(resource, 2));
     let spans: Vec<&[u8]> = scopes.flat_map(|scope| messages(scope, 2)).collect();
-    collector.spans.lock().unwrap().extend(spans.into_iter().map(Told::read));
+    collector.spans.lock().unwrap().extend(spans.into_iter().map(RecordedSpan::read));
 }
 
 /// A field of a message of Protocol Buffers (<https://protobuf.dev/programming-guides/encoding/>).
@@ -100,7 +100,7 @@ fn text(message: &[u8], wanted: u64) -> String {
         .unwrap_or_default()
 }
 
-impl Told {
+impl RecordedSpan {
     /// Span: trace_id 1, name 5, attributes 9; KeyValue: key 1, value 2; AnyValue: string_value 1, int_value 3.
     fn read(span: &[u8]) -> Self {
         let attributes = messages(span, 9);
@@ -129,7 +129,7 @@ impl Collector {
     /// The trace of a span of that name with these fields.
     async fn hears(&self, name: &str, fields: &[(&str, &str)]) -> Vec<u8> {
         let began = Instant::now();
-        let is_wanted = |told: &&Told| {
+        let is_wanted = |told: &&RecordedSpan| {
             let has = |(field, value): &(&str, &str)| told.fields.get(*field).is_some_and(|is| is == value);
             told.name == name && fields.iter().all(has)
         };

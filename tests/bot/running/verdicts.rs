@@ -131,7 +131,7 @@ async fn what_nothing_else_shows_is_said_in_a_comment() {
 
 /// Anybody can react to a comment, and as they like.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_persons_reaction_is_no_record_of_capstans() {
+async fn a_persons_reaction_is_not_a_record_of_capstan() {
     let town = town().await;
     town.forge.pause_deliveries();
     let comment = town.forge.comment(REPOSITORY, 1, "ada", "/capstan hold").unwrap();

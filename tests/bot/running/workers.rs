@@ -262,7 +262,7 @@ async fn answers_beside_a_repository_that_hangs(workers: usize) -> Duration {
 /// Twelve proposals are written anew, twelve people's comments come with the push, and another repository is as busy:
 /// each comment is heard before any work is done about any of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comments_under_load_is_heard_before_the_work_and_answered_after_it() {
+async fn a_comment_under_load_is_acknowledged_before_the_work_and_answered_after_it() {
     let names: Vec<String> = (1..=12).map(|at| format!("gauss/peu{at:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let town = Town::new("mode: propose\n", &names).await;
@@ -320,7 +320,7 @@ async fn whoever_comments_under_load_is_heard_before_the_work_and_answered_after
 /// One pull request takes long to be judged: who comments on another one meanwhile, opens an issue or presses a button is
 /// heard at once, and obeyed after it.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_once() {
+async fn comments_issues_and_buttons_are_acknowledged_at_once_during_the_work() {
     let town = Town::new("mode: propose\n", &["gauss/peu01", "gauss/peu02"]).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
@@ -413,7 +413,7 @@ async fn what_takes_too_long_is_put_back_a_panic_is_its_jobs_alone_and_a_dead_wo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_that_stays_too_long_is_put_off_and_nobody_is_told() {
+async fn a_slow_guest_is_put_off_without_a_failure() {
     let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
     town.push("main", &[Edit::write("hang", "")]);
     town.push("mine", &[Edit::write("README.md", "hello\n")]);

@@ -177,7 +177,7 @@ async fn thirty_of_the_largest_bodies_take_no_more_memory_than_two() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_takes_too_long_is_cut_off() {
+async fn a_slow_request_is_cut_off() {
     let short = Duration::from_millis(100);
     let intake = Intake { header_timeout: short, body_timeout: short, ..Intake::default() };
     let server = Running::with_intake(intake).await;

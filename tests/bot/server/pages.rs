@@ -114,7 +114,7 @@ async fn readiness_follows_the_database_and_github() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_not_seen_for_long_is_told_to_probes() {
+async fn probes_report_a_worker_that_was_not_seen_for_long() {
     let (begun, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
     let seconds = Arc::clone(&passed);
     let workers = Heartbeats::timed_by(move || begun + Duration::from_secs(seconds.load(Ordering::SeqCst)));
@@ -194,7 +194,7 @@ async fn the_listener_of_monitoring_has_everything_but_the_fleet_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_port_that_is_taken_is_told_with_what_to_do() {
+async fn a_port_that_is_taken_is_reported_with_what_to_do() {
     let server = Running::start().await;
     let error = server::bind(server.address, "--listen").await.unwrap_err().to_string();
     assert_eq!(

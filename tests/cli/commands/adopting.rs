@@ -26,7 +26,7 @@ fn town() -> Sandbox {
 }
 
 #[test]
-fn the_release_that_fits_best_is_found_and_its_fit_is_told() {
+fn the_release_that_fits_best_is_found_and_its_fit_is_reported() {
     let sandbox = town();
     let answer = sandbox.capstan(&["adopt", "-o", "json"]).json(0);
     let tree = sandbox.tree_id("aws/v1.1.0");
@@ -156,7 +156,7 @@ fn a_base_that_resembles_no_release_is_left_alone_and_the_figure_is_said() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_read_is_told_and_the_others_are_done() {
+fn an_unreadable_cluster_is_reported_and_the_others_are_done() {
     let sandbox = town();
     sandbox.write("acme/a/base/broken.yaml", "a: [\n");
     sandbox

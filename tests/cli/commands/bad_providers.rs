@@ -217,7 +217,7 @@ type Answers = Box<dyn Fn(&str) -> http::Response<axum::body::Body> + Send + Syn
 
 /// One row an answer: what a server says, and what is said of it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_source_does_wrong_is_told_and_nothing_is_written() {
+async fn a_faulty_source_is_reported_and_nothing_is_written() {
     const PATH: &str = "/api/v4/projects/7/packages/generic/own/v1.0.0/components.yaml";
     let oci = r#"{"schemaVersion": 2, "layers": [{"mediaType": "x", "digest": "sha256:aa", "size": 3}]}"#;
     let rows: Vec<(&str, Answers, &str)> = vec![

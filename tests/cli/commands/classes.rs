@@ -9,7 +9,7 @@ fn release(image: &str) -> String {
 }
 
 #[test]
-fn machines_are_counted_through_a_class_that_lies_elsewhere() {
+fn machines_are_counted_through_a_class_in_another_folder() {
     let sandbox = Sandbox::with(&[
         ("aws/v1.0.0/base/cluster.yaml", &release("node-1")),
         ("aws/v1.1.0/base/cluster.yaml", &release("node-2")),

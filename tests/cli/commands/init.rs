@@ -125,7 +125,7 @@ fn templates_of_clusters_are_named_with_what_to_do() {
 }
 
 #[test]
-fn releases_that_fit_are_told_and_what_would_be_offered() {
+fn init_shows_fitting_releases_and_the_upgrades_on_offer() {
     let sandbox = Sandbox::with(&[
         ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
         ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),

@@ -137,7 +137,7 @@ This command gives each cluster a folder of its own, and writes the settings. Wh
 }
 
 #[test]
-fn a_kustomization_goes_on_to_build_the_same() {
+fn a_kustomization_continues_to_build_the_same() {
     let sandbox = Sandbox::with(&[
         ("fleet/a.yaml", &cluster("a")),
         ("fleet/b.yaml", &cluster("b")),

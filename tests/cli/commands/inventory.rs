@@ -338,7 +338,7 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
 }
 
 #[test]
-fn diff_counts_against_what_is_merged_whatever_stands_in_the_folders_already() {
+fn diff_counts_against_the_merged_state_whatever_the_folders_contain() {
     let checkout = checkout();
     checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
     checkout.repository.commit_all("made");
@@ -510,7 +510,7 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
 }
 
 #[test]
-fn a_component_that_is_nowhere_and_a_reach_beyond_the_limits_are_told_before_anything_is_pushed() {
+fn a_missing_component_and_a_reach_beyond_the_limits_are_reported_before_a_push() {
     let checkout = checkout();
     checkout.write(".capstan.yaml", "inventory: {path: inventory, limits: {clusters: 0}}\n");
     checkout.write("openstack/v1.4.0/templates/machines.yaml", &MACHINES.replace("{{ replicas }}", "4"));

@@ -60,7 +60,7 @@ fn of_inventory(checkout: &Sandbox, code: i32) -> Vec<Value> {
     all.as_array().unwrap().iter().filter(|one| one["source"] == "inventory").cloned().collect()
 }
 
-fn of_inventory_told(checkout: &Sandbox, code: i32) -> String {
+fn plan_text(checkout: &Sandbox, code: i32) -> String {
     checkout.capstan(&["plan", "-o", "json"]).json(code).to_string()
 }
 
@@ -192,7 +192,7 @@ fn a_misspelt_value_makes_no_cluster_unless_the_settings_let_it_pass() {
     let checkout = checkout();
     let misspelt = DEFINITION.replace("peu01", "peu02").replace("zone: a", "zone: a\n    flavour: large");
     checkout.write("inventory/peu02.yaml", &misspelt);
-    let told = of_inventory_told(&checkout, 1);
+    let told = plan_text(&checkout, 1);
     assert!(
         told.contains("`/flavour`: openstack/v1.4.0 knows no such value; did you mean `flavor`?"),
         "{told}"
@@ -238,7 +238,7 @@ fn a_record_that_was_edited_names_the_commit_that_it_can_be_taken_back_from() {
 }
 
 #[test]
-fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
+fn templates_and_base_make_the_release_together_and_share_no_object() {
     let zone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${zone}, namespace: org}\ndata: {zone: \"${zone}\"}\n";
     let checkout = Sandbox::with(&[
         (".capstan.yaml", "inventory: {path: inventory}\n"),
@@ -256,7 +256,7 @@ fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
     checkout.write("inventory/peu01.yaml", &DEFINITION.replace("zone: a", "zone: peu01-size"));
     for base in ["{name: peu01-size,", "{name: ${zone},"] {
         checkout.write("openstack/v1.4.0/base/zone.yaml", &zone.replace("{name: ${zone},", base));
-        let told = of_inventory_told(&checkout, 1);
+        let told = plan_text(&checkout, 1);
         assert!(
             told.contains("ConfigMap org/peu01-size is made here and is also in the release's base, in openstack/v1.4.0/base/zone.yaml:1:1: remove one of them [template-error]"),
             "{told}"
@@ -266,7 +266,7 @@ fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
 }
 
 #[test]
-fn a_conflict_of_the_inventory_says_so_and_where_the_value_stands() {
+fn a_conflict_of_the_inventory_names_it_and_the_place_of_the_value() {
     let checkout = checkout();
     let file = "acme/peu01/base/all.yaml";
     checkout.write(file, &checkout.read(file).replace("replicas: \"3\"", "replicas: \"7\" # ours"));

@@ -292,7 +292,7 @@ spec: {{template: {{spec: {{networkMTU: 1450}}}}}}
 }
 
 #[test]
-fn a_version_that_is_none_is_wrong_usage() {
+fn an_invalid_version_is_wrong_usage() {
     let sandbox = sandbox();
     for none in ["newest", "v1junk", "v1beta", "/v1beta2", "a/b/v1beta2"] {
         let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", none]);

@@ -68,7 +68,7 @@ fn other_commands_list_them_under_one_heading() {
 }
 
 #[test]
-fn the_settings_of_a_cluster_and_of_an_overlay_are_told_as_wholly() {
+fn mistakes_of_a_cluster_and_of_an_overlay_are_all_reported() {
     let sandbox = fleet();
     sandbox.write("acme/a/capstan.yaml", "release: aws/v1.0.0\ntrak: minor\nholdd: x\n");
     sandbox.write("acme/b/overlay/capstan.yaml", "hold: {reason: \"\"}\ntrack: some\n");

@@ -31,7 +31,7 @@ fn giant_swarm() -> Sandbox {
 }
 
 #[test]
-fn the_whole_way_is_told_step_by_step_with_its_reasons_and_warnings() {
+fn the_whole_path_is_shown_step_by_step_with_its_reasons_and_warnings() {
     let said = giant_swarm().capstan(&["plan", "--path"]);
     assert_eq!(
         said.ended(0).out,

@@ -119,7 +119,7 @@ fn of_a_blocked_upgrade_files_are_empty_and_changes_tell_what_would_be_done() {
 }
 
 #[test]
-fn a_reason_stands_once_and_notes_stand_in_json_too() {
+fn a_reason_appears_once_and_json_has_the_notes_too() {
     let sandbox = fleet();
     sandbox.write("acme/a/base/md.yaml", &workers("a", 2, "v1.33.0"));
     let told = sandbox.capstan(&["plan", "acme/a", "--to", "aws/v1.1.0"]);

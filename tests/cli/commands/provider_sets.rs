@@ -220,7 +220,7 @@ fn an_overlay_holds_back_and_does_nothing_else() {
 }
 
 #[test]
-fn what_stands_among_provider_objects_is_told_with_its_place() {
+fn another_object_among_provider_objects_is_reported_with_its_place() {
     let sandbox = fleet();
     sandbox.write("mc-eu/providers/base/zz.yaml", &format!("# mine\n{CLUSTER}"));
     // By shape the folder is a cluster now, in which the provider objects are strangers.
@@ -240,7 +240,7 @@ fn what_stands_among_provider_objects_is_told_with_its_place() {
 }
 
 #[test]
-fn a_claimed_set_is_no_cluster_to_the_boundary() {
+fn the_boundary_does_not_treat_a_claimed_set_as_a_cluster() {
     let sandbox = fleet();
     sandbox.write(
         ".capstan.yaml",

@@ -102,7 +102,7 @@ fn images_are_listed_after_all_overrides() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_nothing_printed() {
+fn an_invalid_set_is_reported_and_nothing_printed() {
     let sandbox = set();
     let refused = |arguments: &[&str], code: i32, line: &str| {
         sandbox.capstan(&[&["providers"], arguments].concat()).refused(code, line);

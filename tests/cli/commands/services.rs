@@ -112,7 +112,7 @@ fn a_new_cluster_comes_with_the_services_of_its_release() {
 }
 
 #[test]
-fn what_of_services_cannot_be_meant_is_told_with_its_line() {
+fn invalid_services_are_reported_with_their_line() {
     let sandbox = sandbox(CLAIM);
     sandbox.write(
         "acme/a/capstan.yaml",

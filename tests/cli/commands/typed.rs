@@ -29,7 +29,7 @@ fn planned(said: &Said) -> Vec<String> {
 }
 
 #[test]
-fn a_cluster_is_named_from_where_one_stands_as_git_names_paths() {
+fn a_cluster_is_named_from_the_current_folder_as_git_names_paths() {
     let sandbox = teams();
     let absolute = sandbox.at("shop/web").display().to_string();
     let absolute_file = sandbox.at("shop/web/base/md.yaml").display().to_string();
@@ -118,7 +118,7 @@ fn a_release_that_is_not_there_is_refused_with_the_nearest_one() {
 }
 
 #[test]
-fn a_release_is_no_cluster() {
+fn a_release_is_not_a_cluster() {
     let sandbox = teams();
     let release = |typed: &str, id: &str| {
         format!(
@@ -140,7 +140,7 @@ fn a_release_is_no_cluster() {
 }
 
 #[test]
-fn paths_of_validate_and_new_folders_begin_where_one_stands() {
+fn paths_of_validate_and_new_folders_begin_at_the_current_folder() {
     let sandbox = teams();
     sandbox.write("shop/web/base/broken.yaml", "not: [yaml\n");
     let shop = sandbox.at("shop");

@@ -20,7 +20,7 @@ fn unrecorded(mode: &str) -> Sandbox {
 const PLAN: [&str; 6] = ["plan", "acme/a", "--to", "aws/v1.1.0", "-o", "json"];
 
 #[test]
-fn infer_finds_the_release_that_still_stands_and_takes_its_removals() {
+fn infer_finds_the_release_still_in_the_tree_and_applies_its_removals() {
     let plan = unrecorded("infer").capstan(&PLAN).json(0);
     assert_eq!(plan[0]["basis"], "inferred");
     assert_eq!(plan[0]["from"], "aws/v1.0.0");
@@ -29,7 +29,7 @@ fn infer_finds_the_release_that_still_stands_and_takes_its_removals() {
 }
 
 #[test]
-fn what_stands_there_is_lost_only_where_somebody_names_it() {
+fn an_edited_value_is_lost_only_if_the_command_names_it() {
     let sandbox = unrecorded("infer");
     let edited = |version: &str, replicas: u32| {
         workers("a", replicas, version).replace("replicas: 5", "replicas: 5 # Black Friday")

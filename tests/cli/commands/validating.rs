@@ -48,7 +48,7 @@ fn what_is_wrong_has_its_place_and_paths_narrow_it() {
 
 /// Before anything is pushed it is said as the reconciler would say it after the merge.
 #[test]
-fn what_lies_outside_of_a_claimed_folders_boundary_is_an_error() {
+fn an_object_outside_a_claimed_folders_boundary_is_an_error() {
     let cluster = |name: &str| {
         format!(
             "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: gauss}}\nspec: {{paused: true}}\n"
@@ -245,7 +245,7 @@ fn found_since_head(sandbox: &Sandbox) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn what_a_cluster_stands_on_is_not_deleted_unnoticed() {
+fn the_infrastructure_of_a_cluster_is_not_deleted_unnoticed() {
     let sandbox = fleet();
     sandbox.write("acme/a/base/cluster.yaml", CLUSTER);
     sandbox.write("acme/a/base/infrastructure.yaml", INFRASTRUCTURE);

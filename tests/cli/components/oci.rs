@@ -114,7 +114,7 @@ async fn a_tag_that_moved_is_refused() {
 }
 
 #[tokio::test]
-async fn passwords_are_told_to_who_asks_for_them() {
+async fn passwords_are_sent_to_registries_that_ask_for_them() {
     let Some(registry) = Registry::start(&Asks::Passwords) else { return };
     let (host, hosts) = (registry.host.as_str(), [registry.host.as_str()]);
     let ada = credentials(&[("OCI_USERNAME", USER.0), ("OCI_PASSWORD", USER.1)]);

@@ -42,7 +42,7 @@ async fn files_of_a_package_are_fetched_with_the_token() {
 type Answers = Box<dyn Fn(&str) -> Response<Body> + Send + Sync>;
 
 #[tokio::test]
-async fn what_a_server_does_wrong_is_told_by_name() {
+async fn a_fault_of_a_server_is_reported_by_name() {
     let cases: Vec<(Answers, &str)> = vec![
         (Box::new(|_| answer(404, &[], "")), "does not exist (404)"),
         (Box::new(|_| answer(401, &[], "")), "401, so it needs other credentials: set `GITLAB_ACCESS_TOKEN`"),
@@ -85,7 +85,7 @@ async fn what_a_server_does_wrong_is_told_by_name() {
 }
 
 #[tokio::test]
-async fn trouble_on_the_way_is_tried_again_and_then_told() {
+async fn a_failed_download_is_tried_again_and_then_reported() {
     let count = AtomicUsize::new(0);
     let server = Serving::start(move |path| match count.fetch_add(1, Ordering::SeqCst) {
         0 | 2 => answer(503, &[], ""),
@@ -103,7 +103,7 @@ async fn trouble_on_the_way_is_tried_again_and_then_told() {
 
 /// One that takes the question and never comes to an end: of an answer, or of all of them together.
 #[tokio::test]
-async fn whoever_never_comes_to_an_end_is_left_after_a_while() {
+async fn an_endless_answer_is_cut_off_after_a_while() {
     let endless = |_: &str| {
         let first = std::iter::once(Ok::<_, std::io::Error>(Bytes::from_static(b"a")));
         let stream = futures_util::stream::iter(first);

@@ -55,7 +55,7 @@ async fn files_of_a_release_are_fetched_of_the_version_else_of_the_newest() {
 }
 
 #[tokio::test]
-async fn what_a_release_lacks_is_told_by_name() {
+async fn what_a_release_lacks_is_reported_by_name() {
     let (forge, host) = forge();
     let hosts = [host.as_str()];
     let nobody = SourceCredentials::default();

@@ -10,7 +10,7 @@ use clap::CommandFactory as _;
 use super::{assert_same, page};
 
 #[test]
-fn every_setting_of_the_services_stands_in_its_table_with_variables_and_default() {
+fn the_table_has_every_setting_of_the_services_with_variables_and_default() {
     let page = page("docs/service-settings.md");
     for (service, heading) in [("serve", "the-bot"), ("reconcile", "the-reconciler")] {
         let real = of_service(service);
@@ -46,7 +46,7 @@ fn every_setting_of_the_services_stands_in_its_table_with_variables_and_default(
 }
 
 #[test]
-fn every_command_and_every_flag_stands_in_the_tables_of_the_command_line() {
+fn the_tables_of_the_command_line_have_every_command_and_every_flag() {
     let page = page("docs/command-line.md");
     let rows = page.rows("command-line");
     let documented: BTreeSet<String> = rows

@@ -48,7 +48,7 @@ const LIMITS: &[Figures] = &[
         &[
             "an_expression_is_computed_at_each_bound_and_refused_beyond",
             "steps_are_taken_up_to_their_bound",
-            "a_long_row_is_told_from_whichever_end_it_is_read",
+            "a_long_chain_is_reported_in_either_reading_order",
             "rows_are_counted_and_lists_are_not",
         ],
     ),
@@ -88,7 +88,7 @@ const LIMITS: &[Figures] = &[
         "all clusters of an inventory, or all examples of releases, in one validate",
         1,
         "{inventory/steps.rs MOST} steps",
-        &["a_sum_is_told_once"],
+        &["an_exceeded_sum_is_reported_once"],
     ),
     (
         "what a release reads outside its folder",
@@ -214,7 +214,7 @@ const ANSWERS: &[Figures] = &[
         4,
         "{ports/components.rs FetchLimits.timeout} an answer, {ports/components.rs FetchLimits.whole} a provider, \
          {ports/components.rs FetchLimits.redirects} redirects",
-        &[AT_EACH_BOUND, "whoever_never_comes_to_an_end_is_left_after_a_while"],
+        &[AT_EACH_BOUND, "an_endless_answer_is_cut_off_after_a_while"],
     ),
     (
         "GitHub's API",
@@ -248,7 +248,7 @@ const ANSWERS: &[Figures] = &[
         &[
             "a_handshake_is_read_up_to_its_bound_and_no_further",
             "a_fetch_brings_as_much_as_it_may_in_its_time_and_no_more",
-            "a_mirror_that_grows_beyond_its_bound_is_made_anew",
+            "a_mirror_that_grows_beyond_its_bound_is_recreated",
         ],
     ),
     (

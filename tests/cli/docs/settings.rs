@@ -39,7 +39,7 @@ fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
 }
 
 #[test]
-fn every_key_of_the_settings_stands_in_its_table() {
+fn the_table_has_every_key_of_the_settings() {
     let schema = capstan_plan::settings::json_schema();
     let page = page("docs/settings.md");
     for (heading, schema_of, beside) in [
@@ -63,7 +63,7 @@ fn every_key_of_the_settings_stands_in_its_table() {
 }
 
 #[test]
-fn every_field_of_a_title_stands_in_its_table() {
+fn the_table_has_every_field_of_a_title() {
     let page = page("docs/settings.md");
     let documented = page.rows("title-of-a-proposal").iter().map(|row| row[0].text.clone()).collect();
     let real = capstan_plan::settings::TitleField::ALL.map(|field| field.name().to_owned());
@@ -71,7 +71,7 @@ fn every_field_of_a_title_stands_in_its_table() {
 }
 
 #[test]
-fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
+fn the_table_has_every_field_of_the_custom_resources_with_its_default() {
     let page = page("docs/install-reconciler.md");
     let tables: Vec<_> = page.tables.iter().filter(|table| table.heading == "settings-of-a-fleet").collect();
     let mut definitions = capstan_k8s::crd::definitions().unwrap();
@@ -99,7 +99,7 @@ fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
 }
 
 #[test]
-fn every_field_of_the_inventory_stands_in_its_table() {
+fn the_table_has_every_field_of_the_inventory() {
     let page = page("docs/inventory.md");
     let documented = page.rows("objects").into_iter().flat_map(|row| row[0].codes.clone()).collect();
     let definitions = capstan_k8s::crd::definitions().unwrap();

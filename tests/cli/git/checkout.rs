@@ -78,7 +78,7 @@ fn a_tree_that_holds_itself_costs_its_own_folder_alone() {
 
 /// A file that nobody sees would be a way past every rule: an overlay's, or a whole folder of it.
 #[test]
-fn what_has_no_name_that_could_be_read_is_an_entry_all_the_same() {
+fn a_file_with_an_unreadable_name_is_still_an_entry() {
     let repository = TestRepository::new();
     repository.write("peu01/base/cluster.yaml", "a: 1\n");
     repository.write("peu01/base/cluster\\.yaml", "b: 1\n");

@@ -222,7 +222,7 @@ async fn the_token_goes_to_no_other_server() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_fetched_is_told_apart() {
+async fn failures_to_fetch_are_distinguished() {
     let fixture = Fixture::new().await;
     let mirrors = fixture.mirrors();
     let absent = CommitId::parse("9d1f000000000000000000000000000000000000").unwrap();
@@ -297,7 +297,7 @@ async fn a_commit_without_its_reference_is_fetched_again() {
 }
 
 #[tokio::test]
-async fn a_damaged_mirror_is_made_anew() {
+async fn a_damaged_mirror_is_recreated() {
     type Damage = fn(&Path);
     let damages: [(&str, Damage); 4] = [
         ("no HEAD", |mirror| fs::remove_file(mirror.join("HEAD")).unwrap()),
@@ -442,7 +442,7 @@ async fn small_packs_are_put_together_beside_the_work_and_nothing_is_fetched_aga
 }
 
 #[tokio::test]
-async fn a_mirror_of_too_many_packs_is_made_anew_when_nobody_reads_it() {
+async fn a_mirror_of_too_many_packs_is_recreated_when_nobody_reads_it() {
     let fixture = Fixture::new().await;
     let limits = MirrorLimits { packs: 2, ..MirrorLimits::default() };
     let mirrors = Mirrors::open(fixture.state.path(), limits).unwrap();
@@ -463,7 +463,7 @@ async fn a_mirror_of_too_many_packs_is_made_anew_when_nobody_reads_it() {
 }
 
 #[tokio::test]
-async fn a_mirror_that_grows_beyond_its_bound_is_made_anew() {
+async fn a_mirror_that_grows_beyond_its_bound_is_recreated() {
     let fixture = Fixture::new().await;
     let commits: Vec<CommitId> = (0..4)
         .map(|round| {

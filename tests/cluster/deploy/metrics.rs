@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use capstan_telemetry::{METRICS, Program};
-use capstan_test_parts::metrics::{Told, documented, table};
+use capstan_test_parts::metrics::{MetricTable, documented, table};
 use capstan_test_parts::sources::{is_test, sources};
 use syn::parse::ParseStream;
 use syn::visit::Visit;
@@ -13,7 +13,7 @@ use syn::visit::Visit;
 /// The macros that count, in a source: `metrics::counter!("name", "label" => value)`.
 #[derive(Default)]
 struct Counting {
-    told: Told,
+    told: MetricTable,
 }
 
 impl<'ast> Visit<'ast> for Counting {
@@ -77,6 +77,10 @@ const SECTIONS: [(&str, Program); 2] = [("the-bot", Program::Bot), ("the-reconci
 fn the_docs_list_every_metric_of_both_programs() {
     for (section, program) in SECTIONS {
         let rows = documented(section).into_iter().map(|(name, (kind, labels, _))| (name, (kind, labels)));
-        assert_eq!(rows.collect::<Told>(), table(|metric| metric.programs.contains(&program)), "{section}");
+        assert_eq!(
+            rows.collect::<MetricTable>(),
+            table(|metric| metric.programs.contains(&program)),
+            "{section}"
+        );
     }
 }

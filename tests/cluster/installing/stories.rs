@@ -227,7 +227,7 @@ fn at_once(town: &Town) -> usize {
 
 /// Killed again and again, the end is that of one that was not.
 #[test]
-fn whoever_is_killed_installs_and_upgrades_to_the_same_end() {
+fn a_killed_process_installs_and_upgrades_to_the_same_end() {
     let Some(town) = Town::build() else { return };
     for row in [CORE, IPAM] {
         let version = if row.kind == CORE.kind { "v1.12.8" } else { "v1.0.3" };

@@ -89,7 +89,7 @@ async fn somebody_elses_field_is_contested_and_can_be_taken() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_applied_is_told_by_its_kind() {
+async fn an_apply_that_fails_is_reported_by_its_kind() {
     let Some(ground) = Ground::prepare("refusals").await else { return };
     let by = ground.applier();
     let apply = |manifest: Value| {
@@ -149,7 +149,7 @@ async fn no_value_of_a_secret_is_in_an_error() {
 }
 
 #[tokio::test]
-async fn what_is_absent_is_no_error() {
+async fn an_absent_object_is_not_an_error() {
     let Some(ground) = Ground::prepare("absent").await else { return };
     let object = |api_version: &str, kind: &str, namespace: &str| ApiObject {
         kind: ApiKind::of_version(api_version, kind),

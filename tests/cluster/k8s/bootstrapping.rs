@@ -187,7 +187,7 @@ fn bootstrap(repository: &TestRepository, name: &str) -> (String, String, Option
 }
 
 #[test]
-fn what_a_definition_comes_to_stands_in_an_order_that_an_empty_api_server_takes() {
+fn the_objects_of_a_definition_are_printed_in_an_order_that_an_empty_api_server_accepts() {
     let repository = TestRepository::new();
     settle(&repository, "6f1c0000-0000-4000-8000-000000000001", "http://127.0.0.1:8200");
     let (printed, said, code) = bootstrap(&repository, "mc-eu");

@@ -44,7 +44,7 @@ async fn only_the_object_with_that_uid_is_deleted() {
 }
 
 #[tokio::test]
-async fn what_was_changed_since_it_was_looked_at_stays() {
+async fn an_object_that_changed_after_it_was_read_stays() {
     let Some(ground) = Ground::prepare("changed").await else { return };
     let by = ground.applier();
     let manifest = ground.config_map("a", &json!({}));

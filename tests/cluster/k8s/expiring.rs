@@ -117,7 +117,7 @@ async fn changes_by(script: &Shared) -> (LiveChanges, watch::Sender<Watched>) {
 }
 
 /// The changes that are told up to that of an object.
-async fn told_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, Change)> {
+async fn changes_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, Change)> {
     let mut told = Vec::new();
     let all = async {
         while told.last().is_none_or(|(name, _): &(String, Change)| name != last) {
@@ -131,7 +131,7 @@ async fn told_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, Chang
 }
 
 #[tokio::test]
-async fn a_place_that_expired_is_listed_anew_and_no_change_is_lost_or_told_twice() {
+async fn after_an_expired_position_a_new_list_loses_and_repeats_no_change() {
     let script = Shared::new(Mutex::new(Script {
         lists: vec![
             list(10, &[("stays", 1), ("changes", 2), ("goes", 3)]),
@@ -148,7 +148,7 @@ async fn a_place_that_expired_is_listed_anew_and_no_change_is_lost_or_told_twice
         asked: Vec::new(),
     }));
     let (mut changes, _wanted) = changes_by(&script).await;
-    let mut told = told_until(&mut changes, "last").await;
+    let mut told = changes_until(&mut changes, "last").await;
     // A list is told in no order of its own.
     told[1..4].sort();
     let expected = [

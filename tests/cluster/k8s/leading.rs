@@ -93,7 +93,7 @@ async fn a_leader_that_was_overtaken_finds_out_before_it_writes() {
 }
 
 #[tokio::test]
-async fn a_lease_that_was_made_anew_is_nobodys_term() {
+async fn a_recreated_lease_ends_every_term() {
     let Some(first) = lease("anew", "one").await else { return };
     let term = first.lead(&CancellationToken::new()).await.unwrap();
     let over = r#"{"spec": {"leaseTransitions": 7}}"#;
@@ -116,7 +116,7 @@ async fn a_lease_of_the_dead_is_taken_at_once() {
 }
 
 #[tokio::test]
-async fn one_that_is_told_to_stop_does_not_wait_any_longer() {
+async fn a_candidate_that_has_to_stop_does_not_wait_any_longer() {
     let Some(first) = lease("stopping", "one").await else { return };
     let second = lease("stopping", "two").await.unwrap();
     let term = first.lead(&CancellationToken::new()).await.unwrap();
@@ -127,7 +127,7 @@ async fn one_that_is_told_to_stop_does_not_wait_any_longer() {
 }
 
 #[tokio::test]
-async fn an_operators_lease_is_held_and_one_that_is_started_later_stands_by() {
+async fn an_operators_lease_is_held_and_an_operator_that_starts_later_waits() {
     let Some(plane) = shared() else { return };
     plane.apply("{apiVersion: v1, kind: Namespace, metadata: {name: leased}}");
     let posts = KubeLeases::new(&connection(plane).await, "of-an-operator", "capstan-providers_test");

@@ -171,7 +171,7 @@ async fn what_was_asked_of_a_cluster_is_asked_under_its_new_name() {
 }
 
 #[tokio::test]
-async fn what_people_change_is_told_and_what_is_reported_is_not() {
+async fn changes_of_people_are_announced_and_reports_are_not() {
     let Some((plane, status_store)) = status_store("asking").await else { return };
     let key = key("asking");
     status_store.create_cluster(&key, &spec()).await.unwrap();

@@ -17,7 +17,7 @@ const KILLS: usize = 20;
 const CUSTOMER: &str = "acme";
 
 #[test]
-fn whoever_is_killed_one_lease_lives_and_the_secret_holds_it() {
+fn after_any_kill_one_lease_is_valid_and_the_secret_holds_it() {
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
     let seed: u64 =
         std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(rand::random);

@@ -45,7 +45,7 @@ async fn begun(plane: &Plane, changes: &mut LiveChanges, namespace: &str) {
 }
 
 #[tokio::test]
-async fn changes_are_told_and_kinds_come_and_go() {
+async fn changes_are_announced_and_kinds_come_and_go() {
     let Some(ground) = Ground::prepare("watching").await else { return };
     let (wanted, kinds_of) = watch::channel(kinds(&[("", "ConfigMap")]));
     let mut changes = ground.cluster.watch(kinds_of);
@@ -106,7 +106,7 @@ async fn changes_are_told_and_kinds_come_and_go() {
 }
 
 #[tokio::test]
-async fn what_changes_while_the_api_server_is_away_is_told_when_it_is_back() {
+async fn changes_during_an_outage_of_the_api_server_are_announced_afterwards() {
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
     let cluster = KubeCluster::new(&connection(&plane).await);
     for name in ["stays", "goes", "changes"] {

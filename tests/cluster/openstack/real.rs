@@ -6,7 +6,7 @@ use super::{heads, lives, orc, renewing, rows, strangers};
 #[tokio::test]
 async fn preflights_and_credentials_against_the_services_themselves() {
     let Some(mut cloud) = Cloud::start() else { return };
-    rows::each_row_is_told(&mut cloud).await;
+    rows::each_row_is_reported(&mut cloud).await;
     heads::a_head_is_tried(&cloud).await;
     renewing::credentials_are_renewed(&cloud).await;
     lives::credentials_live(&cloud).await;

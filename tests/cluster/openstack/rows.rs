@@ -69,7 +69,7 @@ async fn said(cloud: &Cloud, text: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Each row of a preflight, once good and once bad.
-pub(super) async fn each_row_is_told(cloud: &mut Cloud) {
+pub(super) async fn each_row_is_reported(cloud: &mut Cloud) {
     assert_eq!(said(cloud, FOLDER).await, [], "everything is there, and free");
     let image = "{filter: {name: ubuntu-2404-kube-v1.36.3}}";
     let by_id = format!("{{id: {}}}", cloud.text("/images/node"));

@@ -84,7 +84,7 @@ async fn log_in(host: &str, allowed: &[&str]) -> CloudError {
 }
 
 #[tokio::test]
-async fn what_is_no_keystone_has_refused_nothing() {
+async fn a_server_other_than_keystone_refuses_nothing() {
     for (answer, says) in [
         (
             "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",

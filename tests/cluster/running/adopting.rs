@@ -48,7 +48,7 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
 }
 
 #[tokio::test]
-async fn an_object_of_capstan_whose_status_was_lost_is_no_stranger() {
+async fn capstans_own_object_is_recognised_after_its_status_was_lost() {
     let world = World::new();
     plain(&world, "peu01");
     world.reconcile("gauss/peu01").await;
@@ -176,7 +176,7 @@ async fn who_is_killed_before_taking_over_takes_over_next_time() {
 }
 
 #[tokio::test]
-async fn an_object_of_the_folder_that_somebody_made_anew_is_repaired_without_asking() {
+async fn an_object_of_the_folder_that_somebody_recreated_is_repaired_without_asking() {
     let world = World::new();
     plain(&world, "peu01");
     world.reconcile("gauss/peu01").await;

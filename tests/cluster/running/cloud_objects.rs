@@ -65,7 +65,7 @@ fn dies(world: &World) {
     says(world, None, ("Progressing", "False"), "InvalidConfiguration", RESET);
 }
 
-fn made_anew(world: &World) -> u32 {
+fn recreations(world: &World) -> u32 {
     let status = world.status("gauss-peu01");
     status.inventory.objects().iter().find(|object| object.kind == "Image").unwrap().made_anew
 }
@@ -142,7 +142,7 @@ async fn what_orc_gives_up_refuses_the_folder_in_its_words_until_git_changes_it(
 }
 
 #[tokio::test]
-async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
+async fn an_interrupted_create_is_repeated_three_times_and_then_refused() {
     let world = world();
     world.reconcile("gauss/peu01").await;
     for times in 1..=3 {
@@ -154,11 +154,11 @@ async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
         assert_eq!(reasons[0].kind, "CloudObjectMadeAnew");
         assert!(reasons[0].message.ends_with("connection reset by peer"), "{}", reasons[0].message);
         assert_eq!(world.live.take_writes(), ["delete Image org/ubuntu"]);
-        assert_eq!(made_anew(&world), times, "counted, and never forgotten with the object");
+        assert_eq!(recreations(&world), times, "counted, and never forgotten with the object");
         world.reconcile("gauss/peu01").await;
         assert_eq!(world.live.take_writes(), ["apply Image org/ubuntu"]);
         assert_ne!(uid(&world), before);
-        assert_eq!(made_anew(&world), times);
+        assert_eq!(recreations(&world), times);
     }
     dies(&world);
     let outcome = world.reconcile("gauss/peu01").await;
@@ -168,7 +168,7 @@ async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
     // Somebody saw to it: the next one that dies has its three tries again.
     says(&world, Some("i"), ("Available", "True"), "Success", "");
     world.reconcile("gauss/peu01").await;
-    assert_eq!(made_anew(&world), 0);
+    assert_eq!(recreations(&world), 0);
 }
 
 #[tokio::test]
@@ -180,11 +180,11 @@ async fn who_is_killed_before_the_deletion_has_counted_it() {
     world.live.state().dies_after = Some(0);
     let outcome = world.reconcile("gauss/peu01").await;
     assert!(matches!(outcome.ended, ReconcileEnd::Failed(_)), "{:?}", outcome.ended);
-    assert_eq!((world.live.take_writes(), made_anew(&world)), (Vec::new(), 1));
+    assert_eq!((world.live.take_writes(), recreations(&world)), (Vec::new(), 1));
     world.live.state().dies_after = None;
     world.reconcile("gauss/peu01").await;
     assert_eq!(
-        (world.live.take_writes(), made_anew(&world)),
+        (world.live.take_writes(), recreations(&world)),
         (vec!["delete Image org/ubuntu".to_owned()], 2)
     );
     // Killed after it: what is not there is applied.
@@ -193,7 +193,7 @@ async fn who_is_killed_before_the_deletion_has_counted_it() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_has_is_never_made_anew() {
+async fn what_the_cloud_has_is_never_recreated() {
     let world = world();
     world.reconcile("gauss/peu01").await;
     world.live.take_writes();

@@ -312,7 +312,7 @@ async fn a_secret_that_a_folder_brings_itself_is_refused() {
 }
 
 #[tokio::test]
-async fn a_secret_that_somebody_else_has_written_is_left_alone() {
+async fn a_secret_of_another_writer_is_left_alone() {
     let mut town = Town::new();
     town.world.live.put(json!({"apiVersion": "v1", "kind": "Secret", "data": {"clouds.yaml": "e30="},
         "metadata": {"name": SECRETS[0], "namespace": "org"}}));

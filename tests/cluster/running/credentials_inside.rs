@@ -133,7 +133,7 @@ async fn with_the_last_service_of_its_cloud_the_credential_goes() {
 }
 
 #[tokio::test]
-async fn a_secret_of_somebody_elses_inside_is_left_alone_and_told() {
+async fn a_secret_of_another_writer_inside_is_left_alone_and_reported() {
     let town = Town::new();
     town.world.write("gauss/peu01/services/openstack/ccm.yaml", CCM);
     town.world.write("gauss/peu01/capstan.yaml", LIST);

@@ -173,7 +173,7 @@ impl Story {
                 .iter()
                 .map(|object| format!("{} {:?}", object.id(), object.uid.is_some()))
                 .collect();
-            found.push(format!("{name} {:?} {inventory:?}", rows::told(&record.status)));
+            found.push(format!("{name} {:?} {inventory:?}", rows::ready_and_reasons(&record.status)));
         }
         found
     }

@@ -108,7 +108,7 @@ async fn what_another_leader_made_since_the_look_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn whoever_touches_a_managed_cluster_stops_nobody() {
+async fn a_touched_managed_cluster_does_not_stop_the_pass() {
     let world = World::new();
     plain(&world, "peu01");
     world.reconcile("gauss/peu01").await;
@@ -124,7 +124,7 @@ async fn whoever_touches_a_managed_cluster_stops_nobody() {
 }
 
 #[tokio::test]
-async fn what_was_changed_since_it_was_looked_at_is_looked_at_again_before_it_is_deleted() {
+async fn an_object_changed_after_it_was_read_is_read_again_before_deletion() {
     let world = World::new();
     plain(&world, "peu01");
     world.write(

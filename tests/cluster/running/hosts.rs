@@ -180,7 +180,7 @@ async fn ten_at_once_are_served_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_host_that_somebody_else_took_meanwhile_is_left_and_another_is_chosen() {
+async fn a_host_that_another_user_took_meanwhile_is_left_and_a_different_one_is_chosen() {
     let mut town = Town::of(2);
     town.wish("a", 1, 30000);
     let mut taken = town.live.object("BareMetalHost", "bm-00").unwrap();
@@ -193,7 +193,7 @@ async fn a_host_that_somebody_else_took_meanwhile_is_left_and_another_is_chosen(
 }
 
 #[tokio::test]
-async fn a_host_that_is_gone_is_not_made_anew() {
+async fn a_deleted_host_is_not_recreated() {
     let mut town = Town::of(2);
     town.wish("a", 1, 30000);
     // It was there when hosts were listed, and goes just before it is labelled.
@@ -237,7 +237,7 @@ async fn killed_after_any_write_the_next_process_ends_the_same() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_made_under_a_services_name_stays_theirs_and_is_told() {
+async fn an_object_of_another_owner_under_a_services_name_stays_and_is_reported() {
     let mut town = Town::of(2);
     town.live.put(json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "a-control-plane-30000", "namespace": NAMESPACE}, "spec": {"of": "others"}}));
@@ -259,7 +259,7 @@ async fn what_somebody_else_made_under_a_services_name_stays_theirs_and_is_told(
 }
 
 #[tokio::test]
-async fn drift_is_heard_and_repaired_and_an_echo_is_none() {
+async fn drift_is_noticed_and_repaired_and_an_echo_is_ignored() {
     let mut town = Town::of(2);
     town.wish("a", 1, 30000);
     town.turn().await;
@@ -315,7 +315,7 @@ async fn a_deleted_one_keeps_what_is_in_use_and_then_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_template_that_would_take_others_hosts_is_told() {
+async fn a_template_that_would_take_others_hosts_is_reported() {
     let mut town = Town::of(2);
     town.wish("a", 1, 30000);
     town.live.put(json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "Metal3MachineTemplate",
@@ -367,7 +367,7 @@ async fn labels_that_somebody_took_off_a_services_objects_come_back() {
 
 /// Where network data tells no address, Machines do: they are listed once for everybody, and not at each turn.
 #[tokio::test]
-async fn machines_are_listed_once_and_again_for_whom_none_is_known() {
+async fn machines_are_listed_once_and_again_for_hosts_without_a_machine() {
     let mut town = Town::of(6);
     for (name, port) in [("a", 30000), ("b", 30010)] {
         town.wish(name, 1, port);
@@ -413,7 +413,7 @@ async fn machines_are_listed_once_and_again_for_whom_none_is_known() {
 
 /// A SIPCluster that the definition would not take, which another one lets through: what runs for it stays, and it is said.
 #[tokio::test]
-async fn a_field_of_another_type_takes_nothing_away_and_is_told() {
+async fn a_field_of_another_type_removes_nothing_and_is_reported() {
     type Edit = fn(&mut Value);
     let rows: [(&str, Edit); 5] = [
         (

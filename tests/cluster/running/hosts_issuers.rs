@@ -99,7 +99,7 @@ pub(super) const KEYS: [&[&str]; 4] = [
 ];
 
 #[tokio::test]
-async fn dex_serves_a_certificate_of_the_ca_and_nothing_secret_is_told() {
+async fn dex_serves_a_certificate_of_the_ca_and_nothing_secret_is_shown() {
     for key in KEYS {
         let ground = Ground::new();
         // What RFC 5280 wants of a CA, and `openssl verify` where it is strict.
@@ -229,7 +229,7 @@ async fn another_ca_is_taken_once_it_is_met() {
 }
 
 #[tokio::test]
-async fn what_cannot_sign_or_let_anybody_in_is_told_and_nothing_is_served() {
+async fn an_issuer_that_cannot_sign_or_log_in_anybody_is_reported_and_not_served() {
     let ground = Ground::new();
     ground.ca(KEYS[1], "3650", &[]);
     let good = ground.ca_secret();

@@ -340,7 +340,7 @@ spec:
 
 /// The API server's side stays in Git: what is to be added is told as the minor wants it, until it is there.
 #[tokio::test]
-async fn an_issuer_that_the_control_plane_does_not_trust_is_told_with_what_to_add() {
+async fn an_issuer_that_the_control_plane_does_not_trust_is_reported_with_what_to_add() {
     let world = town();
     wish(&world, 2, SELECTOR);
     let ca = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";

@@ -239,7 +239,7 @@ async fn one_broken_folder_holds_nobody_up_and_its_repair_is_seen_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_enrols_is_told_once_in_an_event_of_the_fleet() {
+async fn an_enrolment_emits_one_event_of_the_fleet() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     remote.push(&world);
@@ -439,31 +439,31 @@ async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branc
 }
 
 /// What the Fleet says of its source, or of itself where the source is well.
-fn told(world: &World) -> String {
+fn fleet_reasons(world: &World) -> String {
     let posted = world.status_store.posted();
     let of = |kind| posted.fleet_status.conditions.of(kind).map(|is| is.reason.clone()).unwrap_or_default();
     format!("{} {}", of(ConditionType::SourceReady), of(ConditionType::Ready))
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_tip_is_told_again_after_the_source_was_away() {
+async fn a_problem_of_the_tip_is_reported_again_after_the_source_was_away() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     world.write(".capstan.yaml", "managementClusters: {}\n");
     remote.push(&world);
     let running = Running::start(&world, &remote);
-    eventually("said", || told(&world).contains("SettingsUnreadable")).await;
-    let before = told(&world);
+    eventually("said", || fleet_reasons(&world).contains("SettingsUnreadable")).await;
+    let before = fleet_reasons(&world);
     *remote.is_away.lock().unwrap() = true;
-    eventually("said to be away", || told(&world).contains("SourceAway")).await;
+    eventually("said to be away", || fleet_reasons(&world).contains("SourceAway")).await;
     *remote.is_away.lock().unwrap() = false;
-    eventually("said again", || !told(&world).contains("SourceAway")).await;
-    assert_eq!(told(&world), before);
+    eventually("said again", || !fleet_reasons(&world).contains("SourceAway")).await;
+    assert_eq!(fleet_reasons(&world), before);
     running.stop().await;
 }
 
 #[tokio::test]
-async fn a_tip_that_is_not_opened_is_told_and_is_nothing_once_the_branch_went_back() {
+async fn an_unopened_tip_is_reported_and_forgotten_once_the_branch_went_back() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     remote.push(&world);
@@ -475,19 +475,19 @@ async fn a_tip_that_is_not_opened_is_told_and_is_nothing_once_the_branch_went_ba
     world.live.take_writes();
     world.remove("gauss/peu01/base/maps.yaml");
     remote.push(&world);
-    eventually("said", || told(&world).contains("TooLarge")).await;
+    eventually("said", || fleet_reasons(&world).contains("TooLarge")).await;
     assert_eq!(ready(&world, "gauss-peu01"), "True Done", "what was opened before it stays");
     // A force-push.
     *remote.files.lock().unwrap() = first;
     *remote.commit.lock().unwrap() = 1;
-    eventually("said", || !told(&world).contains("TooLarge")).await;
+    eventually("said", || !fleet_reasons(&world).contains("TooLarge")).await;
     assert_eq!(world.live.take_writes(), [""; 0]);
     assert_eq!(world.status_store.posted().fleet_status.commit.as_deref(), Some(commit(1).as_str()));
     running.stop().await;
 }
 
 #[tokio::test]
-async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
+async fn a_question_stays_open_while_the_rendering_of_a_head_is_unknown() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     remote.push(&world);
@@ -517,7 +517,7 @@ async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
 }
 
 #[tokio::test]
-async fn a_folder_of_which_processes_died_is_told_while_it_waits_and_tried_again_in_minutes() {
+async fn a_folder_whose_processes_died_is_reported_while_it_waits_and_tried_again_in_minutes() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     plain(&world, "peu02");

@@ -41,7 +41,7 @@ fn refused(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_renamed_control_plane_is_no_way_to_a_lower_version() {
+async fn a_renamed_control_plane_does_not_allow_a_lower_version() {
     let world = World::new();
     with_machines(&world, "v1.35.1", "one");
     round(&world).await;

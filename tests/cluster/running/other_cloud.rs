@@ -125,7 +125,7 @@ async fn another_clouds_credentials_are_made_and_written_as_it_says() {
 }
 
 #[tokio::test]
-async fn what_another_cloud_refuses_is_told_in_its_own_words() {
+async fn a_refusal_of_another_cloud_is_reported_in_its_own_terms() {
     let unusable = "Secret capstan-clouds/north, which `cloudCredentials` of the Fleet names";
     for (kind, key, herder, condition, says) in [
         (

@@ -21,7 +21,7 @@ async fn without_owners_no_key_is_published_and_nothing_is_asked() {
     let town = Town::new().await;
     town.pass().await;
     assert_eq!(town.condition(), "False NoOwners");
-    assert_eq!((town.told(), town.bound()), (0, None));
+    assert_eq!((town.notices(), town.bound()), (0, None));
     assert_eq!(*town.world.workloads.opened.lock().unwrap(), 0, "the cluster is not opened");
 }
 
@@ -89,7 +89,7 @@ async fn owners_get_a_file_that_they_alone_can_open() {
 }
 
 #[tokio::test]
-async fn what_is_still_valid_is_neither_made_anew_nor_told() {
+async fn a_valid_file_is_neither_recreated_nor_announced_again() {
     let town = Town::new().await;
     let ada = Person::new("ada");
     town.owned_by(&[&ada], "access: {lifetimeDays: 3}\n");
@@ -104,7 +104,7 @@ async fn what_is_still_valid_is_neither_made_anew_nor_told() {
     }
     assert_eq!(town.world.live.take_writes(), Vec::<String>::new());
     assert_eq!(town.inside.take_writes(), Vec::<String>::new());
-    assert_eq!((town.told(), town.world.status_store.posted().writes), (1, writes));
+    assert_eq!((town.notices(), town.world.status_store.posted().writes), (1, writes));
     // Also by a process that begins, which knows what is written down.
     town.pass().await;
     assert_eq!(town.published().unwrap(), first);
@@ -121,7 +121,7 @@ async fn what_is_still_valid_is_neither_made_anew_nor_told() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_is_kept_out_at_once_and_the_others_get_a_new_file() {
+async fn a_removed_owner_loses_access_at_once_and_the_others_get_a_new_file() {
     let town = Town::new().await;
     let (ada, bob) = (Person::new("ada"), Person::new("bob"));
     town.owned_by(&[&ada, &bob], "");
@@ -168,7 +168,7 @@ async fn where_nobody_signs_it_is_said_and_not_asked_again_for_a_while() {
     town.pass().await;
     assert_eq!(town.condition(), "False SignerNotServed");
     assert!(town.message().contains("access: {credentials: admin}"), "{}", town.message());
-    assert_eq!(town.told(), 0);
+    assert_eq!(town.notices(), 0);
     town.inside.take_writes();
     town.world.pass_time(300);
     town.pass().await;
@@ -206,7 +206,7 @@ async fn cluster_apis_own_key_and_a_login_need_no_binding() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_costs_its_owner_alone() {
+async fn an_invalid_key_costs_its_owner_alone() {
     let town = Town::new().await;
     let ada = Person::new("ada");
     town.owned_by(&[&ada], "");
@@ -238,7 +238,7 @@ async fn a_bot_that_is_away_gets_the_same_file_later() {
 }
 
 #[tokio::test]
-async fn whoever_dies_between_two_writes_leaves_nobody_who_left_a_way_in() {
+async fn a_process_that_dies_between_two_writes_leaves_former_owners_no_access() {
     for dies_after in 0..12 {
         let town = Town::new().await;
         let (ada, bob) = (Person::new("ada"), Person::new("bob"));
@@ -310,7 +310,7 @@ async fn ssh_keys_open_the_file_too() {
 
 /// Two folders whose `Cluster`s have one kubeconfig: the older one goes on, and both are told. The group of owners stays where it is.
 #[tokio::test]
-async fn of_two_clusters_with_one_api_server_one_has_the_group_and_both_are_told() {
+async fn two_clusters_with_one_api_server_are_both_reported_and_one_has_the_group() {
     let town = Town::new().await;
     plain(&town.world, "peu02");
     town.world.reconcile("gauss/peu02").await;

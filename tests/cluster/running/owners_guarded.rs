@@ -16,7 +16,7 @@ async fn refused(town: &Town) {
 }
 
 #[tokio::test]
-async fn whoever_left_is_kept_out_though_the_folder_is_refused_and_nobody_gets_in() {
+async fn a_former_owner_loses_access_even_if_the_folder_is_refused_and_nobody_gets_in() {
     let town = Town::new().await;
     let (ada, bob, eve) = (Person::new("ada"), Person::new("bob"), Person::new("eve"));
     town.owned_by(&[&ada, &bob], "");
@@ -35,7 +35,7 @@ async fn whoever_left_is_kept_out_though_the_folder_is_refused_and_nobody_gets_i
     // What is valid is neither made anew nor sent; it is renewed in time.
     town.inside.take_writes();
     refused(&town).await;
-    assert_eq!((town.told(), town.inside.take_writes()), (2, Vec::new()));
+    assert_eq!((town.notices(), town.inside.take_writes()), (2, Vec::new()));
     town.world.pass_time(21 * DAY);
     refused(&town).await;
     assert!(town.published().unwrap().expires_at > file.expires_at);
@@ -84,7 +84,7 @@ async fn where_nobody_can_read_who_the_owners_are_those_who_have_a_key_keep_it()
 
 /// Nor does whoever writes a status: whom it names and the Secret does not gets no key.
 #[tokio::test]
-async fn whom_a_status_alone_names_gets_no_key() {
+async fn an_owner_named_only_by_a_status_gets_no_key() {
     let town = Town::new().await;
     let (ada, eve) = (Person::new("ada"), Person::new("eve"));
     town.owned_by(&[&ada], "access: {lifetimeDays: 9}\n");
@@ -124,7 +124,7 @@ async fn of_a_suspended_cluster_nothing_is_touched_but_to_keep_somebody_out() {
     town.inside.take_writes();
     let outcome = town.pass().await;
     assert!(matches!(outcome.ended, ReconcileEnd::Suspended), "{:?}", outcome.ended);
-    assert_eq!((town.told(), town.inside.take_writes()), (1, Vec::new()));
+    assert_eq!((town.notices(), town.inside.take_writes()), (1, Vec::new()));
     // Whoever dies on the way leaves it to the next one.
     town.owned_by(&[&ada], "");
     for dies_after in [Some(1), None] {
@@ -140,7 +140,7 @@ async fn of_a_suspended_cluster_nothing_is_touched_but_to_keep_somebody_out() {
 }
 
 #[tokio::test]
-async fn a_file_that_somebody_put_into_the_secret_is_told_to_nobody() {
+async fn a_file_that_somebody_put_into_the_secret_is_not_published() {
     let town = Town::new().await;
     let ada = Person::new("ada");
     town.owned_by(&[&ada], "");
@@ -162,5 +162,5 @@ async fn a_file_that_somebody_put_into_the_secret_is_told_to_nobody() {
     town.pass().await;
     let second = town.published().unwrap();
     assert!(ada.open(&second.content).is_some());
-    assert_eq!((town.told(), town.condition().as_str()), (2, "True Published"));
+    assert_eq!((town.notices(), town.condition().as_str()), (2, "True Published"));
 }

@@ -182,7 +182,7 @@ impl Town {
     }
 
     /// How often the bot was told anything.
-    pub(super) fn told(&self) -> usize {
+    pub(super) fn notices(&self) -> usize {
         self.world.bot.keys.lock().unwrap().len()
     }
 

@@ -43,7 +43,7 @@ async fn a_head_that_the_webhook_refuses_is_rejected_with_file_and_line() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_answer_has_not_said_no() {
+async fn a_server_without_an_answer_has_refused_nothing() {
     for (status, says, kind, for_good) in [
         (
             500,

@@ -321,7 +321,7 @@ async fn components_of_config_maps_are_held_against_the_record_too() {
 
 /// From the set's `capstan.yaml` to the provider object, of the version that it asks for and of no other.
 #[tokio::test]
-async fn a_set_hands_its_record_to_whoever_installs() {
+async fn a_set_gives_its_record_to_the_installer() {
     for (by, version, expected) in [
         ("capstan", "v1.0.0", Some(format!("v1.0.0 sha256:{SHA256}"))),
         ("capstan", "v1.0.1", None),

@@ -46,7 +46,12 @@ async fn what_git_does_to_a_folder_deletes_what_it_should_and_nothing_else() {
         row.files().iter().for_each(|(path, text)| world.write(path, text));
         round(&world).await;
         let name = format!("{}-{}", rows::CUSTOMER, row.name);
-        assert_eq!(rows::told(&world.status(&name)), ("True Done".to_owned(), vec![]), "{}", row.name);
+        assert_eq!(
+            rows::ready_and_reasons(&world.status(&name)),
+            ("True Done".to_owned(), vec![]),
+            "{}",
+            row.name
+        );
         world.live.take_writes();
         change(&world, row);
         for _ in 0..3 {
@@ -111,7 +116,7 @@ async fn a_webhook_that_refuses_a_deletion_is_asked_again() {
 }
 
 #[tokio::test]
-async fn an_object_that_was_made_anew_by_somebody_is_not_deleted() {
+async fn an_object_that_somebody_recreated_is_not_deleted() {
     let world = World::new();
     plain(&world, "peu01");
     world.write(

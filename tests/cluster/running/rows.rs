@@ -106,7 +106,7 @@ impl Row {
         let found = match status {
             None => ("no ManagedCluster".to_owned(), 0, Vec::new()),
             Some(status) => {
-                let (ready, says) = told(status);
+                let (ready, says) = ready_and_reasons(status);
                 (ready, status.inventory.objects().len(), says)
             }
         };
@@ -176,7 +176,7 @@ fn config_map(name: &str) -> String {
 }
 
 /// What a status says: the condition `Ready`, and why something is refused or kept.
-pub(crate) fn told(status: &ManagedClusterStatus) -> (String, Vec<String>) {
+pub(crate) fn ready_and_reasons(status: &ManagedClusterStatus) -> (String, Vec<String>) {
     let ready = status.conditions.of(ConditionType::Ready);
     let ready = ready.map_or("unknown".to_owned(), |ready| format!("{:?} {}", ready.status, ready.reason));
     let say = |place: &PlaceStatus| {

@@ -276,7 +276,7 @@ async fn no_more_requests_are_under_way_than_one_cluster_and_all_of_them_bear() 
 }
 
 #[tokio::test]
-async fn what_changes_of_a_service_stands_still_while_the_control_plane_rolls() {
+async fn a_service_that_changes_waits_while_the_control_plane_rolls() {
     let world = World::new();
     with_machines(&world, "v1.35.1", "one");
     world.write("gauss/peu01/services/cilium/cilium.yaml", CILIUM);
@@ -567,7 +567,7 @@ const FAILING: &[Failing] = &[
 ];
 
 #[tokio::test]
-async fn each_failure_stands_in_the_check_with_its_cause_its_object_and_its_place() {
+async fn the_check_reports_each_failure_with_its_cause_its_object_and_its_place() {
     assert_eq!(FAILING.len(), 12);
     for Failing { name, declare, happen, says } in FAILING {
         let world = World::new();

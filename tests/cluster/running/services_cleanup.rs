@@ -98,7 +98,7 @@ async fn what_outlives_a_cluster_is_deleted_before_it_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn what_is_not_gone_within_ten_minutes_is_told_and_the_cluster_goes() {
+async fn what_remains_after_ten_minutes_is_reported_and_the_cluster_is_deleted() {
     let (world, workload) = town().await;
     workload.state().refuses_deletion = Some("web".to_owned());
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
@@ -118,7 +118,7 @@ async fn what_is_not_gone_within_ten_minutes_is_told_and_the_cluster_goes() {
 }
 
 #[tokio::test]
-async fn a_claim_that_a_pod_uses_is_told_with_the_pod() {
+async fn a_claim_that_a_pod_uses_is_reported_with_the_pod() {
     let (world, workload) = town().await;
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
     let user = |name: &str, phase: &str| {
@@ -213,7 +213,7 @@ async fn what_is_inside_of_a_cluster_that_another_folder_has_stays() {
 
 /// Nobody is asked to delete in the cloud what a cluster needs that lives on.
 #[tokio::test]
-async fn a_cluster_that_is_kept_after_all_is_not_told_as_one_that_left_something() {
+async fn a_cluster_that_is_kept_after_all_is_not_reported_as_leaving_something() {
     let (world, workload) = town().await;
     workload.state().refuses_deletion = Some("web".to_owned());
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
@@ -226,7 +226,7 @@ async fn a_cluster_that_is_kept_after_all_is_not_told_as_one_that_left_something
 }
 
 #[tokio::test]
-async fn whoever_asks_for_more_after_it_was_listed_gets_it() {
+async fn a_later_request_for_cleanup_is_honoured() {
     let (world, workload) = town().await;
     world.live.state().refuses_deletion = Some("peu01".to_owned());
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\n");

@@ -85,7 +85,7 @@ async fn a_network_is_switched_only_where_somebody_says_so_and_the_old_one_goes_
 
 /// Between the two heads nothing of the network changes: only the reconciler knows that the old one is there still.
 #[tokio::test]
-async fn a_network_that_was_switched_off_or_renamed_before_is_told_to_the_head_that_brings_another() {
+async fn a_network_switched_off_or_renamed_earlier_still_rejects_another_one() {
     for first in
         [LIST.replace("role: cni, from", "enabled: false, role: cni, from"), LIST.replace("role: cni, ", "")]
     {

@@ -102,19 +102,19 @@ fn world_with(components: &str) -> World {
 
 const CERTIFICATE: &str = "---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: serving, namespace: acme-system}\nspec: {secretName: serving, dnsNames: [a.acme-system.svc], issuerRef: {name: own}}\n";
 
-fn told(answer: &PreflightAnswer) -> Vec<(&'static str, String)> {
+fn reasons_of(answer: &PreflightAnswer) -> Vec<(&'static str, String)> {
     answer.reasons.iter().map(|reason| (reason.kind, reason.message.clone())).collect()
 }
 
 #[tokio::test]
-async fn what_is_stored_in_a_version_that_goes_is_told_before_the_merge() {
+async fn objects_stored_in_a_removed_version_are_reported_before_the_merge() {
     for (by, verdict, what) in [
         ("capstan", PreflightVerdict::Accepted, "Capstan migrates it before it changes the definition"),
         ("operator", PreflightVerdict::Rejected, "migrate it first"),
     ] {
         let world = world(by);
         let answer = judge(&world).await;
-        let told = told(&answer);
+        let told = reasons_of(&answer);
         for said in [
             "the management cluster has v1alpha1 in `status.storedVersions` of widgets.own.example.com",
             "1 object on the management cluster has fields managed in v1alpha1 of widgets.own.example.com",
@@ -130,12 +130,12 @@ async fn what_is_stored_in_a_version_that_goes_is_told_before_the_merge() {
 }
 
 #[tokio::test]
-async fn rights_that_the_installer_lacks_stand_in_the_way_of_the_merge() {
+async fn rights_that_the_installer_lacks_prevent_the_merge() {
     let world = world("capstan");
     grant(&world, "acme-system", &["create", "get", "list", "patch", "watch"]);
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    let told = told(&answer);
+    let told = reasons_of(&answer);
     let lacks = told.iter().filter(|(kind, _)| *kind == "RightsMissing");
     let lacks: Vec<&str> = lacks.map(|(_, message)| message.split_once(" lacks ").unwrap().1).collect();
     assert!(
@@ -145,19 +145,19 @@ async fn rights_that_the_installer_lacks_stand_in_the_way_of_the_merge() {
 }
 
 #[tokio::test]
-async fn what_is_not_at_hand_is_no_yes() {
+async fn missing_components_give_no_verdict() {
     let world = world("operator");
     world.remove(&format!("{SET}/base/maps.yaml"));
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable);
-    assert_eq!(told(&answer)[0].0, "ComponentsUnknown", "{:?}", told(&answer));
+    assert_eq!(reasons_of(&answer)[0].0, "ComponentsUnknown", "{:?}", reasons_of(&answer));
 }
 
 #[tokio::test]
 async fn components_of_live_config_maps_are_tried_object_by_object() {
     let world = world_with(&components(""));
     assert_eq!(
-        (judge(&world).await.verdict, told(&judge(&world).await)),
+        (judge(&world).await.verdict, reasons_of(&judge(&world).await)),
         (PreflightVerdict::Accepted, vec![])
     );
     world.live.webhook(|_, object| {
@@ -165,7 +165,7 @@ async fn components_of_live_config_maps_are_tried_object_by_object() {
     });
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    let [reason] = answer.reasons.as_slice() else { panic!("{:?}", told(&answer)) };
+    let [reason] = answer.reasons.as_slice() else { panic!("{:?}", reasons_of(&answer)) };
     assert_eq!(reason.message, "of infrastructure-acme: the manager is not welcome");
     assert_eq!(reason.object.as_ref().unwrap().to_string(), "ServiceAccount acme-system/manager");
     let place = reason.place.as_ref().unwrap().file().to_string();
@@ -178,7 +178,7 @@ async fn cert_manager_is_missed_before_the_merge() {
     let world = world_with(&components(CERTIFICATE));
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    let all = told(&answer);
+    let all = reasons_of(&answer);
     let [(kind, message)] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(*kind, "CertManagerMissing");
     assert!(
@@ -194,7 +194,7 @@ async fn cert_manager_is_missed_before_the_merge() {
     world.live.webhook(|_, object| (object["kind"] == "Certificate").then(|| (500, refusal.to_owned())));
     let answer = judge(&world).await;
     assert_eq!(
-        (answer.verdict, told(&answer)[0].0),
+        (answer.verdict, reasons_of(&answer)[0].0),
         (PreflightVerdict::NotVerifiable, "CertManagerNotReady")
     );
 }
@@ -207,7 +207,7 @@ async fn the_live_config_secret_says_which_variables_have_values() {
     let object = PROVIDER.replace("  version: v1.0.0\n", "  version: v1.0.0\n  configSecret: {name: keys}\n");
     world.write(&format!("{SET}/base/a.yaml"), &object);
     let answer = judge(&world).await;
-    let kinds: Vec<&str> = told(&answer).iter().map(|(kind, _)| *kind).collect();
+    let kinds: Vec<&str> = reasons_of(&answer).iter().map(|(kind, _)| *kind).collect();
     assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable);
     assert_eq!(kinds, ["provider-variable-unbound", "VariablesUnknown"]);
 
@@ -218,10 +218,14 @@ async fn the_live_config_secret_says_which_variables_have_values() {
     world.live.put(secret(json!({"OTHER": "YQ=="})));
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    assert!(told(&answer)[0].1.contains("needs `ZONE`, but neither its config Secret nor a default sets it"));
+    assert!(
+        reasons_of(&answer)[0]
+            .1
+            .contains("needs `ZONE`, but neither its config Secret nor a default sets it")
+    );
     world.live.put(secret(json!({"ZONE": "YQ=="})));
     let answer = judge(&world).await;
-    assert_eq!((answer.verdict, told(&answer)), (PreflightVerdict::Accepted, vec![]));
+    assert_eq!((answer.verdict, reasons_of(&answer)), (PreflightVerdict::Accepted, vec![]));
 }
 
 #[tokio::test]
@@ -241,7 +245,7 @@ async fn what_is_published_is_fetched_and_tried_and_not_kept() {
     );
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable);
-    let (kind, message) = &told(&answer)[0];
+    let (kind, message) = &reasons_of(&answer)[0];
     assert!(
         *kind == "ComponentsUnknown" && message.contains("add it to its setting `provider-hosts`"),
         "{message}"
@@ -250,7 +254,7 @@ async fn what_is_published_is_fetched_and_tried_and_not_kept() {
 
     *world.downloads.lock().unwrap() = downloads(&[&server.host], Arc::new(SystemClock));
     let answer = judge(&world).await;
-    assert_eq!((answer.verdict, told(&answer)), (PreflightVerdict::Accepted, vec![]));
+    assert_eq!((answer.verdict, reasons_of(&answer)), (PreflightVerdict::Accepted, vec![]));
     judge(&world).await;
     assert_eq!(server.asked().len(), 2, "once for both files");
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
@@ -262,7 +266,7 @@ async fn what_is_published_is_fetched_and_tried_and_not_kept() {
     world.write(&format!("{SET}/capstan.yaml"), &record);
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    assert_eq!(told(&answer)[0].0, "provider-digest-differs", "{:?}", told(&answer));
+    assert_eq!(reasons_of(&answer)[0].0, "provider-digest-differs", "{:?}", reasons_of(&answer));
 }
 
 /// A real API server: its Kubernetes, its definitions, its own answers to what only its ConfigMaps hold.
@@ -308,7 +312,7 @@ async fn a_real_api_server_says_what_no_file_can() {
     ask("v1.12.0");
     let answer = judge_with(&world, &ports).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    let all = told(&answer);
+    let all = reasons_of(&answer);
     for (kind, said) in [
         ("provider-kubernetes", "which supports 1.36 only from v1.12.8 on"),
         ("CertManagerMissing", "install cert-manager first"),
@@ -325,5 +329,5 @@ async fn a_real_api_server_says_what_no_file_can() {
 
     ask("v1.12.8");
     let answer = judge_with(&world, &ports).await;
-    assert_eq!((answer.verdict, told(&answer)), (PreflightVerdict::Accepted, vec![]));
+    assert_eq!((answer.verdict, reasons_of(&answer)), (PreflightVerdict::Accepted, vec![]));
 }

@@ -81,7 +81,7 @@ fn refused<'t>(text: &'t str, values: &dyn Fn(&str) -> Value<'static>) -> Option
 }
 
 #[test]
-fn what_has_no_value_is_told_from_what_is_not_computed() {
+fn a_missing_value_differs_from_one_that_is_not_computed() {
     let values = |name: &str| match name {
         "SET" => Value::Set("x"),
         "SECRET" => Value::Secret,

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_come_back_and_broken_ones_are_told() {
+    fn messages_arrive_unchanged_and_broken_ones_are_reported() {
         let deep = (0..300).fold(serde_json::json!(0.1), |value, _| serde_json::json!([value]));
         let mut sent = encode(&deep, 1_000).unwrap();
         sent.extend(encode(&"second", 1_000).unwrap());

@@ -91,7 +91,7 @@ fn the_certificate_comes_before_the_pods_and_a_renewed_one_replaces_them() {
 }
 
 #[test]
-fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
+fn missing_inputs_are_reported_and_the_issuer_stays_until_nobody_may_log_in() {
     let mut world = world();
     let known = world.issuers.remove(NAME).unwrap();
     let mut lacks =
@@ -143,7 +143,7 @@ fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
 
 /// An earlier issuer is reported as long as it stays and its objects are the same.
 #[test]
-fn an_issuer_that_somebody_wrote_into_the_status_is_not_told_on() {
+fn an_issuer_that_somebody_wrote_into_the_status_is_not_reported() {
     let mut world = world();
     world.run(&["a"], usize::MAX);
     let honest = world.cluster("a").status.oidc.clone();
@@ -224,7 +224,7 @@ fn an_entry_that_goes_leaves_nothing_and_another_name_wants_another_certificate(
 }
 
 #[test]
-fn a_ca_that_ends_soon_is_told() {
+fn a_ca_that_expires_soon_is_reported() {
     let mut world = world();
     let ends = "2026-12-20T00:00:00Z".parse().unwrap();
     world.issuers.get_mut(NAME).unwrap().authority = Ok(Authority { pem: "CA".to_owned(), not_after: ends });

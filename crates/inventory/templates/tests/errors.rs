@@ -149,7 +149,7 @@ fn captured_text_may_be_emitted_and_without_values_in_it_computed_with() {
 }
 
 #[test]
-fn an_error_in_an_include_is_told_where_it_is() {
+fn an_error_in_an_include_is_reported_in_the_included_file() {
     let including = format!("{HEAD}{{% include '_part.yaml' %}}\n");
     let found = wrong(&[("a.yaml", &including), ("_part.yaml", "x: 1\nd: {{ nowhere }}\n")], "{}");
     assert!(

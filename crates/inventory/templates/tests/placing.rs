@@ -5,7 +5,7 @@ use capstan_test_support::random::{Random, seed};
 use super::{HEAD, meaning, rendered, text};
 
 #[test]
-fn a_value_is_placed_in_the_scalar_where_it_stands() {
+fn a_value_is_placed_in_the_scalar_around_it() {
     const VALUES: &str = "{s: 'a: #b', i: 3, f: 1.5, b: yes, z: '3', m: {k: v, l: [1, {x: q}]}, l: [a, b], e: {}, cert: \"-----\\nline: 2\\n-----\\n\"}";
     for (template, expected) in [
         // Alone in a plain scalar it keeps its type.

@@ -149,7 +149,7 @@ fn replacements_that_double() {
 }
 
 #[test]
-fn variables_that_stand_in_a_text_again_and_again() {
+fn variables_that_a_text_repeats_many_times() {
     let text = "resources: [a.yaml]\nconfigurations: [fields.yaml]\nvars:\n- {name: A, objref: {apiVersion: v1, kind: ConfigMap, name: a}, fieldref: {fieldPath: long}}\n";
     let object = format!(
         "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, long: {}, a: {}}}\n",

@@ -108,7 +108,7 @@ patches:
 }
 
 #[test]
-fn a_kustomization_that_includes_nothing_of_the_base_patches_the_base_all_the_same() {
+fn a_kustomization_without_the_base_still_patches_the_base() {
     let kustomization = "\
 patches:
 - target: {kind: MachineDeployment}
@@ -119,7 +119,7 @@ patches:
 }
 
 #[test]
-fn patches_that_find_nothing_are_left_out_and_told() {
+fn patches_without_a_target_are_left_out_and_reported() {
     let kustomization = "\
 resources: [../base]
 patches:

@@ -33,7 +33,7 @@ fn every_document_of_every_file_counts_and_lists_are_taken_apart() {
 }
 
 #[test]
-fn a_file_beside_the_manifests_is_passed_over_and_told() {
+fn a_file_beside_the_manifests_is_skipped_and_reported() {
     let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n";
     for beside in [
         "defaultNamespace: org\nhelm: {releaseName: a}\n",
@@ -222,7 +222,7 @@ spec: {template: {spec: {additionalSecurityGroups: [{id: three}], containers: [{
 }
 
 #[test]
-fn what_kustomize_loses_or_leaves_standing_is_told_and_not_imitated() {
+fn what_kustomize_loses_or_leaves_behind_is_reported_and_not_imitated() {
     let base = "\
 apiVersion: v1
 kind: Service
@@ -282,7 +282,7 @@ spec:
 }
 
 #[test]
-fn with_the_base_in_the_cluster_folder_the_overlay_and_capstans_file_are_no_part_of_it() {
+fn with_the_base_in_the_cluster_folder_the_overlay_and_capstans_file_are_outside_it() {
     let files = Files::new(&[
         ("c/md.yaml", DEPLOYMENT),
         ("c/capstan.yaml", "release: aws/v21.0.0\n"),

@@ -69,7 +69,7 @@ fn json_patches_and_built_in_transformers_lose_it_too_and_files_and_older_fields
 }
 
 #[test]
-fn a_patch_whose_first_line_alone_loses_its_spaces_is_no_yaml_any_more() {
+fn a_patch_whose_first_line_alone_loses_its_spaces_is_not_yaml() {
     let kustomization = "resources: [notes.yaml]\npatches:\n- patch: \"  apiVersion: v1\\n  kind: ConfigMap\\n  metadata: {name: notes}\\n\"\n";
     let refused = refusal(&base(kustomization, &[]));
     assert!(refused.starts_with("c/base/kustomization.yaml:3:10: the text here is not YAML"), "{refused}");
@@ -182,7 +182,7 @@ fn keys_that_only_old_yaml_takes_for_booleans_are_words_in_a_kustomization_and_b
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_wherever_kustomize_reads() {
+fn a_key_that_occurs_twice_is_refused_wherever_kustomize_reads() {
     let told = |key: &str, line: u32| {
         format!(
             "the key `{key}` is there twice in one mapping, here and in line {line}: kustomize fails on that or drops one of them. Keep one"

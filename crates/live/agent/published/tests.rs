@@ -104,7 +104,7 @@ fn age(git: &GitOwners, file: &[u8], recipients: &[&str]) -> Result<PublishedFil
 }
 
 #[test]
-fn a_file_for_owners_whom_git_names_is_taken_under_the_names_of_git() {
+fn a_file_for_the_owners_in_git_is_taken_with_their_names() {
     let file = sealed(&[&ed25519(ADAS_TAG), &x25519(), &rsa(CLEOS_TAG, 256), GREASE]);
     let taken = age(&all_three(), &file, &[ADAS, BOB, CLEOS]).unwrap();
     assert_eq!(taken.bytes, file);
@@ -148,7 +148,7 @@ fn a_file_that_is_for_anybody_else_is_not_taken() {
 }
 
 #[test]
-fn what_is_no_file_of_age_as_capstan_writes_it_is_not_taken() {
+fn a_file_that_differs_from_capstans_age_format_is_not_taken() {
     let good = sealed(&[&x25519()]);
     let text = String::from_utf8(good.clone()).unwrap();
     let mac = format!("--- {}\n", letters(6, 32));

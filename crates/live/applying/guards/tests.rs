@@ -264,7 +264,7 @@ spec:
 }
 
 #[test]
-fn nothing_is_made_anew_beneath_a_cluster_that_somebody_deletes() {
+fn nothing_is_recreated_below_a_cluster_that_is_being_deleted() {
     let cluster =
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c, namespace: org}\n";
     let going = cluster.replace("namespace: org", "namespace: org, deletionTimestamp: now");

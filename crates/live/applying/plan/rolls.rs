@@ -90,7 +90,7 @@ metadata: {name: md, namespace: org}
     const CLASS: &str = "cluster.x-k8s.io/ClusterClass org/fast";
 
     /// The object for which machines are replaced, and how far the cluster is then.
-    fn told(object: &str, field: &str, there: &str) -> (Option<String>, ApplyPhase) {
+    fn outcome_of(object: &str, field: &str, there: &str) -> (Option<String>, ApplyPhase) {
         let changes = Changes::from([(id(object), vec![FieldPath::parse(field).unwrap()])]);
         let (rendered, live) = (objects(FOLDER), live(there));
         let control_plane = OwnerVerdict {
@@ -130,16 +130,16 @@ metadata: {name: md, namespace: org}
             (CLASS, "/spec/patches", Some("ClusterClass")),
             (CLASS, "/metadata/labels/a", None),
         ] {
-            assert_eq!(told(object, field, FOLDER).0.as_deref(), expected, "{object} {field}");
-            assert_eq!(told(object, field, "").0, None, "it is new: {object} {field}");
+            assert_eq!(outcome_of(object, field, FOLDER).0.as_deref(), expected, "{object} {field}");
+            assert_eq!(outcome_of(object, field, "").0, None, "it is new: {object} {field}");
         }
     }
 
     #[test]
     fn a_class_that_changes_has_its_topologies_before_it() {
-        assert_eq!(told(CLASS, "/spec/patches", FOLDER).1, ApplyPhase::ControlPlane);
-        assert_eq!(told(CLASS, "/metadata/labels/a", FOLDER).1, ApplyPhase::Done);
+        assert_eq!(outcome_of(CLASS, "/spec/patches", FOLDER).1, ApplyPhase::ControlPlane);
+        assert_eq!(outcome_of(CLASS, "/metadata/labels/a", FOLDER).1, ApplyPhase::Done);
         let class_alone = FOLDER.split_once("---\n").unwrap().1;
-        assert_eq!(told(CLASS, "/spec/patches", class_alone), (None, ApplyPhase::Done));
+        assert_eq!(outcome_of(CLASS, "/spec/patches", class_alone), (None, ApplyPhase::Done));
     }
 }

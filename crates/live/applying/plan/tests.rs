@@ -539,7 +539,7 @@ fn a_topology_waits_for_what_its_class_and_its_variables_name() {
 }
 
 #[test]
-fn what_died_in_its_create_is_made_anew_three_times_and_what_was_refused_never() {
+fn an_interrupted_create_is_repeated_three_times_and_a_refused_one_never() {
     let image = id("openstack.k-orc.cloud/Image org/ubuntu");
     let lost = "status: {conditions: [{type: Progressing, status: 'False', reason: InvalidConfiguration, message: 'invalid configuration creating resource: Post \"http://c/v2/images\": EOF', observedGeneration: 1}]}";
     let available = "status: {id: a, conditions: [{type: Available, status: 'True', reason: Success, observedGeneration: 1}]}";

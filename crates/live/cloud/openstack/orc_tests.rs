@@ -153,7 +153,7 @@ spec: {cloudCredentialsRef: {secretName: peu01-cloud-config, cloudName: openstac
 
 /// Of another version of the controller's kinds nothing is read: neither what it takes, nor what the cloud will have.
 #[test]
-fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
+fn an_unknown_version_is_reported_by_name_and_never_misread() {
     let next = FOLDER.replace("openstack.k-orc.cloud/v1alpha1", "openstack.k-orc.cloud/v1");
     let objects = rendered(&next);
     let asks = asks_of(&objects, &LiveObjects::default(), &[]);

@@ -123,7 +123,7 @@ fn edited(tree: &str, edits: &[(&str, &str)]) -> String {
 fn becomes(before: &str, after: &str, applied: AppliedBy) -> (String, Vec<String>) {
     let found = rollouts(&rendered(before), &rendered(after), applied);
     let notes = found.iter().flat_map(|one| one.course.notes.clone()).collect();
-    (told(&found), notes)
+    (summary_of(&found), notes)
 }
 
 /// With these patches before and after, and edits between.
@@ -288,7 +288,7 @@ fn another_default_of_the_class_changes_no_cluster_that_has_the_old_one() {
 }
 
 #[test]
-fn templates_are_computed_or_equal_or_nobody_knows() {
+fn templates_are_computed_equal_or_unknown() {
     let image = |text: &str| [of_workers(&write(IMAGE, &template(text)))];
     let all = "4 offline [/spec/topology/variables/0/value] 4/0/0";
     let none = "0 offline [/spec/topology/variables/0/value] 0/0/0";

@@ -178,15 +178,15 @@ fn a_kubeadm_control_plane_in_v1beta2() {
 #[test]
 fn the_same_control_plane_in_another_version_of_the_api_rolls_nothing() {
     let (before, after) = (rendered(CONTROL_PLANE), rendered(CONTROL_PLANE_V1BETA2));
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
     let (before, after) = (rendered(DEPLOYMENT), rendered(DEPLOYMENT_V1BETA2));
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
 }
 
 /// Every kind of the table, and a version that is not in it: the controller decides, and a note says why the effect is
 /// unknown.
 #[test]
-fn of_a_version_that_is_not_known_nobody_can_tell() {
+fn the_effect_of_an_unknown_version_is_unknown() {
     for known in KindReader::ControlPlanes.known() {
         for kind in known.kinds {
             let (text, from, to) = match *kind {
@@ -205,13 +205,13 @@ fn of_a_version_that_is_not_known_nobody_can_tell() {
             };
             for version in known.versions {
                 assert!(
-                    told(&found(version)).starts_with("3 offline"),
+                    summary_of(&found(version)).starts_with("3 offline"),
                     "{kind} {version}: {}",
-                    told(&found(version))
+                    summary_of(&found(version))
                 );
             }
             let next = found("v9");
-            assert!(told(&next).starts_with("? unknown"), "{kind}: {}", told(&next));
+            assert!(summary_of(&next).starts_with("? unknown"), "{kind}: {}", summary_of(&next));
             let why = format!(
                 "It is unknown which of its fields replace machines: `{}/v9` is not read here",
                 known.group
@@ -366,8 +366,9 @@ spec:
 "#
         )
     };
-    let found =
-        |verbosity: u32| told(&rollouts(&rendered(newer), &rendered(&older(verbosity)), AppliedBy::Others));
+    let found = |verbosity: u32| {
+        summary_of(&rollouts(&rendered(newer), &rendered(&older(verbosity)), AppliedBy::Others))
+    };
     assert_eq!(found(2), "nothing");
     let edited = found(4);
     assert!(

@@ -78,7 +78,7 @@ fn elsewhere(before: &str, after: &str) -> Elsewhere {
 fn becomes(before: &str, after: &str, elsewhere: &Elsewhere) -> (String, Vec<String>) {
     let found = super::super::rollouts(&rendered(before), &rendered(after), AppliedBy::Reconciler, elsewhere);
     let notes: BTreeSet<String> = found.iter().flat_map(|one| one.course.notes.clone()).collect();
-    (told(&found), notes.into_iter().collect())
+    (summary_of(&found), notes.into_iter().collect())
 }
 
 fn edited(text: &str, old: &str, new: &str) -> String {

@@ -212,7 +212,7 @@ pub(super) fn set(value: &mut Value, pointer: &str, new: Value) {
     }
 }
 
-pub(super) fn told(rollouts: &[Rollout]) -> String {
+pub(super) fn summary_of(rollouts: &[Rollout]) -> String {
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
     let one = |rollout: &Rollout| {
         let certainty = match rollout.certainty {
@@ -244,6 +244,11 @@ fn check(fixture: &str, rows: &[(&[(&str, Value)], &str)]) {
     for (changes, expected) in rows {
         let (before, after) = pair(fixture, changes);
         let found = rollouts(&[before], &[after], AppliedBy::Others);
-        assert_eq!(told(&found), *expected, "{changes:?}\n{:?}", found.first().map(|one| &one.course.notes));
+        assert_eq!(
+            summary_of(&found),
+            *expected,
+            "{changes:?}\n{:?}",
+            found.first().map(|one| &one.course.notes)
+        );
     }
 }

@@ -131,7 +131,7 @@ fn the_infrastructure_of_a_pool_decides() {
         let pool = POOL.replace("AWSMachinePool", kind);
         let tree = |spec: &str| rendered(&format!("{pool}---\n{}", infrastructure(kind, spec)));
         let found = rollouts(&tree(before), &tree(after), AppliedBy::Others);
-        assert_eq!(told(&found), expected, "{kind} {after}");
+        assert_eq!(summary_of(&found), expected, "{kind} {after}");
     }
 }
 
@@ -200,14 +200,14 @@ fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_look
                 "nothing" => expected.to_owned(),
                 _ => format!("{expected} [/spec/template/spec/{field}] {count}/0/0"),
             };
-            assert_eq!(told(&found), expected, "{kind} {spec}");
+            assert_eq!(summary_of(&found), expected, "{kind} {spec}");
         }
     }
 }
 
 /// An object that is not in the folder says nothing, but its kind does.
 #[test]
-fn a_pool_with_a_version_of_its_own_keeps_its_instances_whoever_has_its_object() {
+fn a_pool_with_a_version_of_its_own_keeps_its_instances_even_if_its_object_is_elsewhere() {
     for (kind, expected) in [
         ("OCIManagedMachinePool", "nothing"),
         ("AROMachinePool", "nothing"),
@@ -217,7 +217,7 @@ fn a_pool_with_a_version_of_its_own_keeps_its_instances_whoever_has_its_object()
         let tree =
             |version: &str| rendered(&POOL.replace("AWSMachinePool", kind).replace("v1.30.2", version));
         let found = rollouts(&tree("v1.30.2"), &tree("v1.31.1"), AppliedBy::Others);
-        assert_eq!(told(&found), expected, "{kind}");
+        assert_eq!(summary_of(&found), expected, "{kind}");
     }
 }
 
@@ -242,7 +242,7 @@ spec: {{additionalTags: {tags}, region: a}}
         ))
     };
     let found = rollouts(&tree("{a: b}", "c"), &tree("{a: c}", "c"), AppliedBy::Others);
-    assert_eq!(told(&found), "4 offline [/spec/additionalTags/a] 4/0/0");
+    assert_eq!(summary_of(&found), "4 offline [/spec/additionalTags/a] 4/0/0");
     assert_eq!(found[0].course.notes[0], "In AWSCluster c: `/spec/additionalTags/a`.");
     // Nor are they where the refresh is disabled.
     let disabled = |tags: &str| {
@@ -253,10 +253,10 @@ spec: {{additionalTags: {tags}, region: a}}
         objects
     };
     let found = rollouts(&disabled("{a: b}"), &disabled("{a: c}"), AppliedBy::Others);
-    assert_eq!(told(&found), "0 offline [/spec/additionalTags/a] 0/0/0");
+    assert_eq!(summary_of(&found), "0 offline [/spec/additionalTags/a] 0/0/0");
     // Those of another Cluster are not.
     let found = rollouts(&tree("{a: b}", "d"), &tree("{a: c}", "d"), AppliedBy::Others);
-    assert_eq!(told(&found), "nothing");
+    assert_eq!(summary_of(&found), "nothing");
 }
 
 /// Cluster API Provider AWS replaces instances by an instance refresh, which can be disabled.
@@ -291,7 +291,7 @@ spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
             &tree(kind, "ami-2", after, to),
             AppliedBy::Others,
         );
-        assert_eq!(told(&found), expected, "{kind} {refresh:?}");
+        assert_eq!(summary_of(&found), expected, "{kind} {refresh:?}");
         let said =
             found[0].course.notes.iter().any(|note| note.contains("`refreshPreferences.disable: true`"));
         assert_eq!(said, after == off, "{kind} {refresh:?}");
@@ -301,7 +301,7 @@ spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
 /// Every kind of the table, and a version that is not in it: the provider decides, and a note says why the effect is
 /// unknown.
 #[test]
-fn of_a_version_that_is_not_known_nobody_can_tell() {
+fn the_effect_of_an_unknown_version_is_unknown() {
     for known in KindReader::Pools.known() {
         for kind in known.kinds {
             let tree = |version: &str, name: &str| {
@@ -318,7 +318,7 @@ fn of_a_version_that_is_not_known_nobody_can_tell() {
                 assert!(!found.iter().flat_map(|one| &one.course.notes).any(is_told), "{kind} {version}");
             }
             let found = rollouts(&tree("v9", "a"), &tree("v9", "b"), AppliedBy::Others);
-            assert_eq!(told(&found), "? unknown [/spec/displayName] ?/0/0", "{kind}");
+            assert_eq!(summary_of(&found), "? unknown [/spec/displayName] ?/0/0", "{kind}");
             let why = format!(
                 "It is unknown which of its fields replace instances: `{}/v9` is not read here",
                 known.group
@@ -352,7 +352,7 @@ spec: {{files: {files}}}
     };
     let before = tree("{ami: {id: ami-1}, instanceType: a}", "[]");
     let image = rollouts(&before, &tree("{ami: {id: ami-2}, instanceType: a}", "[]"), AppliedBy::Others);
-    assert_eq!(told(&image), "4 offline [/spec/awsLaunchTemplate/ami/id] 4/0/0");
+    assert_eq!(summary_of(&image), "4 offline [/spec/awsLaunchTemplate/ami/id] 4/0/0");
     assert_eq!(
         image[0].course.notes,
         [
@@ -362,7 +362,7 @@ spec: {{files: {files}}}
     );
     let after = tree("{ami: {id: ami-1}, instanceType: a}", "[{path: /etc/a}]");
     let files = rollouts(&before, &after, AppliedBy::Reconciler);
-    assert_eq!(told(&files), "4 offline [/spec/files] 4/0/0");
+    assert_eq!(summary_of(&files), "4 offline [/spec/files] 4/0/0");
     assert_eq!(files[0].course.notes[0], "In KubeadmConfig mp: `/spec/files`.");
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
 }

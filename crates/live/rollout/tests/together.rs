@@ -6,8 +6,8 @@ use super::*;
 fn owners_come_and_go() {
     let both = format!("{CONTROL_PLANE}---\n{DEPLOYMENT}");
     let (one, two) = (rendered(CONTROL_PLANE), rendered(&both));
-    assert_eq!(told(&rollouts(&two, &one, AppliedBy::Others)), "5 offline [] 0/0/5");
-    assert_eq!(told(&rollouts(&one, &two, AppliedBy::Others)), "0 offline [/spec/replicas] 0/5/0");
+    assert_eq!(summary_of(&rollouts(&two, &one, AppliedBy::Others)), "5 offline [] 0/0/5");
+    assert_eq!(summary_of(&rollouts(&one, &two, AppliedBy::Others)), "0 offline [/spec/replicas] 0/5/0");
 }
 
 #[test]

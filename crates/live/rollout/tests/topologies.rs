@@ -123,7 +123,7 @@ spec: {{template: {{spec: {{customImage: {image}}}}}}}
         (("k", "a", "[{name: p, external: {}}]"), ("k", "a", "[{name: p, external: {}}]"), "nothing"),
     ] {
         let (before, after) = (tree(before.0, before.1, before.2), tree(after.0, after.1, after.2));
-        assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), expected);
+        assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Others)), expected);
     }
 }
 
@@ -152,7 +152,11 @@ spec: {{template: {{spec: {{kubeadmConfigSpec: {{format: cloud-config}}{rollout}
         (after, "", "nothing"),
         ("", ", rollout: {strategy: {type: RollingUpdate}}", "nothing"),
     ] {
-        assert_eq!(told(&rollouts(&tree(before), &tree(after), AppliedBy::Reconciler)), expected, "{after}");
+        assert_eq!(
+            summary_of(&rollouts(&tree(before), &tree(after), AppliedBy::Reconciler)),
+            expected,
+            "{after}"
+        );
     }
 }
 
@@ -182,7 +186,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
     let course = |cluster: &str, class: &str| {
         let tree = |version: &str| rendered(&format!("{}{class}", cluster.replace("v1.30.2", version)));
         let mut found = rollouts(&tree("v1.30.2"), &tree("v1.31.1"), AppliedBy::Others);
-        (told(&found), found.remove(0).course.notes)
+        (summary_of(&found), found.remove(0).course.notes)
     };
     let order = "The control plane goes first, then the worker groups, 1 of a kind at a time.".to_owned();
     let all = "15 offline [/spec/topology/version] 15/0/0".to_owned();
@@ -276,7 +280,7 @@ spec: {{{listed}}}
             ))
         };
         let mut found = rollouts(&tree("v1.30.2"), &tree(to), AppliedBy::Others);
-        (told(&found), found.remove(0).course.notes.remove(0))
+        (summary_of(&found), found.remove(0).course.notes.remove(0))
     };
     let all = "kubernetesVersions: [v1.30.2, v1.31.1, v1.32.0, v1.32.4, v1.33.1, v1.34.0]";
     let replaced = |count: u32| format!("{count} offline [/spec/topology/version] {count}/0/0");

@@ -94,7 +94,7 @@ fn a_machine_deployment() {
 }
 
 #[test]
-fn strategies_and_pauses_are_told() {
+fn strategies_and_pauses_are_reported() {
     let version = ("/spec/template/spec/version", json!("v1.31.1"));
     let notes = |fixture: &str, changes: &[(&str, Value)]| {
         let (before, after) = pair(fixture, changes);
@@ -152,7 +152,7 @@ fn strategies_and_pauses_are_told() {
 
 /// Git has neither the age of machines nor the present time: the sentence holds of past and future.
 #[test]
-fn a_time_is_told_with_whom_it_replaces() {
+fn a_time_is_reported_with_the_machines_it_replaces() {
     let notes = |fixture: &str, pointer: &str| {
         let (before, after) = pair(fixture, &[(pointer, json!("2026-12-01T00:00:00Z"))]);
         rollouts(&[before], &[after], AppliedBy::Reconciler).remove(0).course.notes
@@ -174,7 +174,7 @@ fn a_time_is_told_with_whom_it_replaces() {
     let (one, _) = pair(CONTROL_PLANE, &[]);
     let come = rollouts(std::slice::from_ref(&one), &[one.clone(), after], AppliedBy::Reconciler);
     assert_eq!(
-        (told(&come), come[0].course.notes.as_slice()),
+        (summary_of(&come), come[0].course.notes.as_slice()),
         ("0 offline [/spec/replicas] 0/5/0".to_owned(), &[all.to_owned()][..])
     );
 }
@@ -201,12 +201,12 @@ fn who_applies_decides_what_a_template_edited_in_place_does() {
         ))
     };
     let (before, after) = (tree("a"), tree("b"));
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
     assert_eq!(
-        told(&rollouts(&before, &after, AppliedBy::Reconciler)),
+        summary_of(&rollouts(&before, &after, AppliedBy::Reconciler)),
         "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0"
     );
     // Null is absent: the same spec, the same name.
     let (before, after) = (tree("a"), tree("a, extra: null"));
-    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Reconciler)), "nothing");
+    assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Reconciler)), "nothing");
 }

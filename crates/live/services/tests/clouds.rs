@@ -28,7 +28,7 @@ fn a_cluster_has_an_api_once_its_control_plane_has_come_up() {
 }
 
 #[test]
-fn what_the_cloud_refuses_is_told_from_what_it_is_about_to_give() {
+fn a_refusal_of_the_cloud_differs_from_what_it_is_about_to_give() {
     let state = |infrastructure: Option<&Value>, machines: &[Value]| {
         cloud_state(&cluster(json!(null)), infrastructure, machines.iter())
     };
@@ -62,7 +62,7 @@ fn what_the_cloud_refuses_is_told_from_what_it_is_about_to_give() {
 }
 
 #[test]
-fn the_last_warnings_of_what_is_asked_for_are_told_without_times() {
+fn the_last_warnings_about_what_is_needed_are_shown_without_times() {
     let event = |kind: &str, name: &str, reason: &str, at: &str, of: &str| {
         json!({"apiVersion": "v1", "kind": "Event", "type": of, "reason": reason, "message": format!("{reason} of {name}"),
             "involvedObject": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": kind, "namespace": "org", "name": name},

@@ -31,7 +31,7 @@ fn a_service_waits_for_those_that_it_names_and_for_earlier_roles() {
 }
 
 #[test]
-fn what_changes_stands_still_until_its_turn() {
+fn a_service_that_changes_waits_for_its_turn() {
     use MachineConvergence::{ControlPlane, Done, Workers};
     let services = services(LIST);
     // Whether it was there, and whether it may change while the control plane, the workers, nothing changes.

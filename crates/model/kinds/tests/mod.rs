@@ -237,7 +237,7 @@ fn a_reference_without_a_group_means_the_kind_that_it_names() {
 }
 
 #[test]
-fn node_groups_that_a_provider_runs_are_told_by_their_kind() {
+fn node_groups_that_a_provider_runs_are_recognised_by_their_kind() {
     for kind in ["AWSManagedMachinePool", "AzureASOManagedMachinePool", "ROSAMachinePool", "AROMachinePool"] {
         assert!(is_managed_pool(kind), "{kind}");
     }

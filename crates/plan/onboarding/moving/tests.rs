@@ -43,7 +43,7 @@ fn moved(files: &[(&str, String)]) -> (Moving, Vec<(String, String)>) {
 /// Looks at all files after the move, proves it, and looks at the clusters that are found then.
 fn check(files: &[(&str, String)], expected: &[(&str, String)], clusters: &[&str]) -> Moving {
     let (moving, after) = moved(files);
-    assert_eq!(told(&moving), [""; 0]);
+    assert_eq!(refusal_lines(&moving), [""; 0]);
     let expected: Vec<(String, String)> =
         expected.iter().map(|(path, text)| ((*path).to_owned(), text.clone())).collect();
     assert_eq!(after, expected);
@@ -57,7 +57,7 @@ fn check(files: &[(&str, String)], expected: &[(&str, String)], clusters: &[&str
     moving
 }
 
-fn told(moving: &Moving) -> Vec<String> {
+fn refusal_lines(moving: &Moving) -> Vec<String> {
     moving.refused.iter().map(ToString::to_string).collect()
 }
 
@@ -65,13 +65,13 @@ fn told(moving: &Moving) -> Vec<String> {
 fn refused(files: &[(&str, String)]) -> Vec<String> {
     let (moving, _) = moved(files);
     assert_eq!(moving.changes, []);
-    told(&moving)
+    refusal_lines(&moving)
 }
 
 /// What is refused, by the plan or by its proof.
 fn disproved(files: &[(&str, String)]) -> Vec<String> {
     let (moving, after) = moved(files);
-    let mut all = told(&moving);
+    let mut all = refusal_lines(&moving);
     if all.is_empty() {
         all.extend(differing(&moving, files, &after));
     }
@@ -114,10 +114,10 @@ impl Tree for WithLarge {
 }
 
 /// What is refused where one of the files is too large.
-fn told_of_large(files: &[(&str, String)], large: &'static str) -> Vec<String> {
+fn refusals_with_large(files: &[(&str, String)], large: &'static str) -> Vec<String> {
     let moving = plan_moves(&WithLarge::of(files, large));
     assert_eq!(moving.changes, []);
-    told(&moving)
+    refusal_lines(&moving)
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn what_cannot_be_rendered_before_is_refused() {
     ];
     let before = WithLarge::of(&files, "docs/large.yaml");
     let moving = plan_moves(&before);
-    assert_eq!(told(&moving), [""; 0]);
+    assert_eq!(refusal_lines(&moving), [""; 0]);
     let mut after = files.clone();
     (after[1].0, after[2].0) = ("fleet/a/a.yaml", "fleet/b/b.yaml");
     assert_eq!(differences(&before, &WithLarge::of(&after, "docs/large.yaml"), &moving), []);
@@ -296,7 +296,7 @@ fn files_that_a_generator_reads_stay_where_they_are() {
 }
 
 #[test]
-fn folders_that_begin_with_a_dot_and_what_was_not_looked_at() {
+fn a_move_reads_dot_folders_and_refuses_what_it_cannot_read() {
     let files = |path: &'static str, text: String| {
         [(path, text), ("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))]
     };
@@ -353,7 +353,7 @@ fn a_survey_that_stopped_early_proves_nothing() {
         base: RepoPath::root(),
     };
     moving.refuse_what_was_not_looked_at(&facts);
-    assert_eq!(told(&moving), ["z.yaml: too many files"]);
+    assert_eq!(refusal_lines(&moving), ["z.yaml: too many files"]);
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn an_object_without_a_name_stays_and_does_not_go_with_its_neighbour() {
     let machine = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Machine\nmetadata: {generateName: b-}\nspec: {clusterName: b}\n";
     let files = [("fleet/a.yaml", joined(&[&cluster("a"), machine])), ("fleet/b.yaml", cluster("b"))];
     let (moving, after) = moved(&files);
-    assert_eq!(told(&moving), [""; 0]);
+    assert_eq!(refusal_lines(&moving), [""; 0]);
     assert_eq!(
         after,
         [
@@ -425,7 +425,7 @@ fn a_link_to_a_folder_that_files_leave_is_refused() {
     let moving = plan_moves(&tree.with_kind("prod", EntryKind::Symlink));
     assert_eq!(moving.changes, []);
     assert_eq!(
-        told(&moving),
+        refusal_lines(&moving),
         [
             "prod: this is a symbolic link to fleet, where files would move or change, and Capstan does not look at what uses the link: replace the link by what needs the files, or remove it"
         ]
@@ -643,7 +643,7 @@ fn files_that_cannot_be_cut_are_refused() {
         assert!(told.len() == 1 && told.iter().all(of_path), "{told:?}");
     }
     assert_eq!(
-        told_of_large(&among("fleet/b-workers.yaml", "{}\n"), "fleet/b-workers.yaml"),
+        refusals_with_large(&among("fleet/b-workers.yaml", "{}\n"), "fleet/b-workers.yaml"),
         [
             "fleet/b-workers.yaml: Capstan cannot read this file, so it cannot tell to which cluster it belongs: too large. Move the clusters of this folder by hand"
         ]
@@ -672,7 +672,7 @@ fn links_and_what_is_there_already_are_refused() {
     let moving = plan_moves(&tree);
     assert_eq!(moving.changes, []);
     assert_eq!(
-        told(&moving),
+        refusal_lines(&moving),
         [
             "fleet/c.yaml: this is a symbolic link, which Capstan does not follow: replace it by the file that it leads to",
             "latest.yaml: this is a symbolic link to fleet/a.yaml, which would move: replace the link by what needs the file, or remove it",
@@ -733,7 +733,7 @@ fn kustomizations_that_change_and_those_of_a_cluster_are_refused() {
         ("kustomization.yaml", kustomization("resources: [fleet/b-workers.yaml]\n")),
     ];
     let (moving, after) = moved(&two);
-    assert_eq!(told(&moving), [""; 0]);
+    assert_eq!(refusal_lines(&moving), [""; 0]);
     let texts: Vec<(&str, &str)> = two.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let after: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let told = differences(&Files::new(&texts), &Files::new(&after), &moving);
@@ -820,7 +820,7 @@ fn what_applies_a_folder_must_reach_the_new_ones() {
             ".sourceignore:5: Flux leaves out what this pattern matches, and it may match a new folder of a cluster and not the one around it: write it so that it names no folder at that depth, or move the clusters by hand"
         ]
     );
-    assert_eq!(told(&moved(&by_flux("/*\n!/fleet\n")).0), [""; 0]);
+    assert_eq!(refusal_lines(&moved(&by_flux("/*\n!/fleet\n")).0), [""; 0]);
 }
 
 #[test]

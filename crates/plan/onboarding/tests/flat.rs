@@ -22,7 +22,7 @@ fn base_and_overlay_need_no_patterns() {
 }
 
 #[test]
-fn a_provider_set_is_no_cluster_and_needs_no_patterns() {
+fn a_provider_set_is_not_a_cluster_and_needs_no_patterns() {
     // The operator's own objects are in a group below Cluster API's.
     let provider =
         "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
@@ -238,7 +238,7 @@ clusters:
 }
 
 #[test]
-fn many_clusters_beside_one_folder_that_is_none() {
+fn many_clusters_beside_one_other_folder() {
     let names: Vec<String> = (0..12).map(|at| format!("clusters/production-{at:02}/cluster.yaml")).collect();
     let mut files: Vec<(&str, String)> = names.iter().map(|path| (path.as_str(), cluster("c"))).collect();
     files.push(("clusters/common/cni.yaml", APP.to_owned()));
@@ -267,5 +267,5 @@ fn another_cluster_beside_the_machines_keeps_the_folder_above_from_being_one() {
     ]);
     let found: Vec<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(found, ["site/x/clusters", "site/x/zeta"]);
-    assert_eq!(told(&proposed), [""; 0]);
+    assert_eq!(left_lines(&proposed), [""; 0]);
 }

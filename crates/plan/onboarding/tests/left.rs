@@ -24,7 +24,7 @@ fn a_file_for_each_cluster_in_one_folder() {
         &[],
     );
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "clusters/management/clusters/default/demo.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `demo` to clusters/management/clusters/default/demo/",
             "clusters/management/clusters/default/test.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `test` to clusters/management/clusters/default/test/",
@@ -33,7 +33,7 @@ fn a_file_for_each_cluster_in_one_folder() {
 }
 
 #[test]
-fn several_clusters_of_one_file_are_told_by_their_lines_and_others_are_taken() {
+fn several_clusters_in_one_file_are_reported_by_line_and_the_others_are_taken() {
     let both = format!("{}---\n{}", cluster("a"), cluster("b"));
     let proposed = check(
         &[("capi/all.yaml", both), ("fleet/c/cluster.yaml", cluster("c"))],
@@ -47,7 +47,7 @@ clusters:
         &[("fleet/c", "")],
     );
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "capi/all.yaml:1:1: capi has 2 clusters, but a cluster is a folder: move the files of `a` to capi/a/",
             "capi/all.yaml:7:1: capi has 2 clusters, but a cluster is a folder: move the files of `b` to capi/b/",
@@ -73,7 +73,7 @@ clusters:
         &[("mgmt/one", "")],
     );
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "cluster.yaml:1:1: the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id",
             "mgmt/cluster.yaml:1:1: mgmt has this cluster and the folders of others, but a cluster never contains another: move its manifests to a folder of their own",
@@ -94,7 +94,7 @@ fn two_shapes_in_one_repository() {
         &[("gauss/a", ""), ("gauss/b", "")],
     );
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "old/c/c.yaml:1:1: the manifests of this cluster are in old/c, but those of others in `base` of their folders. All clusters of a repository need the same layout: move them to such a folder"
         ]
@@ -102,9 +102,9 @@ fn two_shapes_in_one_repository() {
 }
 
 #[test]
-fn examples_are_none_unless_somebody_applies_them() {
+fn examples_do_not_count_unless_something_applies_them() {
     let example = ("docs/examples/quick/cluster.yaml", cluster("quick"));
-    let told_of = told(&proposed(std::slice::from_ref(&example)));
+    let told_of = left_lines(&proposed(std::slice::from_ref(&example)));
     assert_eq!(
         told_of,
         [
@@ -124,7 +124,7 @@ fn what_no_kustomization_names_and_what_cannot_be_read() {
         ("c/two/cluster.yaml", "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nspec: [\n".to_owned()),
     ]);
     assert!(proposed.clusters.is_empty());
-    let told = told(&proposed);
+    let told = left_lines(&proposed);
     assert_eq!(
         told[0],
         "c/one/cluster.yaml:1:1: the kustomization of c/one does not name this file, so nothing builds it: name it there, or move it"
@@ -138,13 +138,13 @@ fn what_no_kustomization_names_and_what_cannot_be_read() {
 }
 
 #[test]
-fn objects_without_a_cluster_are_told_and_without_any_there_is_nothing_to_say() {
+fn objects_without_a_cluster_are_reported_and_templates_alone_are_not() {
     let class =
         "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {name: quick}\nspec: {}\n"
             .to_owned();
     let of_class = proposed(&[("classes/quick.yaml", class)]);
     assert_eq!(
-        told(&of_class),
+        left_lines(&of_class),
         [
             "classes/quick.yaml:1:1: there is a `ClusterClass` here, and no cluster in this repository: Capstan upgrades folders \
              that hold a `Cluster`, or the App or HelmRelease of one"
@@ -166,7 +166,7 @@ fn names_that_mean_something_in_patterns_or_yaml() {
     ]);
     let found: Vec<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(found, ["odd/\"b\": {c", "odd/[a]"]);
-    assert_eq!(told(&proposed), [""; 0]);
+    assert_eq!(left_lines(&proposed), [""; 0]);
 }
 
 /// Names of folders that a hostile author may choose.
@@ -208,7 +208,7 @@ fn hostile_names_are_read_back_as_what_they_are() {
             let found: BTreeSet<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
             let own = format!("odd/{name}");
             assert_eq!(found, BTreeSet::from([own.as_str(), "odd/two"]), "{}", proposed.text);
-            assert_eq!(told(&proposed), [""; 0], "{name:?}");
+            assert_eq!(left_lines(&proposed), [""; 0], "{name:?}");
             assert_eq!(proposed.settings.mode, Mode::Observe, "{}", proposed.text);
             let line =
                 |line: &str| line.contains(|letter: char| is_of_no_line(letter) || letter == '\u{feff}');
@@ -245,7 +245,7 @@ fn an_example_with_the_shape_of_a_cluster_does_not_become_one() {
     );
     assert!(proposed.layout.targets.is_empty());
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "docs/examples/a/base/cluster.yaml:1:1: it is below `docs`, and neither Flux nor Argo CD applies it from here, so Capstan treats it as an example. If it is a cluster, add docs/examples/a to `clusters.paths`"
         ]
@@ -271,7 +271,7 @@ fn a_provider_set_alone_is_something_to_set_up_and_is_named() {
 }
 
 #[test]
-fn a_provider_set_that_patterns_do_not_find_is_told() {
+fn a_provider_set_that_patterns_do_not_find_is_reported() {
     let provider =
         "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: cluster-api}\n";
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\n";
@@ -294,7 +294,7 @@ fn a_template_with_the_shape_of_a_cluster_that_nobody_here_fills_in() {
         &[],
     );
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "fleet/x/base/cluster.yaml:1:1: its name is a variable without a value in this repository, so Capstan treats it as a template. If Flux substitutes it from another repository, add fleet/x to `clusters.paths`"
         ]
@@ -307,7 +307,7 @@ fn a_template_in_the_root_that_flux_fills_in() {
     let proposed =
         check(&[("cluster.yaml", named(CLUSTER, "${NAME}")), ("flux/a.yaml", given)], NOTHING_YET, &[]);
     assert_eq!(
-        told(&proposed),
+        left_lines(&proposed),
         [
             "cluster.yaml:1:1: the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id"
         ]

@@ -110,7 +110,7 @@ clusters:
 }
 
 #[test]
-fn a_charts_own_templates_are_no_clusters() {
+fn a_charts_own_templates_are_not_clusters() {
     let template =
         "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: {{ .Release.Name }}\n";
     let proposed = proposed(&[

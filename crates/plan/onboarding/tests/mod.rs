@@ -95,9 +95,9 @@ pub(super) fn check(files: &[(&str, String)], text: &str, clusters: &[(&str, &st
 /// The same, where nothing is left out.
 pub(super) fn takes_all(files: &[(&str, String)], text: &str, clusters: &[(&str, &str)]) {
     let proposed = check(files, text, clusters);
-    assert_eq!(told(&proposed), [""; 0]);
+    assert_eq!(left_lines(&proposed), [""; 0]);
 }
 
-pub(super) fn told(proposed: &Proposed) -> Vec<String> {
+pub(super) fn left_lines(proposed: &Proposed) -> Vec<String> {
     proposed.left.iter().map(ToString::to_string).collect()
 }

@@ -437,7 +437,7 @@ fn repositories() -> Vec<Repository> {
 }
 
 #[test]
-fn real_repositories_are_told_which_folders_are_clusters_or_what_to_do() {
+fn proposals_for_real_repositories_list_clusters_or_what_to_do() {
     let repositories = repositories();
     assert!(repositories.len() >= 20, "{}", repositories.len());
     for Repository { name, files, clusters, told: expected, templates } in repositories {
@@ -453,7 +453,7 @@ fn real_repositories_are_told_which_folders_are_clusters_or_what_to_do() {
         let wanted: Vec<(String, String)> =
             clusters.iter().map(|(id, by)| ((*id).to_owned(), (*by).to_owned())).collect();
         assert_eq!(found, wanted, "{name}");
-        begin_so(name, &told(&proposed), expected);
+        begin_so(name, &left_lines(&proposed), expected);
         let offered: Vec<String> = proposed.templates.iter().map(ToString::to_string).collect();
         begin_so(name, &offered, templates);
         assert!(!found.is_empty() || !expected.is_empty() || !templates.is_empty(), "{name} is told nothing");

@@ -4,7 +4,7 @@ use super::*;
 use crate::settings::Track;
 
 #[test]
-fn overlays_of_one_base_are_the_clusters_and_the_base_is_none() {
+fn overlays_of_one_base_are_the_clusters_and_the_base_is_not() {
     let overlay = |name: &str| kustomization(&format!("resources: [../../base]\nnamePrefix: {name}-\n"));
     takes_all(
         &[
@@ -141,7 +141,7 @@ clusters:
 }
 
 #[test]
-fn a_folder_that_flux_fills_in_once_is_a_cluster_and_more_than_once_is_told() {
+fn a_folder_that_flux_fills_in_once_is_a_cluster_and_more_than_once_is_reported() {
     let given = |name: &str| {
         flux(name, "./capi/workload", &format!("  postBuild: {{substitute: {{NAME: {name}}}}}\n"))
     };
@@ -161,7 +161,7 @@ clusters:
     let several = proposed(&[template, ("flux/a.yaml", given("a")), ("flux/b.yaml", given("b"))]);
     assert!(several.clusters.is_empty());
     assert_eq!(
-        told(&several),
+        left_lines(&several),
         [
             "capi/workload/cluster.yaml:1:1: this folder becomes several clusters: `a` and `b` each give its variables values. A cluster is a folder: give each its own folder, with a kustomization that builds this one"
         ]

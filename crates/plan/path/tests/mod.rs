@@ -158,7 +158,7 @@ fn the_plan_says_what_follows() {
 }
 
 #[test]
-fn where_no_release_lies_in_the_next_minor_the_newest_is_offered_with_the_skip() {
+fn without_a_release_in_the_next_minor_the_newest_is_offered_with_the_skip() {
     let cases = [
         (["aws/v1.0.0 1.30", "aws/v2.0.0 1.32", "aws/v3.0.0 1.33"], "No release has Kubernetes 1.31."),
         (

@@ -12,7 +12,7 @@ use capstan_model::version::LooseVersion;
 use capstan_yaml::YamlFile;
 
 /// `aws/v1.0.0 -> aws/v2.0.0: why | warning | ...`
-fn told(path: &UpgradePath) -> Vec<String> {
+fn step_lines(path: &UpgradePath) -> Vec<String> {
     let step = |step: &PathStep| {
         let from = step.from.as_ref().map_or("?", ReleaseId::as_str);
         let mut line = format!("{from} -> {}: {}", step.to, step.why);
@@ -39,7 +39,7 @@ fn every_step_says_why_it_is_that_one_and_not_a_newer_one() {
         upgrade_path(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&ROWS), None, TODAY)
             .unwrap();
     assert_eq!(
-        told(&told_way),
+        step_lines(&told_way),
         [
             "aws/v1.0.0 -> aws/v2.0.0: aws/v3.0.0 has Kubernetes 1.33, but 1.31 comes first: one minor at a time. aws/v5.0.0-rc.1 is a pre-release.",
             "aws/v2.0.0 -> aws/v2.1.0: aws/v3.0.0 has Kubernetes 1.33, but 1.32 comes first: one minor at a time. aws/v5.0.0-rc.1 is a pre-release.",
@@ -56,7 +56,7 @@ fn every_step_says_why_it_is_that_one_and_not_a_newer_one() {
 }
 
 #[test]
-fn the_track_and_the_hold_are_told() {
+fn the_track_and_the_hold_are_reported() {
     let catalogue = catalogue(&ROWS);
     let at = standing("aws/v1.0.0", "1.30");
     let cases = [
@@ -79,7 +79,7 @@ fn the_track_and_the_hold_are_told() {
     for (track, steps, end) in cases {
         let told_way = upgrade_path(&at, &settings(track), &catalogue, None, TODAY).unwrap();
         assert_eq!(
-            (told(&told_way), told_way.end.as_str()),
+            (step_lines(&told_way), told_way.end.as_str()),
             (steps.into_iter().map(String::from).collect(), end)
         );
     }
@@ -99,21 +99,21 @@ fn a_way_may_be_asked_to_a_release() {
             .unwrap()
     };
     assert_eq!(
-        told(&asked("aws/v1.0.0", "1.30", "aws/v2.1.0")),
+        step_lines(&asked("aws/v1.0.0", "1.30", "aws/v2.1.0")),
         [
             "aws/v1.0.0 -> aws/v2.0.0: aws/v2.1.0 has Kubernetes 1.32, but 1.31 comes first: one minor at a time.",
             "aws/v2.0.0 -> aws/v2.1.0: It was asked for.",
         ]
     );
     assert_eq!(
-        told(&asked("aws/v3.0.0", "1.33", "4.0.0")),
+        step_lines(&asked("aws/v3.0.0", "1.33", "4.0.0")),
         ["aws/v3.0.0 -> aws/v4.0.0: It was asked for; it is wip."]
     );
     assert_eq!(
-        told(&asked("aws/v2.0.0", "1.31", "aws/v1.0.9")),
+        step_lines(&asked("aws/v2.0.0", "1.31", "aws/v1.0.9")),
         ["aws/v2.0.0 -> aws/v1.0.9: It was asked for. | aws/v1.0.9 is an older release."]
     );
-    assert_eq!(told(&asked("aws/v2.0.0", "1.31", "aws/v2.0.0")), [""; 0]);
+    assert_eq!(step_lines(&asked("aws/v2.0.0", "1.31", "aws/v2.0.0")), [""; 0]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_step_that_leaves_a_minor_out_goes_back_in_time_or_takes_parts_back_says_so(
     )
     .unwrap();
     assert_eq!(
-        told(&told_way),
+        step_lines(&told_way),
         ["aws/v1.0.0 -> aws/v2.0.0: No release has Kubernetes 1.31. \
           | It goes from Kubernetes 1.30 to 1.32 and skips the minors between, so the pull request is a draft. \
           | aws/v2.0.0 is of 2026-01-23, aws/v1.0.0 of 2026-06-02: it goes back in time. \
@@ -184,7 +184,7 @@ fn a_release_that_lacks_what_is_asked_of_it_is_passed_over() {
     );
     let told_way = upgrade_path(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(
-        told(&told_way),
+        step_lines(&told_way),
         [
             "aws/v1.0.0 -> aws/v1.1.0: aws/v1.2.0 does not have what its provider's requests ask for: cilium is 1.2.5, but aws/requests.yaml:4 requests >= 1.3.0."
         ]

@@ -3,7 +3,7 @@
 use super::{AppliedBy, Occasion, judged};
 
 /// Findings of a change of one file: rules and fields.
-fn told(before: &str, after: &str) -> Vec<String> {
+fn finding_lines(before: &str, after: &str) -> Vec<String> {
     let judged =
         judged(&[("base/a.yaml", before)], &[("base/a.yaml", after)], Occasion::Upgrade, AppliedBy::Others);
     judged
@@ -42,23 +42,26 @@ data: {{net.yaml: {content}}}
         ("strategy: Reconcile, ", "ConfigMap", &[]),
         ("", "Secret", &[once]),
     ] {
-        let found = told(&tree(strategy, kind, "net", "one"), &tree(strategy, kind, "net", "two"));
+        let found = finding_lines(&tree(strategy, kind, "net", "one"), &tree(strategy, kind, "net", "two"));
         let found: Vec<&str> =
             found.iter().map(String::as_str).filter(|one| one.starts_with("cluster")).collect();
         assert_eq!(found, expected, "{strategy} {kind}");
     }
     // A new name is a new resource, which is applied; the old one stays.
     assert_eq!(
-        told(&tree("", "ConfigMap", "net-1", "one"), &tree("", "ConfigMap", "net-2", "two")),
+        finding_lines(&tree("", "ConfigMap", "net-1", "one"), &tree("", "ConfigMap", "net-2", "two")),
         ["cluster-resource-set-stays /spec/resources"]
     );
     assert_eq!(
-        told(&tree("", "ConfigMap", "net", "one"), &tree("strategy: Reconcile, ", "ConfigMap", "net", "one")),
+        finding_lines(
+            &tree("", "ConfigMap", "net", "one"),
+            &tree("strategy: Reconcile, ", "ConfigMap", "net", "one")
+        ),
         ["refused-change /spec/strategy"]
     );
     let selector = tree("", "ConfigMap", "net", "one").replace("a: b", "a: c");
     assert_eq!(
-        told(&tree("", "ConfigMap", "net", "one"), &selector),
+        finding_lines(&tree("", "ConfigMap", "net", "one"), &selector),
         ["refused-change /spec/clusterSelector"]
     );
 }
@@ -95,10 +98,10 @@ spec: {{chartName: net, repoURL: 'https://charts.example.com'{fields}}}
             &["refused-change /spec/reconcileStrategy"],
         ),
     ] {
-        assert_eq!(told(&proxy(before), &proxy(after)), expected, "{before} -> {after}");
+        assert_eq!(finding_lines(&proxy(before), &proxy(after)), expected, "{before} -> {after}");
     }
     let repository = proxy("").replace("charts.example.com", "mirror.example.com");
-    assert_eq!(told(&proxy(""), &repository), ["helm-chart-proxy /spec/repoURL"]);
+    assert_eq!(finding_lines(&proxy(""), &repository), ["helm-chart-proxy /spec/repoURL"]);
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn two_helm_chart_proxies_of_one_release_fight() {
         ("clusterSelector: {}", 0),
         ("releaseName: net, clusterSelector: {matchLabels: {net: two}}", 0),
     ] {
-        let found = told("{}", &tree(second));
+        let found = finding_lines("{}", &tree(second));
         assert_eq!(
             found.iter().filter(|one| one.starts_with("helm-chart-proxy")).count(),
             expected,
@@ -204,7 +207,7 @@ fn a_cluster_that_is_selected_no_longer_loses_the_helm_release() {
         (tree("zones: a", by_path), tree("zones: b", by_path), vec![]),
         (tree("zon: a", by_path), tree("zon: b", by_path), vec![]),
     ] {
-        let found = told(&before, &after);
+        let found = finding_lines(&before, &after);
         let found: Vec<&str> =
             found.iter().map(String::as_str).filter(|one| one.starts_with("helm-chart-proxy")).collect();
         assert_eq!(found, expected, "{before}{after}");
@@ -233,9 +236,12 @@ data:
 {documents}"
         )
     };
-    assert_eq!(told(&tree(&["a", "b"]), &tree(&["a"])), ["cluster-resource-set-stays /data/net.yaml"]);
-    assert_eq!(told(&tree(&["a"]), &tree(&["a", "b"])), [""; 0]);
-    assert_eq!(told(&tree(&["a", "b"]), &tree(&["b", "a"])), [""; 0]);
+    assert_eq!(
+        finding_lines(&tree(&["a", "b"]), &tree(&["a"])),
+        ["cluster-resource-set-stays /data/net.yaml"]
+    );
+    assert_eq!(finding_lines(&tree(&["a"]), &tree(&["a", "b"])), [""; 0]);
+    assert_eq!(finding_lines(&tree(&["a", "b"]), &tree(&["b", "a"])), [""; 0]);
 }
 
 /// Each resource is its kind, its name and a field: `data` of a Secret is in base64.
@@ -302,7 +308,7 @@ fn what_a_set_brings_from_another_resource_is_not_gone() {
             &["/data/b.yaml"],
         ),
     ] {
-        let mut found = told(&tree(&before), &tree(&after));
+        let mut found = finding_lines(&tree(&before), &tree(&after));
         found.retain(|one| one.starts_with(stays));
         let expected: Vec<String> = expected.iter().map(|path| format!("{stays} {path}")).collect();
         assert_eq!(found, expected, "{before:?} {after:?}");
@@ -341,7 +347,7 @@ data:
         ("strategy: Reconcile, ", "v2", &[]),
     ] {
         let (before, after) = (tree(strategy, "net-1", "v1"), tree(strategy, "net-2", image));
-        assert_eq!(told(&before, &after), expected, "{strategy}{image}");
+        assert_eq!(finding_lines(&before, &after), expected, "{strategy}{image}");
     }
     let found = judged(
         &[("base/a.yaml", &tree("", "net-1", "v1"))],
@@ -380,8 +386,8 @@ fn a_class_leads_over_several_minors_where_its_list_does() {
         ("upgrade: {external: {generateUpgradePlanExtension: e}}", &[]),
         ("variables: []", &[skip]),
     ] {
-        let mut found = told("{}", &tree(class, "v1.33.2"));
-        found.extend(told(&tree(class, "v1.31.4"), &tree(class, "v1.33.2")));
+        let mut found = finding_lines("{}", &tree(class, "v1.33.2"));
+        found.extend(finding_lines(&tree(class, "v1.31.4"), &tree(class, "v1.33.2")));
         found.retain(|one| one.starts_with("kubernetes-minor") || one.starts_with("topology-version"));
         found.sort();
         found.dedup();

@@ -286,7 +286,7 @@ fn text(tree: &Files, entry: &TreeEntry) -> SourceFile {
 }
 
 #[test]
-fn a_rotated_template_of_an_unlisted_kind_is_told_once() {
+fn a_rotated_template_of_an_unlisted_kind_is_reported_once() {
     const MACHINES: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment

@@ -34,7 +34,7 @@ impl Tree for Without<'_> {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_told() {
+fn an_unreadable_record_is_reported() {
     let file = "gauss/peu01/capstan-values.yaml";
     let tree = Files::new(&[("gauss/peu01/base/c.yaml", CLUSTER), (file, "{}")]);
     let found = validated_tree(&RepositorySettings::default(), &Without { tree: &tree, file }, None);

@@ -99,7 +99,7 @@ fn a_version_pinned_in_the_overlay_is_what_counts() {
 }
 
 #[test]
-fn a_rollout_without_a_change_is_told_by_what_templates_are_there_for() {
+fn a_rollout_without_a_change_is_reported_by_the_purpose_of_the_templates() {
     let objects = |name: &str, size: u8| {
         format!(
             "\
@@ -320,7 +320,7 @@ fn an_upgrade_says_which_machines_it_takes_but_leaves_clusters_to_its_own_rule()
 }
 
 #[test]
-fn a_control_plane_that_is_called_otherwise_goes_with_its_machines_all_the_same() {
+fn a_control_plane_of_another_kind_also_takes_its_machines() {
     let plane =
         "{apiVersion: infrastructure.cluster.x-k8s.io/v1alpha1, kind: VCluster, metadata: {name: a}}\n";
     let found = judged(&[("base/v.yaml", plane)], &[], Occasion::Revision, AppliedBy::Others);
@@ -368,7 +368,7 @@ fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside(
 }
 
 #[test]
-fn a_rollout_scheduled_in_the_past_is_told_of_each_group_of_a_topology() {
+fn a_rollout_scheduled_in_the_past_is_judged_for_each_group_of_a_topology() {
     let cluster = |first: &str, second: &str| {
         format!(
             "\
@@ -456,7 +456,7 @@ fn a_template_that_moves_to_another_api_version_is_edited_where_its_meaning_is()
 }
 
 #[test]
-fn a_template_whose_conversion_nobody_knows_is_compared_as_it_is_written() {
+fn a_template_without_a_known_conversion_is_compared_as_written() {
     let machine = |version: &str, size: u8| {
         format!(
             "\

@@ -8,7 +8,7 @@ use capstan_model::finding::{Severities, rules};
 use capstan_model::tree::RepoPath;
 
 /// The messages about an object: `line:column message`, without the part that every message has.
-fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
+fn messages_by(schemas: &Schemas, text: &str) -> Vec<String> {
     let after = render_files(&[("base/a.yaml", text)]);
     let (folders, before) = (folders(), RenderedFolder::default());
     let facts = Facts {
@@ -42,13 +42,13 @@ fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
     told
 }
 
-fn told(text: &str) -> Vec<String> {
-    told_by(Schemas::built_in(), text)
+fn messages_of(text: &str) -> Vec<String> {
+    messages_by(Schemas::built_in(), text)
 }
 
 #[test]
 fn empty_lists_and_mappings_of_v1beta2_are_refused_but_for_selectors() {
-    let found = told(
+    let found = messages_of(
         "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: MachineDeployment
@@ -84,7 +84,7 @@ spec: {template: {spec: {users: [], files: null, joinConfiguration: {nodeRegistr
 /// A webhook of Cluster API fills in selectors and the type of a strategy, but not in a topology.
 #[test]
 fn required_fields_are_asked_for_where_nobody_fills_them_in() {
-    let found = told(
+    let found = messages_of(
         "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: MachineDeployment
@@ -156,7 +156,7 @@ spec:
     let path = RepoPath::parse("crds/acme.yaml").unwrap();
     let schemas = Schemas::read([SchemaFile { path, bytes: Ok(definition.as_bytes().into()) }]);
     let of = |spec: &str| {
-        told_by(
+        messages_by(
             &schemas,
             &format!(
                 "apiVersion: infrastructure.cluster.x-k8s.io/v1\nkind: Acme\nmetadata: {{name: a}}\nspec: {spec}\n"
@@ -189,14 +189,14 @@ spec:
 }
 
 /// A definition of which `spec` is this.
-fn told_with(spec_schema: &str, spec: &str) -> Vec<String> {
+fn messages_with(spec_schema: &str, spec: &str) -> Vec<String> {
     let definition = format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: acmes.example.org}}\nspec:\n  group: example.org\n  names: {{kind: Acme, plural: acmes}}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {spec_schema}}}}}}}\n"
     );
     let path = RepoPath::parse("crds/acme.yaml").unwrap();
     let schemas = Schemas::read([SchemaFile { path, bytes: Ok(definition.as_bytes().into()) }]);
     assert_eq!(schemas.problems(), []);
-    told_by(
+    messages_by(
         &schemas,
         &format!("apiVersion: example.org/v1\nkind: Acme\nmetadata: {{name: a}}\nspec: {spec}\n"),
     )
@@ -206,7 +206,7 @@ fn told_with(spec_schema: &str, spec: &str) -> Vec<String> {
 fn parts_of_a_definition_are_asked_for_where_anybody_can_tell() {
     const FIELDS: &str = "a: {type: string}, b: {type: integer}, d: {type: string, default: x}, m: {type: object, properties: {k: {type: string}}}";
     let of = |parts: &str, spec: &str| {
-        told_with(&format!("{{type: object, properties: {{{FIELDS}}}, {parts}}}"), spec)
+        messages_with(&format!("{{type: object, properties: {{{FIELDS}}}, {parts}}}"), spec)
     };
     const ONE: &str = "oneOf: [{required: [a]}, {required: [b]}]";
     const EITHER: &str = "anyOf: [{required: [a]}, {properties: {b: {minimum: 5}}, required: [b]}]";
@@ -263,28 +263,28 @@ fn parts_of_a_definition_are_asked_for_where_anybody_can_tell() {
     }
     // As definitions write what is a number or a text.
     let port = "{type: object, properties: {p: {x-kubernetes-int-or-string: true, allOf: [{anyOf: [{type: integer}, {type: string}]}, {anyOf: [{type: integer, minimum: 1}, {type: string, pattern: '^[a-z]+$'}]}]}}}";
-    assert_eq!(told_with(port, "{p: 1}"), [""; 0]);
-    assert_eq!(told_with(port, "{p: http}"), [""; 0]);
-    assert_eq!(told_with(port, "{p: 0}"), ["4 /spec/p lacks a part of its form: all parts (`allOf`)"]);
+    assert_eq!(messages_with(port, "{p: 1}"), [""; 0]);
+    assert_eq!(messages_with(port, "{p: http}"), [""; 0]);
+    assert_eq!(messages_with(port, "{p: 0}"), ["4 /spec/p lacks a part of its form: all parts (`allOf`)"]);
 }
 
 #[test]
 fn items_that_a_list_tells_apart_stand_once() {
     let schema = "{type: object, properties: {ports: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port, protocol], items: {type: object, properties: {port: {type: integer}, protocol: {type: string, default: TCP}}}}, tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}, any: {type: array, items: {type: string}}}}";
     let same = "{ports: [{port: 1}, {port: 1, protocol: UDP}, {port: 2}], tags: [a, b], any: [a, a]}";
-    assert_eq!(told_with(schema, same), [""; 0]);
+    assert_eq!(messages_with(schema, same), [""; 0]);
     assert_eq!(
-        told_with(schema, "{ports: [{port: '${P}'}, {port: '${P}'}], tags: ['${T}', '${T}']}"),
+        messages_with(schema, "{ports: [{port: '${P}'}, {port: '${P}'}], tags: ['${T}', '${T}']}"),
         [""; 0]
     );
     assert_eq!(
-        told_with(schema, "{ports: [{port: 1}, {port: 2}, {port: 1, protocol: TCP}], tags: [a, b, a]}"),
+        messages_with(schema, "{ports: [{port: 1}, {port: 2}, {port: 1, protocol: TCP}], tags: [a, b, a]}"),
         [
             "4 /spec/ports/2 has the `port` and `protocol` of item 0, counted from 0: each item to have its own",
             "4 /spec/tags/2 is item 0 once more, counted from 0: each item once",
         ]
     );
-    let found = told(
+    let found = messages_of(
         "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster

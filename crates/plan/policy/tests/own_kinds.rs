@@ -69,7 +69,7 @@ fn a_misspelt_field_is_said_with_its_place_and_the_right_name() {
 }
 
 #[test]
-fn whoever_says_which_cluster_api_is_installed_gets_errors_or_is_left_alone() {
+fn the_version_of_cluster_api_decides_how_an_unknown_field_is_reported() {
     let of = |version: &str, text: &str| said("", text, &[("capi/core.yaml", &core(version))]);
     assert_eq!(of("v1.13.2", MISSPELT), [format!("error 5:3 {MISSPELT_SAID}")]);
     assert_eq!(of("v1.15.0", MISSPELT), [format!("warning 5:3 {MISSPELT_SAID}{NEWER}")]);

@@ -124,7 +124,7 @@ fn a_second_tree_brings_the_rules_that_compare() {
 }
 
 #[test]
-fn what_is_read_of_another_clusters_folder_is_told_where_it_is_named() {
+fn a_reference_into_another_clusters_folder_is_reported_where_it_is_named() {
     let other = CLUSTER.replace("peu01", "peu02");
     let told = |settings: &str, overlay: &str| {
         let now = [
@@ -180,7 +180,7 @@ fn a_tombstone_of_something_rendered_is_a_contradiction() {
 }
 
 #[test]
-fn machines_that_a_new_tombstone_takes_are_told() {
+fn machines_that_a_new_tombstone_deletes_are_reported() {
     let settings = |text: &'static str| ("gauss/peu01/capstan.yaml", text);
     let (cluster, workers) = (("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu01/base/w.yaml", WORKERS));
     let quiet = "policy: {missing-reference: off}\n";
@@ -334,7 +334,7 @@ fn a_file_that_no_kustomization_lists_is_reported_even_if_it_is_not_yaml() {
 }
 
 #[test]
-fn an_app_that_depends_on_one_outside_the_release_is_no_trouble() {
+fn an_app_may_depend_on_one_outside_the_release() {
     let release = "\
 apiVersion: release.giantswarm.io/v1alpha1
 kind: Release
@@ -444,7 +444,7 @@ spec:
 }
 
 #[test]
-fn a_version_that_a_definition_does_not_serve_is_told_with_those_that_it_does() {
+fn a_version_that_a_definition_does_not_serve_is_reported_with_the_served_ones() {
     let definition = |served: &str| {
         format!(
             "\
@@ -485,7 +485,7 @@ metadata: {name: peu01, namespace: org}
 }
 
 #[test]
-fn variables_without_a_value_are_told_of_the_tree_too() {
+fn variables_without_a_value_are_reported_for_the_tree_too() {
     let workers = "\
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
@@ -699,7 +699,7 @@ spec:
 }
 
 #[test]
-fn a_key_that_stands_twice_is_told_where_nobody_refuses_it() {
+fn a_key_that_occurs_twice_is_reported_where_nothing_refuses_it() {
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\nspec:\n  paused: false\n  paused: true\n";
     let plain = validated("", &[("gauss/peu01/base/c.yaml", cluster)], None);
     assert_eq!(plain, ["invalid-yaml Warning gauss/peu01/base/c.yaml:6:3 - -"]);
@@ -737,7 +737,7 @@ fn a_name_is_judged_with_the_value_of_its_variable_and_so_are_labels_and_service
 /// A customer's overlay is judged in every folder. The base of an unclaimed folder is not: its applier has agreed to
 /// it.
 #[test]
-fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_settings_say_more() {
+fn an_object_outside_an_unclaimed_folders_boundary_is_a_warning_unless_the_settings_say_more() {
     let binding =
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: all}\n";
     let files = |overlay: &'static str| [("peu01/base/a.yaml", CLUSTER), ("peu01/overlay/a.yaml", overlay)];

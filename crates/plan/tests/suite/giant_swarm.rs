@@ -257,7 +257,7 @@ fn what_cannot_be_set_blocks_with_its_place_and_what_to_do() {
 
 /// A provider's releases as `(version, folder)`, oldest first, archived ones in their place.
 #[test]
-fn a_chart_that_stays_is_no_component_that_moves() {
+fn a_chart_that_stays_is_not_a_moving_component() {
     let release = |id: &str, chart: &str, kubernetes: &str| {
         let head = "apiVersion: release.giantswarm.io/v1alpha1\nkind: Release\n";
         let spec = format!(

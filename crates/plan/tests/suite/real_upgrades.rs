@@ -214,7 +214,7 @@ fn nameless(value: &Value) -> Value {
 }
 
 #[test]
-fn every_edit_of_a_real_cluster_is_kept_or_told_and_no_object_is_a_mixture() {
+fn every_edit_of_a_real_cluster_is_kept_or_reported_and_no_object_is_a_mixture() {
     let Some(pairs) = pairs() else { return };
     let seed = seed();
     println!("seed {seed} (CAPSTAN_SEED repeats another one)");

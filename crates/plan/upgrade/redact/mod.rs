@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_alone_is_hidden_by_the_name_that_stands_beside_it() {
+    fn a_value_alone_is_hidden_by_the_name_beside_it() {
         let text = "env:\n- {name: DB_PASSWORD, value: old}\n- {name: A, value: b}\n";
         let object = capstan_yaml::YamlFile::read(text).unwrap();
         let root = &object.documents()[0].root;

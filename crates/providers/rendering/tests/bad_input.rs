@@ -43,7 +43,7 @@ fn providers_that_contradict_one_another_or_the_operator() {
 }
 
 #[test]
-fn config_maps_that_are_none() {
+fn invalid_config_maps() {
     let whole = config_map(SERVICE);
     let second = whole
         .replace("name: v1.0.0,", "name: other,")

@@ -65,7 +65,7 @@ fn packed(packed: &[u8], head: &str) -> String {
 const COMPRESSED: &str = "  annotations: {provider.cluster.x-k8s.io/compressed: 'true'}\n";
 
 #[test]
-fn gzip_is_unpacked_and_what_is_none_is_refused() {
+fn gzip_is_unpacked_and_other_data_is_refused() {
     use std::io::Write as _;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(components("gzip").as_bytes()).unwrap();

@@ -144,7 +144,7 @@ fn variables_set_and_defaulted_and_images_overridden_come_to_the_same() {
 
 /// D6: all that are missing, by name, on both sides.
 #[test]
-fn missing_variables_are_told_alike() {
+fn missing_variables_are_reported_alike() {
     let Some(mut operator) = Operator::start() else { return };
     let Some(mut case) = real(7) else { return };
     case.objects.pop();

@@ -160,7 +160,7 @@ mod tests {
     }
 
     /// Path and content, or why it has none.
-    fn told(maps: &[Value]) -> Vec<String> {
+    fn file_lines(maps: &[Value]) -> Vec<String> {
         let (files, nameless) = files(maps, |_| Ok::<(), ()>(())).unwrap();
         let file = |(path, content): (&RepoPath, &Result<Arc<[u8]>, String>)| match content {
             Ok(bytes) => format!("{path} = {}", String::from_utf8_lossy(bytes)),
@@ -178,7 +178,7 @@ mod tests {
             json!({"_helpers.yaml": gzip(b"packed")}),
         );
         assert_eq!(
-            told(&[one]),
+            file_lines(&[one]),
             [
                 "openstack/v1.4.0/schema.yaml = type: object",
                 "openstack/v1.4.0/templates/_helpers.yaml = packed",
@@ -254,7 +254,7 @@ mod tests {
                 "ConfigMap a is not a release: `inventory` in its label `capstan.dev/release-provider` cannot be the name of a provider: choose another",
             ),
         ] {
-            assert_eq!(told(&maps), [expected]);
+            assert_eq!(file_lines(&maps), [expected]);
         }
     }
 }

@@ -32,7 +32,7 @@ campaigns:
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_where() {
+async fn a_pull_request_that_edits_campaigns_lists_mistakes_with_their_places() {
     let town = Town::with(&sample::repository("mode: propose\n", &CLUSTERS), None).await;
     let settings = |branch: &str, text: &str| town.open("ada", branch, &[Edit::write(".capstan.yaml", text)]);
     let doubtful = settings("doubtful", DOUBTFUL);

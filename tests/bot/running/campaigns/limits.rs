@@ -61,7 +61,7 @@ pub(super) async fn say(town: &Town, agent: &Arc<AgentClient>, id: &str, state: 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_is_open_and_rolling_than_a_wave_allows_and_so_many_of_so_many_failures_stop_it() {
+async fn open_and_rolling_clusters_stay_within_the_limits_of_a_wave_and_failures_stop_it() {
     let mut files = sample::repository(SETTINGS, &CLUSTERS);
     for id in ["m/m1", "m/m2", "m/m3"] {
         files.extend(early(id));

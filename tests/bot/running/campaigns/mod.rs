@@ -167,7 +167,7 @@ async fn people_stop_it_have_it_go_on_and_skip_clusters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stuck_rollout_stops_it_for_all_and_is_told_once() {
+async fn a_stuck_rollout_stops_it_for_all_and_is_reported_once() {
     let settings = WAVES.replace("soak: 2h", "soak: 0s")
         + "managementClusters:\n- {name: mc-eu, uid: 6f1c2d3e-0000-4000-8000-000000000001, clusters: [\"a/*\"]}\n";
     let mut town = town(&settings).await;

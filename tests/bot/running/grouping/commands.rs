@@ -109,7 +109,7 @@ async fn a_command_needs_the_right_for_every_cluster_and_says_for_which_it_lacks
 }
 
 #[tokio::test]
-async fn whoever_skips_the_only_one_left_declines_the_pull_request() {
+async fn skipping_the_last_member_declines_the_pull_request() {
     let world = world(GROUPED);
     world.push("main", &[("c/g/b/base/v", None)]);
     world.sync().await;
@@ -181,7 +181,7 @@ async fn what_is_asked_of_one_needs_the_right_for_that_one_alone_wherever_it_is_
 }
 
 #[tokio::test]
-async fn on_one_that_is_merged_it_is_about_those_whom_that_one_brought() {
+async fn on_a_merged_pull_request_a_command_concerns_the_clusters_it_brought() {
     let world = world(GROUPED_WITH_DASHBOARD);
     world.push("main", &[("CODEOWNERS", Some("/c/g/a/ @ada\n/c/g/b/ @grace\n"))]);
     world.state().permissions.insert("grace".to_owned(), Permission::Write);
@@ -203,7 +203,7 @@ async fn on_one_that_is_merged_it_is_about_those_whom_that_one_brought() {
 }
 
 #[tokio::test]
-async fn whoever_replans_all_brings_nobody_in_who_was_skipped_by_name() {
+async fn replanning_all_brings_in_no_cluster_skipped_by_name() {
     let world = world(GROUPED_WITH_DASHBOARD);
     world.sync().await;
     let number = shared(&world).number;
@@ -220,7 +220,7 @@ async fn whoever_replans_all_brings_nobody_in_who_was_skipped_by_name() {
 }
 
 #[tokio::test]
-async fn whoever_replans_one_that_was_declined_has_its_clusters_offered_again_and_stays_answered() {
+async fn replanning_a_declined_pull_request_offers_its_clusters_again() {
     let world = world(GROUPED_WITH_DASHBOARD);
     world.sync().await;
     let first = shared(&world).number;

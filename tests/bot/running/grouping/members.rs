@@ -4,7 +4,7 @@ use super::*;
 use capstan_ports::PullRequestState;
 
 #[tokio::test]
-async fn who_blocks_stays_out_is_told_and_comes_in_later() {
+async fn a_blocked_member_stays_out_with_a_reason_and_comes_in_later() {
     let world = world(GROUPED);
     world
         .push("main", &[("c/g/b/base/v", Some("one\nblock\n")), ("c/g/d/base/v", Some("one\nunreadable\n"))]);
@@ -46,7 +46,7 @@ async fn a_cluster_that_goes_is_dropped_and_the_last_one_closes_it() {
 }
 
 #[tokio::test]
-async fn what_a_person_closed_is_declined_for_whom_it_carried_also_where_they_share_nothing_any_more() {
+async fn a_closed_group_pull_request_stays_declined_for_its_members_even_after_grouping_ends() {
     let world = world(GROUPED);
     world.sync().await;
     world.close(shared(&world).number);

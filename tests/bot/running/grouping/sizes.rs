@@ -63,7 +63,7 @@ async fn of_three_hundred_clusters_a_hundred_share_one_and_the_others_follow() {
 }
 
 #[tokio::test]
-async fn groups_are_told_apart_by_all_that_was_found_and_odd_names_stay_whole() {
+async fn groups_are_distinguished_by_their_whole_match_and_odd_names_stay_whole() {
     let settings =
         "mode: propose\ndashboard: {enabled: false}\nupgrade: {proposals: {group: {by: \"c/*/\"}}}\n";
     let odd = ["c/größe 1~[x]#2/a", "c/größe 1~[x]#2/@ada", "c/%group/a", "c/..b.lock/a"];

@@ -44,7 +44,7 @@ fn end_state(town: &Town) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn whoever_dies_after_any_write_comes_to_the_same_end() {
+async fn a_process_that_dies_after_any_write_reaches_the_same_end() {
     let mut straight = before_the_upgrade().await;
     assert!(!straight.settle().await.is_waiting);
     assert_eq!([straight.installed(CORE), straight.installed(ACME)], ["v1.1.0", "v1.1.0"]);

@@ -272,7 +272,7 @@ async fn what_was_applied_in_v1beta1_is_taken_over_in_v1beta2() {
         move |statuses: &super::Statuses| {
             let status = &statuses[name];
             let applied = status.applied_commit.is_some();
-            let told = rows::told(status).1;
+            let told = rows::ready_and_reasons(status).1;
             (!applied || told != kept).then(|| format!("{name}: applied {applied}, {told:?}"))
         }
     };

@@ -165,7 +165,7 @@ impl Orc<'_> {
 }
 
 #[tokio::test]
-async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
+async fn machines_wait_for_orc_and_an_interrupted_create_is_repeated() {
     let Some(town) = Town::found(Parts::Kinds).await else { return };
     let orc = Orc(&town.plane);
     town.write([("gauss/orc/base/all.yaml", FOLDER)]);
@@ -173,7 +173,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
     // Not installed: named, and nothing half applied.
     let refused = |reason: &'static str| {
         move |name: &str, status: &_| {
-            let (ready, says) = rows::told(status);
+            let (ready, says) = rows::ready_and_reasons(status);
             let is_it = ready == "False Refused" && says[0].starts_with(reason);
             if is_it { Ok(()) } else { Err(format!("{name}: {ready} {says:?}")) }
         }
@@ -191,7 +191,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
             if is_it {
                 Ok(())
             } else {
-                Err(format!("{name}: {:?} {:?}", status.withheld, rows::told(status)))
+                Err(format!("{name}: {:?} {:?}", status.withheld, rows::ready_and_reasons(status)))
             }
         }
     };
@@ -256,7 +256,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
         if status.withheld.is_empty() && status.refused.is_empty() {
             Ok(())
         } else {
-            Err(format!("{name}: {:?}", rows::told(status)))
+            Err(format!("{name}: {:?}", rows::ready_and_reasons(status)))
         }
     })
     .await;

@@ -256,7 +256,7 @@ pub(super) async fn prepare(town: &Town) {
                 ("gauss-made-anew", "False Suspended"),
                 ("gauss-held", "False Suspended"),
             ];
-            let told = wanted.map(|(name, ready)| (name, rows::told(&statuses[name]).0, ready));
+            let told = wanted.map(|(name, ready)| (name, rows::ready_and_reasons(&statuses[name]).0, ready));
             let mut missing: Vec<String> = told
                 .iter()
                 .filter(|(_, told, ready)| told != ready)
@@ -409,7 +409,7 @@ pub(super) async fn finish(town: &Town, since: Timestamp) {
             let statuses = town.statuses().await;
             let look = |(name, ready, left): &(&str, &str, usize)| {
                 let status = &statuses[&format!("{CUSTOMER}-{name}")];
-                let found = (rows::told(status), status.inventory.objects().len());
+                let found = (rows::ready_and_reasons(status), status.inventory.objects().len());
                 let expected = (((*ready).to_owned(), Vec::new()), *left);
                 (found != expected).then(|| format!("{name}: is {found:?}"))
             };

@@ -41,8 +41,9 @@ pub(super) fn wrong(statuses: &super::Statuses) -> Vec<String> {
             say("cluster.yaml:1", "Cluster gauss/neighbour"),
         ],
     );
-    let told =
-        statuses.get("gauss-twin").map(|status| (rows::told(status), status.inventory.objects().len()));
+    let told = statuses
+        .get("gauss-twin")
+        .map(|status| (rows::ready_and_reasons(status), status.inventory.objects().len()));
     let is_right = told.as_ref() == Some(&(expected.clone(), 0));
     (!is_right).then(|| format!("twin:\n    is {told:?}\n    not {expected:?}")).into_iter().collect()
 }

@@ -42,7 +42,8 @@ async fn applied(town: &Town, says: &str) {
             let said = town.plane.kubectl(&["get", "configmaps", "-n", CUSTOMER, "-o", path]);
             let count = said.lines().filter(|line| *line == says).count();
             let statuses = town.statuses().await;
-            let done = statuses.values().filter(|status| rows::told(status).0 == "True Done").count();
+            let done =
+                statuses.values().filter(|status| rows::ready_and_reasons(status).0 == "True Done").count();
             let is_there = (count, done) == (2 * CLUSTERS, CLUSTERS);
             (!is_there)
                 .then(|| format!("{count} ConfigMaps say {says}, {done} are done"))

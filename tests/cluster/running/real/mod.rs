@@ -60,7 +60,7 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     town.commit("Everything as it should be", &[]);
     let unready = ["pool", "plane-renamed", "plane-lost", "waiting"];
     town.until("everything is applied", &unready, |name, status| {
-        let told = rows::told(status);
+        let told = rows::ready_and_reasons(status);
         if told == ("True Done".to_owned(), Vec::new()) { Ok(()) } else { Err(format!("{name}: {told:?}")) }
     })
     .await;
@@ -265,7 +265,8 @@ impl Town {
         let missing = self
             .wait(async || {
                 let statuses = self.statuses().await;
-                let applied = statuses.values().filter(|status| rows::told(status).0 == "True Done");
+                let applied =
+                    statuses.values().filter(|status| rows::ready_and_reasons(status).0 == "True Done");
                 let objects = applied.flat_map(|status| status.inventory.objects());
                 let clusters = objects.filter(|object| object.kind == "Cluster");
                 // The Fleet behind ssh is not asked.

@@ -92,7 +92,7 @@ pub(super) fn make(town: &Town) {
 }
 
 pub(super) fn wrong(statuses: &Statuses) -> Vec<String> {
-    let status = statuses.get(&format!("{CUSTOMER}-{NAME}")).map(rows::told);
+    let status = statuses.get(&format!("{CUSTOMER}-{NAME}")).map(rows::ready_and_reasons);
     let done = ("True Done".to_owned(), Vec::new());
     if status.as_ref() == Some(&done) { Vec::new() } else { vec![format!("{NAME}: {status:?}")] }
 }

@@ -52,12 +52,12 @@ impl Issuer {
             .unwrap();
         let (asks, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut issuer = Self { child, asks, answers };
-        issuer.told("ready", folder);
+        issuer.next_answer("ready", folder);
         issuer
     }
 
     /// What it says after this word; the provider says other things besides.
-    fn told(&mut self, word: &str, folder: &Path) -> String {
+    fn next_answer(&mut self, word: &str, folder: &Path) -> String {
         loop {
             let mut line = String::new();
             let length = self.answers.read_line(&mut line).unwrap();
@@ -72,7 +72,7 @@ impl Issuer {
     /// The id token that a client is given once somebody logged in there.
     fn token(&mut self, client: &str, account: &str, folder: &Path) -> String {
         writeln!(self.asks, "{client} {account}").unwrap();
-        self.told("token", folder)
+        self.next_answer("token", folder)
     }
 }
 

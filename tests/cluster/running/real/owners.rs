@@ -117,7 +117,7 @@ fn is_forbidden(said: &Result<String, String>) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn owners_work_with_kubectl_and_whoever_left_is_refused_at_once() {
+async fn owners_work_with_kubectl_and_a_removed_owner_is_refused_at_once() {
     let Some(town) = Town::found(Parts::Kinds).await else { return };
     let inside = Plane::start_signing(Parts::Kubernetes, SIGNED_FOR).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -183,7 +183,7 @@ impl Life {
     }
 
     /// Whether services stand so, and that is inside.
-    async fn stands(&self, wanted: &[(&str, ServiceState)], inside: Vec<String>) -> Result<(), String> {
+    async fn services_are(&self, wanted: &[(&str, ServiceState)], inside: Vec<String>) -> Result<(), String> {
         let found = states(&self.town.statuses().await);
         let wanted: Vec<(String, ServiceState)> =
             wanted.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
@@ -227,7 +227,7 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     let all: Vec<String> = of_app(1).into_iter().chain(extra).chain(rest()).collect();
     life.part("Services", async |life: &Life| {
         run_network(&life.inside);
-        life.stands(&[("cilium", ready), ("app", ready), ("extra", ready)], all.clone()).await?;
+        life.services_are(&[("cilium", ready), ("app", ready), ("extra", ready)], all.clone()).await?;
         life.opened(&ada, 1).await.map(drop)
     })
     .await;
@@ -237,7 +237,7 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     write(&life.town, "services/app/app.yaml", &maps("app", 2));
     let moved: Vec<String> = of_app(2).into_iter().chain(all[3..].iter().cloned()).collect();
     life.part("Another version of one", async |life: &Life| {
-        life.stands(&[("cilium", ready), ("app", ready), ("extra", ready)], moved.clone()).await
+        life.services_are(&[("cilium", ready), ("app", ready), ("extra", ready)], moved.clone()).await
     })
     .await;
 
@@ -245,7 +245,7 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     write(&life.town, "capstan.yaml", &settings(&off, &[&ada]));
     let without: Vec<String> = of_app(2).into_iter().chain(rest()).collect();
     life.part("One switched off, and an owner leaves", async |life: &Life| {
-        life.stands(&[("cilium", ready), ("app", ready)], without.clone()).await?;
+        life.services_are(&[("cilium", ready), ("app", ready)], without.clone()).await?;
         // Whoever was killed between two steps begins one more generation at most.
         let generation = life.key().await.map_or(2, |key| key.generation.max(2));
         life.opened(&ada, generation).await.map(drop)

@@ -47,7 +47,7 @@ pub(super) async fn judge(town: &Town, by_ssh: &BySsh) {
     let missing = town
         .wait(async || {
             let statuses = town.statuses().await;
-            let applied = statuses.get("newton-by-ssh").map(|status| rows::told(status).0);
+            let applied = statuses.get("newton-by-ssh").map(|status| rows::ready_and_reasons(status).0);
             let commit = of_fleet("by-ssh", "{.status.commit}");
             let message = of_fleet("by-ssh-elsewhere", said);
             let mut missing = Vec::new();

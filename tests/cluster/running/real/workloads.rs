@@ -154,7 +154,7 @@ async fn until_there(town: &Town, inside: &Plane, clusters: &[String], version: 
 }
 
 /// The service of a cluster, and why it is not ready.
-fn told(status: &ManagedClusterStatus) -> (ServiceState, String) {
+fn service_state(status: &ManagedClusterStatus) -> (ServiceState, String) {
     let service = &status.services[0];
     (service.state, service.reason.clone().unwrap_or_default())
 }
@@ -177,7 +177,7 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
         if status.conditions.hold(ConditionType::Applied) {
             Ok(())
         } else {
-            Err(format!("{name}: {:?}", rows::told(status)))
+            Err(format!("{name}: {:?}", rows::ready_and_reasons(status)))
         }
     })
     .await;
@@ -277,7 +277,7 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
             let statuses = town.statuses().await;
             let of = |name: &String| statuses.get(&format!("{CUSTOMER}-{name}"));
             let wrong = failing.iter().zip(wanted).filter_map(|(name, (state, reason))| {
-                let found = of(name).filter(|status| !status.services.is_empty()).map(told);
+                let found = of(name).filter(|status| !status.services.is_empty()).map(service_state);
                 (found != Some((state, reason.to_owned()))).then(|| format!("{name}: {found:?}"))
             });
             wrong.collect()

@@ -37,7 +37,7 @@ async fn settle(town: &Town) {
 }
 
 #[tokio::test]
-async fn under_another_name_the_earlier_secret_goes_once_the_new_one_stands() {
+async fn a_renamed_secret_exists_before_the_earlier_one_is_deleted() {
     let town = Town::new().await;
     town.vault.put("kv/org-acme/fra1", json!({"clouds": format!("{CANARY}-one")}));
     town.put_field("org-acme", "cloud", "org-acme/fra1", None);
@@ -65,7 +65,7 @@ async fn under_another_name_the_earlier_secret_goes_once_the_new_one_stands() {
 }
 
 #[tokio::test]
-async fn another_lease_stands_before_the_earlier_one_is_ended() {
+async fn another_lease_is_taken_before_the_earlier_one_is_ended() {
     let town = Town::new().await;
     serve(&town.vault, DATABASE);
     town.put("org-acme", "db", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));

@@ -188,7 +188,7 @@ async fn a_secret_that_was_removed_or_changed_by_hand_returns() {
 }
 
 #[tokio::test]
-async fn a_secret_of_somebody_else_is_not_taken() {
+async fn a_secret_of_another_writer_is_not_taken() {
     let town = Town::new().await;
     town.vault.put("kv/org-acme/fra1", json!({"clouds": canary("one")}));
     town.live().put(json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",

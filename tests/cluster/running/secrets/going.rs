@@ -43,7 +43,7 @@ async fn its_login_ends_and_it_goes() {
 
 /// The Secret with the login went first, and the process that knew it is no more.
 #[tokio::test]
-async fn what_nobody_knows_any_more_keeps_nothing() {
+async fn an_unknown_login_does_not_block_the_deletion() {
     let mut town = town().await;
     town.live().remove("Secret", "capstan-vault-eu");
     town.begin_process();

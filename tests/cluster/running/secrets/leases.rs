@@ -50,7 +50,7 @@ async fn a_lease_is_renewed_from_two_thirds_of_its_time_with_its_login() {
 /// Somebody revokes a lease in Vault, or the login that it hangs on, long before its time: the next pass takes another one, and says
 /// why for as long as that one is held.
 #[tokio::test]
-async fn a_lease_that_somebody_revoked_is_taken_anew_by_the_next_pass() {
+async fn a_revoked_lease_is_replaced_by_the_next_pass() {
     for (of, why) in
         [("lease", "the earlier one was revoked in Vault"), ("login", "the login of the earlier one")]
     {
@@ -98,7 +98,7 @@ async fn a_lease_wants_a_login_of_the_namespaces_own() {
 }
 
 #[tokio::test]
-async fn one_that_can_be_renewed_no_further_is_taken_anew_before_it_ends() {
+async fn a_lease_that_cannot_be_renewed_further_is_replaced_before_it_ends() {
     let town = Town::new().await;
     database(&town, 600, 1500);
     put(&town, "db", DATABASE, "GET");
@@ -122,7 +122,7 @@ async fn one_that_can_be_renewed_no_further_is_taken_anew_before_it_ends() {
 }
 
 #[tokio::test]
-async fn a_login_that_can_be_renewed_no_further_takes_nobodys_secret_along() {
+async fn the_end_of_a_login_leaves_every_secret_valid() {
     let town = Town::new().await;
     database(&town, 600, 100_000);
     {
@@ -144,7 +144,7 @@ async fn a_login_that_can_be_renewed_no_further_takes_nobodys_secret_along() {
 }
 
 #[tokio::test]
-async fn whoever_is_killed_the_next_process_has_one_lease_that_lives() {
+async fn after_a_kill_the_next_process_has_one_valid_lease() {
     let seed: u64 =
         std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(rand::random);
     println!("SEED={seed}");

@@ -168,7 +168,7 @@ async fn a_vault_that_does_not_answer_keeps_nobody_waiting_who_asks_another() {
 
 /// However slow this machine is: what is counted are calls, and what is waited for are events.
 #[tokio::test]
-async fn who_asks_it_is_told_after_one_wait_and_it_is_left_alone() {
+async fn a_silent_vault_costs_one_wait_and_is_left_alone_afterwards() {
     const PATIENCE: Duration = Duration::from_millis(600);
     let (town, asked) = town(PATIENCE).await;
     let calls = || asked.silent.load(Ordering::SeqCst);

@@ -84,7 +84,7 @@ impl Server {
 }
 
 #[tokio::test]
-async fn a_real_server_is_read_and_its_seal_is_told() {
+async fn a_real_server_is_read_and_its_seal_is_reported() {
     let Some(server) = Server::start().await else { return };
     let init = server.put("sys/init", "", json!({"secret_shares": 1, "secret_threshold": 1})).await;
     let key = init["keys"][0].as_str().unwrap().to_owned();

@@ -51,13 +51,13 @@ pub(crate) fn is_rendered(data: &[u8]) -> bool {
     let folder = RepoPath::parse("aws/v1.0.0/templates").unwrap();
     let files = [file(&folder, "all.yaml", template), file(&folder, "_part.yaml", part)];
     let Ok(templates) = Templates::read(&folder, &files) else { return false };
-    let first = render(&templates, values).map(|rendered| told(&rendered));
-    let again = render(&templates, values).map(|rendered| told(&rendered));
+    let first = render(&templates, values).map(|rendered| object_lines(&rendered));
+    let again = render(&templates, values).map(|rendered| object_lines(&rendered));
     assert_eq!(first, again, "the same template and values, twice");
     if let (Ok(first), false) = (&first, files.iter().any(has_statement))
         && let Some(Ok(hostile)) = with_hostile_text(values).map(|values| render(&templates, &values))
     {
-        assert_eq!(told(&hostile).len(), first.len(), "another text as a value makes other objects");
+        assert_eq!(object_lines(&hostile).len(), first.len(), "another text as a value makes other objects");
     }
     first.is_ok()
 }
@@ -124,7 +124,7 @@ fn judge(rendered: &RenderedTemplates) {
 }
 
 /// The objects with their names, as they are written down.
-fn told(rendered: &RenderedTemplates) -> Vec<String> {
+fn object_lines(rendered: &RenderedTemplates) -> Vec<String> {
     let objects = rendered.files.iter().flat_map(|file| &file.objects);
     objects.map(|object| format!("{} {}", object.id, object.node.value())).collect()
 }

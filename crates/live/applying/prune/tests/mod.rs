@@ -121,7 +121,7 @@ impl Case {
     }
 
     /// `- Kind name why`, `= Kind name why`, `~ Kind name why`: deleted, kept, forgotten.
-    fn told(&self) -> Vec<String> {
+    fn deletion_lines(&self) -> Vec<String> {
         let Deletions { delete, keep, forget, .. } = self.round();
         let word = |why: String| why.split([' ', '(', '{']).next().unwrap().to_owned();
         let say =
@@ -178,7 +178,7 @@ fn what_nobody_can_miss_goes_by_itself() {
             "- NewMachineTemplate new Pruned",
         ),
     ] {
-        assert_eq!(Case::new(&applied).told(), [told]);
+        assert_eq!(Case::new(&applied).deletion_lines(), [told]);
     }
 }
 
@@ -200,9 +200,9 @@ fn everything_else_needs_a_tombstone() {
         ("example.com/v1", "PodTemplate"),
     ] {
         let mut case = Case::new(&document(api, kind, "x"));
-        assert_eq!(case.told(), [format!("= {kind} x NeedsTombstone")]);
+        assert_eq!(case.deletion_lines(), [format!("= {kind} x NeedsTombstone")]);
         case.delete = tombstone(kind, "x");
-        assert_eq!(case.told(), [format!("- {kind} x Tombstone")]);
+        assert_eq!(case.deletion_lines(), [format!("- {kind} x Tombstone")]);
     }
     let kept = &Case::new(&core("MachineDeployment", "md")).round().keep[0];
     assert_eq!(
@@ -223,7 +223,7 @@ fn nothing_rendered_deletes_nothing() {
     ];
     for rendered in [None, Some(String::new())] {
         let case = Case { rendered, delete: tombstone("MachineDeployment", "md"), ..Case::new(&applied) };
-        assert_eq!(case.told(), kept);
+        assert_eq!(case.deletion_lines(), kept);
     }
 }
 
@@ -239,16 +239,16 @@ fn a_template_stays_while_anything_live_names_it_or_machines_roll() {
         ),
     ] {
         let case = Case { beside, ..Case::new(&template("t")) };
-        assert_eq!(case.told(), [told], "{}", case.beside);
+        assert_eq!(case.deletion_lines(), [told], "{}", case.beside);
     }
     for rollout in
         [RolloutProgress::Waiting, RolloutProgress::Rolling, RolloutProgress::Stuck, RolloutProgress::Unknown]
     {
         let case = Case { rollout, ..Case::new(&template("t")) };
-        assert_eq!(case.told(), ["= DevMachineTemplate t RolloutNotDone"], "{rollout:?}");
+        assert_eq!(case.deletion_lines(), ["= DevMachineTemplate t RolloutNotDone"], "{rollout:?}");
     }
     let case = Case { withheld: Withholding::Workers, ..Case::new(&template("t")) };
-    assert_eq!(case.told(), ["= DevMachineTemplate t RolloutNotDone"]);
+    assert_eq!(case.deletion_lines(), ["= DevMachineTemplate t RolloutNotDone"]);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_config_map_stays_while_something_rendered_or_live_names_it() {
         ("name: values", "- ConfigMap values Pruned"),
     ] {
         let case = Case { rendered: Some(app(field)), ..Case::new(&document("v1", "ConfigMap", "values")) };
-        assert_eq!(case.told(), [told], "{field}");
+        assert_eq!(case.deletion_lines(), [told], "{field}");
     }
 }
 
@@ -273,7 +273,7 @@ fn a_config_map_stays_while_something_rendered_or_live_names_it() {
 fn too_much_at_once_does_not_go_and_what_a_rotation_left_does_not_count() {
     let checks: String = (0..6).map(|at| core("MachineHealthCheck", &format!("m{at}"))).collect();
     let case = Case::new(&checks);
-    assert!(case.told().iter().all(|told| told.starts_with('=') && told.ends_with("OverBudget")));
+    assert!(case.deletion_lines().iter().all(|told| told.starts_with('=') && told.ends_with("OverBudget")));
     assert_eq!(
         case.round().keep[0].to_string(),
         "MachineHealthCheck org/m0 is kept: 6 objects would be deleted at once, but `maxDeletions` allows 5. If you want that, raise it or list the objects in `delete`"
@@ -289,7 +289,7 @@ fn too_much_at_once_does_not_go_and_what_a_rotation_left_does_not_count() {
     };
     let left = Case { templates: vec![rotated("t", "t-new")], record, ..Case::new(&templates) };
     assert_eq!(left.round().delete.len(), 6);
-    assert!(left.told().iter().all(|told| told.ends_with("Rotated")));
+    assert!(left.deletion_lines().iter().all(|told| told.ends_with("Rotated")));
     let dropped = Case { record, ..Case::new(&templates) };
     assert_eq!(dropped.round().delete.len(), 0, "the template itself is gone from Git");
 }
@@ -346,7 +346,7 @@ fn a_tombstone_reaches_only_what_is_in_the_inventory() {
     // Another namespace than the folder's must be said.
     let other = core("MachineDeployment", "md").replace("namespace: org", "namespace: other");
     let case = Case { delete: tombstone("MachineDeployment", "md"), ..Case::new(&other) };
-    assert_eq!(case.told(), ["= MachineDeployment md NeedsTombstone"]);
+    assert_eq!(case.deletion_lines(), ["= MachineDeployment md NeedsTombstone"]);
 }
 
 #[test]
@@ -362,13 +362,16 @@ fn a_worker_pool_is_replaced_without_a_moment_of_none() {
         let case =
             Case { rendered: rendered.clone(), delete: delete(), rollout, withheld, ..Case::new(&applied) };
         assert_eq!(
-            case.told(),
+            case.deletion_lines(),
             ["= MachineDeployment old RolloutNotDone", "= DevMachineTemplate t-old StillNamed"],
             "{rollout:?}"
         );
     }
     let case = Case { rendered, delete: delete(), ..Case::new(&applied) };
-    assert_eq!(case.told(), ["- MachineDeployment old Tombstone", "= DevMachineTemplate t-old StillNamed"]);
+    assert_eq!(
+        case.deletion_lines(),
+        ["- MachineDeployment old Tombstone", "= DevMachineTemplate t-old StillNamed"]
+    );
 }
 
 #[test]
@@ -399,14 +402,14 @@ fn an_object_passes_to_the_folder_that_renders_it_once_that_has_applied_it() {
                     delete,
                     ..Case::new(&core("MachineDeployment", "md"))
                 };
-                assert_eq!(case.told(), [told], "{theirs:?}");
+                assert_eq!(case.deletion_lines(), [told], "{theirs:?}");
             }
         }
     }
     // An object that is gone needs no wait.
     let gone =
         Case { owners: able, change: |live| live.clear(), ..Case::new(&core("MachineDeployment", "md")) };
-    assert_eq!(gone.told(), ["~ MachineDeployment md Gone"]);
+    assert_eq!(gone.deletion_lines(), ["~ MachineDeployment md Gone"]);
 }
 
 /// A control plane, as a `Cluster` of that text names it.
@@ -439,14 +442,14 @@ fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggeste
         (going(&pointed("cp")), machine("cp"), "= KubeadmControlPlane cp NeedsTombstone"),
     ] {
         let mut case = Case { rendered: Some(cluster), beside, ..Case::new(CARRIED) };
-        assert_eq!(case.told(), [told], "{} {}", case.rendered.as_deref().unwrap(), case.beside);
+        assert_eq!(case.deletion_lines(), [told], "{} {}", case.rendered.as_deref().unwrap(), case.beside);
         let says = case.round().keep[0].to_string();
         assert_eq!(says.contains("`delete`"), told.ends_with("NeedsTombstone"), "{says}");
         // With a tombstone it goes if no machines depend on it.
         case.delete = tombstone("KubeadmControlPlane", "cp");
         let told =
             told.replace("= KubeadmControlPlane cp NeedsTombstone", "- KubeadmControlPlane cp Tombstone");
-        assert_eq!(case.told(), [told]);
+        assert_eq!(case.deletion_lines(), [told]);
     }
     let case = Case { rendered: Some(pointed("cp")), beside: machine("cp"), ..Case::new(CARRIED) };
     assert_eq!(
@@ -459,13 +462,13 @@ fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggeste
     let other = CLUSTER.replace("name: c", "name: d");
     let applied = format!("---\n{}{CARRIED}", pointed("cp"));
     let mut case = Case { rendered: Some(other), beside: machine("cp"), ..Case::new(&applied) };
-    assert_eq!(case.told(), ["= Cluster c Carries", "= KubeadmControlPlane cp Carries"]);
+    assert_eq!(case.deletion_lines(), ["= Cluster c Carries", "= KubeadmControlPlane cp Carries"]);
     assert_eq!(
         case.round().keep[0].to_string(),
         "Cluster org/c is gone from Git but kept: deleting it would delete its control plane and machines. Restore it"
     );
     case.delete = tombstone("Cluster", "c");
-    assert_eq!(case.told(), ["- Cluster c Tombstone", "= KubeadmControlPlane cp NeedsTombstone"]);
+    assert_eq!(case.deletion_lines(), ["- Cluster c Tombstone", "= KubeadmControlPlane cp NeedsTombstone"]);
 }
 
 #[test]
@@ -475,19 +478,19 @@ fn only_the_very_object_that_was_applied_is_deleted() {
         change: |live| live.retain(|object| object["kind"] != "MachineHealthCheck"),
         ..Case::new(&check)
     };
-    assert_eq!(gone.told(), ["~ MachineHealthCheck mhc Gone"]);
+    assert_eq!(gone.deletion_lines(), ["~ MachineHealthCheck mhc Gone"]);
     let reborn = Case {
         change: |live| live.iter_mut().for_each(|object| object["metadata"]["uid"] = "another".into()),
         ..Case::new(&check)
     };
-    assert_eq!(reborn.told(), ["~ MachineHealthCheck mhc Replaced"]);
+    assert_eq!(reborn.deletion_lines(), ["~ MachineHealthCheck mhc Replaced"]);
     let going = Case {
         change: |live| {
             live.iter_mut().for_each(|object| object["metadata"]["deletionTimestamp"] = "now".into())
         },
         ..Case::new(&check)
     };
-    assert_eq!(going.told(), ["= MachineHealthCheck mhc Terminating"]);
+    assert_eq!(going.deletion_lines(), ["= MachineHealthCheck mhc Terminating"]);
     // Killed between the note and the apply: it is ours if Capstan's entry says so.
     let record = |inventory: &mut AppliedInventory| {
         inventory.forget(&id("cluster.x-k8s.io/MachineHealthCheck org/mhc"));
@@ -497,7 +500,7 @@ fn only_the_very_object_that_was_applied_is_deleted() {
             "mhc",
         );
     };
-    assert_eq!(Case { record, ..Case::new(&check) }.told(), ["~ MachineHealthCheck mhc Replaced"]);
+    assert_eq!(Case { record, ..Case::new(&check) }.deletion_lines(), ["~ MachineHealthCheck mhc Replaced"]);
     let applied = Case {
         record,
         change: |live| {
@@ -508,7 +511,7 @@ fn only_the_very_object_that_was_applied_is_deleted() {
         },
         ..Case::new(&check)
     };
-    assert_eq!(applied.told(), ["- MachineHealthCheck mhc Pruned"]);
+    assert_eq!(applied.deletion_lines(), ["- MachineHealthCheck mhc Pruned"]);
     assert_eq!(applied.round().delete[0].uid, "uid-MachineHealthCheck-mhc");
 }
 
@@ -528,7 +531,7 @@ fn credentials_go_last() {
             .collect(),
     );
     let first = Case { delete: both.clone(), ..Case::new(&applied) };
-    assert_eq!(first.told(), ["- MachineDeployment md Tombstone", "= Secret aws WaitsFor"]);
+    assert_eq!(first.deletion_lines(), ["- MachineDeployment md Tombstone", "= Secret aws WaitsFor"]);
     let draining = Case {
         delete: both.clone(),
         change: |live| {
@@ -538,13 +541,13 @@ fn credentials_go_last() {
         },
         ..Case::new(&applied)
     };
-    assert_eq!(draining.told(), ["= Secret aws WaitsFor", "= MachineDeployment md Terminating"]);
+    assert_eq!(draining.deletion_lines(), ["= Secret aws WaitsFor", "= MachineDeployment md Terminating"]);
     let gone = Case {
         delete: both,
         change: |live| live.retain(|object| object["kind"] != "MachineDeployment"),
         ..Case::new(&applied)
     };
-    assert_eq!(gone.told(), ["- Secret aws Tombstone", "~ MachineDeployment md Gone"]);
+    assert_eq!(gone.deletion_lines(), ["- Secret aws Tombstone", "~ MachineDeployment md Gone"]);
 }
 
 fn whole() -> String {
@@ -568,7 +571,7 @@ fn the_whole_cluster_goes_in_its_order_though_the_folder_still_renders_it() {
         ..Case::new("")
     };
     assert_eq!(
-        case(|_| {}).told(),
+        case(|_| {}).deletion_lines(),
         [
             "- Cluster c Cluster",
             "= Namespace org WaitsFor",
@@ -583,7 +586,7 @@ fn the_whole_cluster_goes_in_its_order_though_the_folder_still_renders_it() {
             .filter(|object| object["kind"] == "Cluster")
             .for_each(|object| object["metadata"]["deletionTimestamp"] = "now".into());
     };
-    let told = case(going).told();
+    let told = case(going).deletion_lines();
     assert!(told.iter().all(|told| told.starts_with('=')), "{told:?}");
     // Cluster API took the machines along.
     let gone: fn(&mut Vec<Value>) = |live| {
@@ -592,7 +595,7 @@ fn the_whole_cluster_goes_in_its_order_though_the_folder_still_renders_it() {
         });
     };
     assert_eq!(
-        case(gone).told(),
+        case(gone).deletion_lines(),
         [
             "- DevMachineTemplate t Cluster",
             "= Secret aws WaitsFor",
@@ -603,7 +606,7 @@ fn the_whole_cluster_goes_in_its_order_though_the_folder_still_renders_it() {
         ]
     );
     let last: fn(&mut Vec<Value>) = |live| live.retain(|object| object["kind"] == "Secret");
-    let told = case(last).told();
+    let told = case(last).deletion_lines();
     assert_eq!(told[0], "- Secret aws Cluster");
     assert!(case(|live| live.clear()).round().is_over());
     assert!(!case(last).round().is_over());
@@ -625,7 +628,7 @@ fn a_cluster_that_was_not_applied_from_here_is_not_deleted_nor_what_it_is_made_o
     let mut case = Case { rendered: Some(whole()), delete: Deletion::Cluster, owners, ..Case::new("") };
     assert_eq!(case.round().delete, [], "another folder renders it");
     case.owners.refused(&folder("other"));
-    assert_eq!(case.told()[0], "- Cluster c Cluster", "another folder is refused");
+    assert_eq!(case.deletion_lines()[0], "- Cluster c Cluster", "another folder is refused");
 
     // It could not be read.
     let mut rendered = objects(CLUSTER);

@@ -18,7 +18,7 @@ fn a_long_message_is_cut_at_characters() {
 
 /// Whatever a server or something before it writes: nothing that may not be shown, and no panic.
 #[test]
-fn no_value_is_ever_shown_wherever_it_stands() {
+fn no_value_is_ever_shown_at_any_place() {
     use proptest::prelude::*;
     let filler = "[ -~\n]{0,200}";
     let opening = proptest::sample::select(vec![

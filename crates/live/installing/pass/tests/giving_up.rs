@@ -170,7 +170,7 @@ fn old_pods_that_do_not_go_are_let_be() {
 }
 
 #[test]
-fn objects_of_an_earlier_aim_are_no_way_back_for_the_old_deployments_alone() {
+fn objects_of_an_earlier_aim_do_not_bring_back_the_old_deployments_alone() {
     let mut core = unavailable(false);
     core.wanted = components(revision("v1.1.1", "three"), &objects());
     core.record = Some(noted_after(0, &[core.clone()]));

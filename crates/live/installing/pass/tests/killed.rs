@@ -222,7 +222,7 @@ fn set(version: &'static str, digest: &'static str) -> Vec<Asked> {
 }
 
 #[test]
-fn whoever_is_killed_anywhere_comes_to_the_same_end() {
+fn a_pass_killed_at_any_point_reaches_the_same_end() {
     let seed = std::env::var("CAPSTAN_SEED").ok().and_then(|seed| seed.parse().ok());
     let seeds = seed.map_or_else(|| (0..300).collect::<Vec<u64>>(), |seed| vec![seed]);
     let (old, new) = (set("v1.0.0", "old"), set("v1.1.0", "new"));

@@ -64,7 +64,7 @@ fn words(verdict: &RolloutVerdict) -> (RolloutProgress, &str) {
 }
 
 #[test]
-fn until_its_controller_has_looked_at_the_class_nothing_is_done() {
+fn nothing_is_done_until_the_controller_has_observed_the_class() {
     let unseen = with(&class(), &[("/status/observedGeneration", json!(2))]);
     let all = made(NAMED);
     let said = "ClusterClass fast: its controller has not observed generation 3 (it has observed 2)";
@@ -154,7 +154,7 @@ fn an_edit_that_no_name_shows_settles_first() {
 }
 
 #[test]
-fn the_condition_that_the_class_explains_is_told_in_the_words_of_the_class() {
+fn a_condition_that_the_class_explains_is_reported_in_the_terms_of_the_class() {
     let unseen = with(&class(), &[("/status/observedGeneration", json!(2))]);
     let failing = with(
         &topology([NEW, NEW]),

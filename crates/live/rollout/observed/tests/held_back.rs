@@ -132,7 +132,7 @@ fn a_time_counts_only_where_there_is_something_to_replace_and_where_it_is_applie
 }
 
 #[test]
-fn what_rolls_is_no_wait_for_a_time_to_come() {
+fn a_rollout_in_progress_is_not_put_off() {
     let plane = at_time(&control_plane(HALFWAY), "/spec/rollout/after", "12:00:00");
     let workers = at_time(&deployment(DONE), "/spec/rollout/after", "12:00:00");
     let both = format!("{CONTROL_PLANE}---\n{DEPLOYMENT}");

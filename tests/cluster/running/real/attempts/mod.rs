@@ -197,7 +197,7 @@ pub(super) fn wrong(statuses: &Statuses) -> Vec<String> {
         expected.insert(name.to_owned(), ("True Done".to_owned(), Vec::new()));
     }
     let look = |(name, expected): (&String, &(String, Vec<String>))| {
-        let told = statuses.get(name).map(rows::told);
+        let told = statuses.get(name).map(rows::ready_and_reasons);
         (told.as_ref() != Some(expected)).then(|| format!("{name}:\n    is {told:?}\n    not {expected:?}"))
     };
     expected.iter().filter_map(look).collect()

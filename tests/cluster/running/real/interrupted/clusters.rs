@@ -131,7 +131,7 @@ async fn goes_back_a_minor(table: &mut Table) {
     table.town.ask();
     let killed = table.kill_at(since, is_status_of("tall")).await;
     let refused = "VersionBelowLive gauss/tall/base/all.yaml:13: KubeadmControlPlane gauss/tall-old would go back from the live Kubernetes v1.35.1 to v1.34.3";
-    table.told("tall", "False Refused", &[refused]).await;
+    table.wait_for_status("tall", "False Refused", &[refused]).await;
     table.town.look_again().await;
     assert_eq!(table.written(since), [""; 0]);
     assert_eq!(table.field("kubeadmcontrolplane", "tall-old", ".spec.version"), "v1.35.1");
@@ -144,9 +144,9 @@ async fn loses_a_template(table: &mut Table) {
     let path = format!("{CUSTOMER}/wide/base/all.yaml");
     table.town.repository.write(&path, &POOL.replace("TEMPLATE", "wide-first"));
     table.commit("A pool");
-    table.told("wide", "False Waiting", &[]).await;
+    table.wait_for_status("wide", "False Waiting", &[]).await;
     finish_pool(&table.town, "wide", 1);
-    table.told("wide", "True Done", &[]).await;
+    table.wait_for_status("wide", "True Done", &[]).await;
     let template = || table.field("machinedeployment", "wide", ".spec.template.spec.infrastructureRef.name");
     let first = template();
     table.town.plane.apply(&MACHINE_SET.replace("TEMPLATE", &first));
@@ -159,17 +159,19 @@ async fn loses_a_template(table: &mut Table) {
     };
     let killed = table.kill_at(since, is_pool).await;
     let kept = format!("Kept: DevMachineTemplate gauss/{first} is kept");
-    table.told("wide", "False Waiting", &[&kept]).await;
+    table.wait_for_status("wide", "False Waiting", &[&kept]).await;
     let second = template();
     assert_ne!(second, first);
     finish_pool(&table.town, "wide", 2);
-    table.told("wide", "True Done", &[&format!("{kept} while MachineSet gauss/wide-1 names it")]).await;
+    table
+        .wait_for_status("wide", "True Done", &[&format!("{kept} while MachineSet gauss/wide-1 names it")])
+        .await;
     let both = table.live("devmachinetemplates");
     assert!(both.contains(&first) && both.contains(&second), "{both:?}");
     assert_eq!(table.deleted(since), [""; 0]);
     table.town.plane.kubectl(&["delete", "machineset", "wide-1", "-n", CUSTOMER]);
     table.town.look_again().await;
-    table.told("wide", "True Done", &[]).await;
+    table.wait_for_status("wide", "True Done", &[]).await;
     assert_eq!(table.deleted(since), [format!("devmachinetemplates {first}")]);
     table.note("a template removed during its rollout", "kept until no machine is made from it", &killed);
 }
@@ -185,9 +187,9 @@ async fn is_claimed_elsewhere_and_back(table: &mut Table) {
     };
     claim(table, &[(format!("{CUSTOMER}/three"), rows::Claim::Elsewhere)]);
     let killed = table.kill_at(since, is_status_of("three")).await;
-    table.told("three", "False NotClaimed", &[]).await;
+    table.wait_for_status("three", "False NotClaimed", &[]).await;
     claim(table, &[]);
-    table.told("three", "True Done", &[]).await;
+    table.wait_for_status("three", "True Done", &[]).await;
     assert_eq!(table.field("configmap", "three-a", ".metadata.resourceVersion"), before);
     assert_eq!(table.written(since), [""; 0]);
     table.note("a claim moved away, and back", "nothing is touched", &killed);
@@ -201,14 +203,14 @@ async fn is_suspended(table: &mut Table) {
         table.town.plane.kubectl(&object);
     };
     suspend(table, true);
-    table.told("four", "False Suspended", &[]).await;
+    table.wait_for_status("four", "False Suspended", &[]).await;
     let before = table.says_of("four-a");
     let since = Timestamp::now();
     table.say();
     table.commit("What a suspended cluster misses");
     let killed = table.kill_at(since, is_applied).await;
     table.applied_but(&["four"]).await;
-    table.told("four", "False Suspended", &[]).await;
+    table.wait_for_status("four", "False Suspended", &[]).await;
     assert_eq!((table.says_of("four-a"), table.says_of("four-b")), (before.clone(), before));
     suspend(table, false);
     table.applied().await;

@@ -77,7 +77,7 @@ impl Table {
                 let statuses = self.town.statuses().await;
                 let is_done = |name: &&&str| {
                     let status = statuses.get(&format!("{CUSTOMER}-{name}"));
-                    status.is_some_and(|status| rows::told(status).0 == "True Done")
+                    status.is_some_and(|status| rows::ready_and_reasons(status).0 == "True Done")
                 };
                 let mut missing: Vec<String> =
                     names().filter(|name| !is_done(name)).map(|name| format!("{name} is not done")).collect();
@@ -153,12 +153,12 @@ impl Table {
     }
 
     /// Waits until a ManagedCluster tells that: its condition `Ready`, and each reason that is told begins so.
-    async fn told(&self, name: &str, ready: &str, says: &[&str]) {
+    async fn wait_for_status(&self, name: &str, ready: &str, says: &[&str]) {
         let missing = self
             .town
             .wait(async || {
                 let statuses = self.town.statuses().await;
-                let told = statuses.get(&format!("{CUSTOMER}-{name}")).map(rows::told);
+                let told = statuses.get(&format!("{CUSTOMER}-{name}")).map(rows::ready_and_reasons);
                 let is_so = told.as_ref().is_some_and(|(is, said)| {
                     is == ready
                         && said.len() == says.len()

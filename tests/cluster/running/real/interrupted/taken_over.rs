@@ -98,7 +98,7 @@ pub(super) async fn attempt(table: &mut Table) {
         .await;
     assert_eq!(missing, [""; 0], "{}", tail(&table.town.reconciler.log(), 30));
     // Nobody makes machines of it.
-    table.told("scaled", "False Waiting", &[]).await;
+    table.wait_for_status("scaled", "False Waiting", &[]).await;
     table.town.look_again().await;
     assert_eq!(table.field("machinedeployment", "scaled", ".spec.replicas"), "5");
     assert_eq!(table.deleted(since), [""; 0]);
@@ -139,7 +139,7 @@ async fn refused(table: &Table, kinds: &[&str], words: &str) {
             };
             let is_it = places.len() == kinds.len() && kinds.iter().all(of);
             (!is_it)
-                .then(|| format!("{:?}", statuses.get("gauss-scaled").map(rows::told)))
+                .then(|| format!("{:?}", statuses.get("gauss-scaled").map(rows::ready_and_reasons)))
                 .into_iter()
                 .collect()
         })

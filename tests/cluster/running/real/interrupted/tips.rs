@@ -29,7 +29,7 @@ async fn goes_back(table: &mut Table) {
     table.town.ask();
     let killed = table.kill_at(since, is_applied).await;
     table.applied().await;
-    table.told("one", "True Done", &[]).await;
+    table.wait_for_status("one", "True Done", &[]).await;
     assert_eq!(table.deleted(since), ["configmaps one-more"]);
     assert_eq!(table.uids(), clusters);
     table.note("an older commit, pushed by force", "it is applied, and what it does not have goes", &killed);

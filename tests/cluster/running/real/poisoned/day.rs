@@ -125,7 +125,7 @@ async fn missing(town: &Town, folder: &str, bomb: &Bomb, pass: usize) -> Vec<Str
     let good = town.object(&map).await.map(|map| map["data"]["key"].clone());
     let statuses = town.statuses().await;
     let status = statuses.get(&format!("{CUSTOMER}-{folder}"));
-    let told = status.map(rows::told).unwrap_or_default();
+    let told = status.map(rows::ready_and_reasons).unwrap_or_default();
     let says = |words: &str| told.1.iter().any(|says| says.contains(words));
     let is_told = told.0.starts_with("False") && bomb.says.iter().any(|words| says(words));
     let mut missing = Vec::new();

@@ -31,7 +31,8 @@ async fn a_poisoned_overlay_stops_nobody_else_and_its_revert_is_applied() {
     };
     write(&rows::plain(CUSTOMER, "good"));
     town.commit("A neighbour", &[]);
-    town.until("the neighbour is applied", &[], |name, status| is_told(name, status, "True Done")).await;
+    town.until("the neighbour is applied", &[], |name, status| expect_status(name, status, "True Done"))
+        .await;
 
     write(&rows::plain(CUSTOMER, "bad"));
     write(&overlay());
@@ -42,7 +43,7 @@ async fn a_poisoned_overlay_stops_nobody_else_and_its_revert_is_applied() {
     write(&rows::plain(CUSTOMER, "new"));
     town.commit("A poisoned overlay, and another neighbour", &[]);
     town.until("the neighbours are applied", &[], |name, status| {
-        is_told(name, status, if name == "gauss-bad" { "False TooLarge" } else { "True Done" })
+        expect_status(name, status, if name == "gauss-bad" { "False TooLarge" } else { "True Done" })
     })
     .await;
     town.reconciler.is_well().unwrap();
@@ -64,7 +65,7 @@ async fn a_poisoned_overlay_stops_nobody_else_and_its_revert_is_applied() {
     town.reconciler.is_well().unwrap();
     std::fs::remove_dir_all(town.repository.at("gauss/bad/overlay")).unwrap();
     town.commit("Revert", &[]);
-    town.until("all are applied", &[], |name, status| is_told(name, status, "True Done")).await;
+    town.until("all are applied", &[], |name, status| expect_status(name, status, "True Done")).await;
     town.reconciler.is_well().unwrap();
 
     // As it is deployed.
@@ -74,13 +75,13 @@ async fn a_poisoned_overlay_stops_nobody_else_and_its_revert_is_applied() {
     day::live_through(&town).await;
 }
 
-fn is_told(
+fn expect_status(
     name: &str,
     status: &capstan_reconciler::reconcile::resources::ManagedClusterStatus,
     expected: &str,
 ) -> Result<(), String> {
     let refused = status.refused.first().map(|reason| reason.reason.clone());
-    let (ready, says) = rows::told(status);
+    let (ready, says) = rows::ready_and_reasons(status);
     let told = refused.map_or(ready, |reason| format!("False {reason}"));
     if told == expected { Ok(()) } else { Err(format!("{name}: {told}, {says:?}")) }
 }
