@@ -129,7 +129,7 @@ impl Process {
         };
         self.parts(request, budget, &mut note).map_err(|ended| {
             released.retain(|cluster| ended.open.contains(cluster));
-            Ended { released, ..ended }
+            Ended { released: Box::new(released), ..ended }
         })
     }
 

@@ -415,7 +415,7 @@ struct Ended {
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
     /// Those among them whose release was answered: their values were worked on.
-    released: BTreeSet<ClusterId>,
+    released: Box<BTreeSet<ClusterId>>,
     cause: Cause,
     extent: Extent,
     /// Whether it was known before it was asked: no process died of it this time.
@@ -432,13 +432,13 @@ enum Extent {
 }
 
 impl Ended {
-    const fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
+    fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
         Self {
             why,
             again: String::new(),
             until: None,
             open,
-            released: BTreeSet::new(),
+            released: Box::default(),
             cause,
             extent: Extent::AtOne,
             is_known: false,
