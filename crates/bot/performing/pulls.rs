@@ -202,9 +202,9 @@ impl Performer<'_> {
     }
 
     /// What the body records about a pull request that should be a draft or ready, and the change to make once the body
-    /// records it. The body records that Capstan makes a draft before Capstan does so, so the draft is not taken for a
-    /// person's choice. Therefore a draft that GitHub refuses is not tried again at every turn. When Capstan makes the
-    /// pull request ready, it does so first, and the body changes afterwards.
+    /// records it. Before Capstan makes a draft, the body records that Capstan does so: nobody takes the draft for a
+    /// person's choice, and one that GitHub refuses is not tried again at every turn. When Capstan makes the pull
+    /// request ready, it does so first, and the body changes afterwards.
     async fn note_draft(
         &self,
         pull: &PullRequest,

@@ -13,8 +13,8 @@ use capstan_ports::{CodeHostError, PullRequest};
 
 impl Run<'_> {
     /// Writes what people decided about a proposal that is otherwise left as it is, and makes it a draft while it is
-    /// held or blocked. If GitHub refuses that, it returns the proposal's state. The refusal is remembered, and
-    /// concerns this proposal alone.
+    /// held or blocked. Returns the proposal's state if GitHub refuses that or the pull request is gone. A refusal is
+    /// remembered, and concerns this proposal alone.
     pub(super) async fn keep_decisions(
         self,
         planned: Planned<'_>,
