@@ -1,4 +1,4 @@
-//! What is asked again, after which pauses, and never what must be sent once.
+//! Repeats calls after pauses, but never a call that must be sent once.
 
 use std::time::Duration;
 
@@ -6,20 +6,23 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use http::Method;
 use tokio::time::sleep;
 
-/// What an answer, or the lack of one, says of asking again.
+/// Whether a call may be repeated after this answer, or after none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt<T> {
-    /// Asking again changes nothing.
+    /// A second call would change nothing.
     Final(T),
-    /// It was refused for now, so nothing was done: it may be asked again, whatever it is.
+    /// It was refused for now, so nothing was done: any call may be repeated.
     Refused(T),
-    /// It may pass. Whether something was done is unknown: only what is harmless twice is asked again.
+    /// It failed, and may succeed later. Whether something was done is unknown, so only a call that is harmless twice
+    /// is repeated.
     Unknown(T),
-    /// Refused, too, and the server says for how long. Such a wait is no try: the tries begin from the first one.
+    /// It was refused for now, and the server says for how long. Such a wait does not count as a retry: the retries
+    /// begin again from the first one.
     Wait(Duration, T),
 }
 
-/// How a call is repeated: twice at most. Reads alone, unless [`Repetition::also_writes`] says more.
+/// How a call is repeated: at most twice, counted again after each [`Attempt::Wait`]. After an unknown result only
+/// reads are repeated, unless [`Repetition::also_writes`] allows more.
 #[derive(Debug, Clone, Copy)]
 pub struct Repetition {
     pauses: ExponentialBuilder,
@@ -28,25 +31,25 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// Waits so long before the second call, and twice as long before the third.
+    /// Waits this long before the second call, and twice as long before the third.
     pub const fn after(first: Duration) -> Self {
         let pauses = ExponentialBuilder::new().with_min_delay(first).with_max_times(2);
         Self { pauses, is_harmless_twice: false, longest_wait: Duration::ZERO }
     }
 
-    /// Whether what is no read may be done twice without harm.
+    /// Sets whether calls other than reads may be repeated after an unknown result, because a second call does no harm.
     #[must_use]
     pub const fn also_writes(self, is_harmless_twice: bool) -> Self {
         Self { is_harmless_twice, ..self }
     }
 
-    /// With how long all the waits together may be that a server asks for.
+    /// Sets how long all waits that a server asks for may be in total.
     #[must_use]
     pub const fn wait_up_to(self, longest_wait: Duration) -> Self {
         Self { longest_wait, ..self }
     }
 
-    /// Asks until an attempt is final, or no try is left; gives the last answer.
+    /// Calls until an attempt is final or no retry is left; returns the last answer.
     pub async fn ask<T, Asked>(self, method: &Method, mut ask: impl FnMut() -> Asked) -> T
     where
         Asked: Future<Output = Attempt<T>>,

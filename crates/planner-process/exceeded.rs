@@ -120,7 +120,11 @@ impl Exceeded {
         for KeptRequest { sha256, why, open, released, slow, in_all } in kept {
             let cause = if slow.is_some() { Cause::Slow } else { Cause::Content };
             let extent = if in_all { Extent::InAll } else { Extent::AtOne };
-            exceeded.insert(sha256, Ended { extent, released: Box::new(released), ..Ended::of(cause, why, open) }, slow);
+            exceeded.insert(
+                sha256,
+                Ended { extent, released: Box::new(released), ..Ended::of(cause, why, open) },
+                slow,
+            );
         }
         exceeded
     }

@@ -103,7 +103,7 @@ pub struct ReleaseDecided {
     decision: CampaignDecision,
     memory: Memory,
     members: Vec<(ProposalId, Member)>,
-    /// When something of it is looked at again.
+    /// When Capstan checks the release again.
     again: Option<Timestamp>,
 }
 

@@ -54,7 +54,7 @@ pub struct ClusterPullAsked<'a> {
     pub page: Refusal,
 }
 
-/// What the pull request of a request concerns, or why that cannot be told.
+/// The proposals that the pull request of a request concerns, or the answer that says why they are unknown.
 pub type Concerned = Result<Vec<ProposalId>, Answer>;
 
 /// A command that was carried out and is answered.
@@ -73,7 +73,7 @@ pub(super) struct Answering<'a> {
 pub(super) struct Each<'a> {
     /// Ends the sentence where there is no proposal.
     pub none: &'a str,
-    /// At most so many proposals are told.
+    /// How many proposals the answer names at most.
     pub most: usize,
     /// Ends the line that counts the others.
     pub more: &'a str,
@@ -85,7 +85,7 @@ impl<'a> Answering<'a> {
         &self.planned.settings.commands.prefix
     }
 
-    /// The answer that was known when the command was heard.
+    /// The answer that the decision about the command gave.
     pub(super) fn said_at_once(&self) -> Answer {
         self.planned.decided.answer(self.request, self.at).cloned().unwrap_or_default()
     }
@@ -95,7 +95,8 @@ impl<'a> Answering<'a> {
         self.planned.facts.proposals_of(self.planned.scopes, self.request, self.command)
     }
 
-    /// The answer about each proposal that the command is about. `one` gets the number of proposals that are told.
+    /// The answer about each proposal that the command concerns. `one` gets the number of proposals that the answer
+    /// names.
     pub(super) fn of_each(
         &self,
         each: &Each<'_>,
@@ -179,7 +180,7 @@ pub(super) fn link(one: &ProposalOutcome) -> String {
     one.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"))
 }
 
-/// The line that counts clusters that are not told; `where_to` says where they are.
+/// The line that counts the clusters that the answer leaves out; `where_to` says where they are.
 fn more_clusters(left: usize, where_to: &str) -> Answer {
     if left == 0 {
         Answer::default()

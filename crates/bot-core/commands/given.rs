@@ -1,4 +1,4 @@
-//! The context in which a command is heard, and how it decides about one proposal after the other.
+//! The context of a command, and how the command decides about one proposal after the other.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::requests::{Decided, Ground, Noted, Request};
 const TOO_MUCH: &str =
     "Its description has no room for more decisions: edit the release or the cluster instead.";
 
-/// A command that is heard.
+/// A command of a request, with the facts and the decisions so far.
 pub(super) struct Given<'a> {
     /// What people decided so far.
     pub decided: &'a mut Decided,
@@ -154,7 +154,6 @@ impl<'g, 'a> Deciding<'g, 'a> {
     }
 }
 
-/// The answer where the pull request is no open proposal.
 fn no_open_proposal() -> Answer {
     Answer::refused(
         Refusal::NothingThere,

@@ -14,7 +14,7 @@ pub(super) fn hear(given: &mut Given<'_>, named: &OfConflict, side: Side) -> Ans
     given.decide_each(&those, NOTED, |one| decide(one, named, side))
 }
 
-/// The clusters that have such a conflict; where none has, one cluster, so that the error is told once.
+/// The clusters that have such a conflict. If none has, only the first cluster, so that the error appears once.
 fn meant(given: &Given<'_>, named: &OfConflict) -> Vec<ProposalId> {
     let mut all = given.those();
     let has = |proposal: &ProposalId| {

@@ -1,9 +1,10 @@
 //! Slash-commands: each has a file with its decision, its answer and its tests.
 //!
-//! The row in [`capstan_plan::verbs`] has its word, its grammar, who may use it, and its button. The file has what of
-//! these functions the command needs, and [`catalogue`] calls them: `hear` decides before anything is written, `answer` says
-//! what came of it afterwards, and `release` names the release that it asks for. Their contexts are in [`given`] and
-//! [`answering`]. What the shell asks of one command alone, such as the steps of a merge, is in its file, too.
+//! The row in [`capstan_plan::verbs`] has its word, its grammar, who may use it, and its button. The file has those of
+//! these functions that the command needs, and [`catalogue`] calls them. `hear` decides before anything is written,
+//! `answer` reports the result afterwards, and `release` names the release that the command asks for. Their contexts
+//! are in [`given`] and [`answering`]. What the shell asks of one command alone, such as the steps of a merge, is in
+//! its file, too.
 
 mod answering;
 mod approve;

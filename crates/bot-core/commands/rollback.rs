@@ -125,11 +125,11 @@ impl RollBackAsked<'_> {
     }
 }
 
-/// The proposal that is rolled back, the folder that it is of, and the merged pull request that is meant, where it is the
-/// request's own.
+/// The proposal to roll back, the folder of its target, and the request's own pull request, where the rollback is about
+/// that one.
 ///
 /// # Errors
-/// It cannot be told which one: why, as a part of a sentence.
+/// The request does not identify one cluster: why, as a part of a sentence.
 fn subject_of<'r>(
     facts: &Facts,
     scopes: &Scopes,
@@ -219,7 +219,7 @@ pub(super) fn answer(asked: &Answering<'_>) -> Answer {
     };
     let answer =
         proposals.iter().fold(asked.texts(&proposals), |answer, one| answer.with(&notes(asked, one)));
-    // What stayed stands in no description.
+    // No description says what the rollback left as it was.
     answer.nowhere_else()
 }
 

@@ -75,7 +75,7 @@ mod tests {
             let expected = "!`gauss/peu09`: there is no such cluster on the default branch.";
             assert_eq!(said_at_once(planned.decided, &nowhere), expected);
         });
-        // What was asked for before stands then.
+        // An earlier request for a release remains.
         let before = Decisions { release: ReleaseName::parse(V22), ..Decisions::default() };
         let record =
             DashboardRecord { decisions: vec![(id("gauss/peu01"), before)], ..DashboardRecord::default() };

@@ -104,7 +104,7 @@ pub struct ApprovalFound {
 pub enum ApprovedResult {
     /// It is not known yet: GitHub or Git computes it.
     NotYet,
-    /// It has none, such as one that conflicts with its base.
+    /// It has none, for example because it conflicts with its base.
     None,
     /// This.
     Known(ResultDigest),

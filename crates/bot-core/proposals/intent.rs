@@ -343,7 +343,7 @@ impl<'a> Intent<'a> {
             None => (PullText::New(self.new_text(facts, now)), Sidebar::default()),
             Some(pull) => {
                 let block = facts.block(self.proposal, pull.number, &pull.body);
-                // Where a person took the block out, nobody knows what was done: nothing is done again then.
+                // If a person removed the block, it is unknown what Capstan did, so Capstan repeats nothing.
                 let done = block.as_ref().map_or_else(|| asked.clone(), |block| block.sidebar.clone());
                 (PullText::Open(self.open_text(facts, (pull, block), offered)), done)
             }

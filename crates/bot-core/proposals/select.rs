@@ -144,7 +144,7 @@ impl Selecting<'_> {
         if limits.is_some() && decided.values().any(|one| one.opens()) {
             match found.load.as_ref().ok_or(SelectionNeed::Load)? {
                 Ok(shown) => load = *shown,
-                // Without it nobody knows what may be opened; everything else goes on.
+                // Without the load the limits cannot be checked: nothing is opened, and everything else proceeds.
                 Err(failure) => {
                     let opening = decided.values().filter(|one| one.opens());
                     let unopened: Vec<ProposalId> = opening.flat_map(|one| one.carried.clone()).collect();
@@ -176,8 +176,8 @@ impl Selecting<'_> {
         Ok(Selected { outcome, now: selection.now })
     }
 
-    /// The pull requests, each with those that it may carry. Where nobody can tell what was on their branches before,
-    /// what is open goes on, and nothing new is opened.
+    /// The pull requests, each with the proposals that it may carry. If the earlier pull requests of their branches are
+    /// unknown, open ones continue without new members, and no other one is opened.
     fn carriers(
         &self,
         found: &SelectionFacts,
@@ -193,7 +193,7 @@ impl Selecting<'_> {
     }
 
     /// Pull requests that wait for the machines of their cluster, or because GitHub refused them a while ago. A command
-    /// passes both. Of a shared pull request each member was looked at by itself.
+    /// passes both. Each member of a shared pull request was checked separately before.
     fn held(
         &self,
         decided: &DecidedPulls,

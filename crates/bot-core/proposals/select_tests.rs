@@ -187,7 +187,7 @@ fn machines_are_asked_for_where_something_is_opened_that_nobody_asked_for() {
         (asked("gauss/peu01", opens()), "rollouts "),
         (own("gauss/peu01", updates(3)), "rollouts "),
         (own("gauss/peu01", closes(3)), "rollouts "),
-        // Of a shared pull request each member was looked at by itself.
+        // Each member of a shared pull request was checked separately before.
         (shared("group://gauss", &["gauss/peu01"]), "rollouts "),
     ] {
         let carriers: &[(&str, &[&str])] =

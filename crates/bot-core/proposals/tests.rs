@@ -1250,7 +1250,8 @@ fn what_was_decided_is_written_into_a_body_that_does_not_say_it() {
     }
 }
 
-/// A row is a proposal, those that are carried nowhere now, and of whom the audit trail tells it.
+/// Each row has a proposal, the proposals that no pull request carries afterwards, and those whose audit trail records
+/// the end.
 #[test]
 fn a_pull_request_is_closed_with_why_and_what_it_brought_is_forgotten() {
     let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');

@@ -1,4 +1,4 @@
-//! What is done about a proposal whose turn it is, and what came of it.
+//! What is done about a proposal whose turn it is, and the result.
 
 use capstan_facts::PullRequest;
 use capstan_model::rest::Rest;
@@ -55,11 +55,11 @@ pub enum TurnDone {
     Done,
     /// GitHub refuses what people decided about it; its state.
     Refused(ProposalOutcome),
-    /// What came of its pull request.
+    /// The result for its pull request.
     Published(Published),
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Clone)]
 pub struct CameOf {
     /// The state of the proposal.
@@ -68,7 +68,7 @@ pub struct CameOf {
     pub effects: Vec<Effect>,
     /// Why other new proposals wait from now on.
     pub spent: Option<String>,
-    /// Whether it is looked at again soon.
+    /// Whether Capstan checks the proposal again soon.
     pub again: bool,
 }
 
@@ -119,7 +119,8 @@ pub fn turn_of<'a>(
     })
 }
 
-/// What came of a turn. What GitHub refuses is remembered, and forgotten once it is taken.
+/// The result of a turn. A refusal by GitHub is remembered. It is forgotten once GitHub accepts the write, or Capstan
+/// does not attempt it any more.
 pub fn came_of(
     planned: Planned<'_>,
     turn: &ProposalTurn<'_>,
@@ -180,7 +181,7 @@ fn done_state(
             if pull.is_some() {
                 outcome.wrote = Wrote::PullRequests;
                 if proposal.target.group().is_some() && *by == Closer::Capstan {
-                    // What was decided about its clusters goes on without it.
+                    // The decisions about its clusters remain without it.
                     outcome.superseded.insert(proposal.clone());
                 }
             }

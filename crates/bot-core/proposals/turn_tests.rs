@@ -65,7 +65,7 @@ fn each_decision_is_a_step() {
     for (case, action, expected) in [
         (open(), opens(), "publishes None"),
         (open(), updates(3), "publishes Some(3)"),
-        // It was closed and opened again meanwhile: a number that is not open is no pull request.
+        // It was closed and opened again meanwhile: a number that is not open is not updated.
         (open(), updates(4), "publishes None"),
         (open(), closes(Closer::Capstan), "closes Some(3)"),
         (Case::new().offered("gauss/peu01"), closes(Closer::Person), "closes None"),
@@ -162,7 +162,7 @@ fn what_was_refused_before_is_forgotten_once_it_is_taken() {
     for (case, result, expected) in [
         (known(), published(), 1),
         (open(), published(), 0),
-        // Nobody knows whether GitHub would take it.
+        // It is unknown whether GitHub would accept it.
         (known(), failed(), 0),
         (known(), Err(ProposalFailure::Gone(3)), 0),
     ] {
@@ -202,7 +202,7 @@ fn what_is_left_alone_says_so_or_that_github_refuses_what_was_decided() {
     let state = ProposalOutcome::refused("It is locked.");
     let (came, outcome) = taken(&open(), &decided, Ok(TurnDone::Refused(state)));
     assert_eq!((came.state.state.as_str(), came.state.why.as_str()), ("refused", "It is locked."));
-    // Its check says that it is left alone all the same.
+    // Its check still says that it is left alone.
     assert_eq!((outcome.remarks[&3].notes.len(), came.effects.len()), (1, 0));
 }
 

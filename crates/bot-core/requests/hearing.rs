@@ -52,7 +52,7 @@ pub fn readers_of(settings: &CommandSettings) -> Readers {
     if settings.admits_readers() { Readers::Admitted } else { Readers::Refused }
 }
 
-/// How far somebody is heard who ticks a box or presses a button of the page.
+/// What becomes of a request by somebody who ticks a box or presses a button of the page.
 pub fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
     let admitted = right >= Right::Read && settings.admits_readers();
     if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused }

@@ -1,7 +1,7 @@
 //! Check runs and statuses, written: once, in as few calls as it takes, and in parts where there are many annotations.
 //!
-//! *Guarantee.* A check run with a conclusion has all of its annotations, each once, also where the process was killed
-//! between two calls: the next run goes on with what it finds.
+//! *Guarantee.* A check run with a conclusion has all of its annotations, each once. This also holds if the process was
+//! killed between two calls: the next run continues from what it finds.
 
 use capstan_bot_core::effects::{CHECK, CheckOf, FirstStatus, StatusOf};
 use capstan_bot_core::facts::Write;

@@ -1,4 +1,4 @@
-//! Why a run ended early, and how far that reaches: one thing that was looked at, or everything.
+//! Why a run ended early, and whether that concerns one item or everything.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use capstan_plan::proposal::OutsideTarget;
 use capstan_fleet::planner::PlannerFailed;
 use capstan_ports::{CodeHostError, MirrorError, RecordsError};
 
-/// Why a run ended early. What it did stays; the next run goes on.
+/// Why a run ended early. Its effects so far remain, and the next run continues from them.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     /// GitHub.
@@ -40,7 +40,7 @@ impl SyncError {
         }
     }
 
-    /// How long what may be asked of GitHub is used up, where that is all there is to it.
+    /// How long the budget of calls to GitHub is spent, if that is the error.
     pub const fn budget(&self) -> Option<Duration> {
         match self {
             Self::Host(CodeHostError::BudgetSpent { retry_after, .. }) => Some(*retry_after),
@@ -48,11 +48,11 @@ impl SyncError {
         }
     }
 
-    /// Whether it is about one thing that was looked at, so that others may go on.
+    /// Whether the error concerns one item alone, so that the others can continue.
     pub(crate) const fn is_of_one(&self) -> bool {
         match self {
-            // What was repeated in vain may be this one's trouble; where it is everybody's, the others are told at once.
-            // What is left for the more important is enough for them.
+            // `Unreachable` comes after retries, and may concern this item alone; otherwise the other items fail, too.
+            // `BudgetSpent` leaves calls for more important work.
             Self::Host(error) => Self::is_lone(error),
             Self::Mirror(error) => !matches!(error, MirrorError::Disk { .. }),
             Self::Planner(failed) => matches!(failed, PlannerFailed::Exceeded(_)),
@@ -60,7 +60,7 @@ impl SyncError {
         }
     }
 
-    /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
+    /// Whether the next run may read what this one could not. Refusals and lasting errors do not pass.
     const fn may_pass(&self) -> bool {
         match self {
             Self::Mirror(_) => !self.is_lasting(),
@@ -69,7 +69,8 @@ impl SyncError {
         }
     }
 
-    /// What it is to a proposal that was looked at; `None` where the others cannot go on either.
+    /// What the error means for the proposal that was processed; `None` where the other proposals cannot continue
+    /// either.
     pub(crate) fn failure(&self) -> Option<ProposalFailure> {
         let why = self.to_string();
         match self {
@@ -82,13 +83,14 @@ impl SyncError {
         }
     }
 
-    /// Whether it may be the trouble of what was asked for alone: refused, or not answered though it was repeated.
+    /// Whether the error may concern one call alone: GitHub refused it or did not answer despite retries, or its budget
+    /// is spent.
     pub(crate) const fn is_lone(error: &CodeHostError) -> bool {
         error.is_refusal()
             || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
     }
 
-    /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
+    /// Whether the item can never be read, because it exceeds the limits or does not exist.
     pub(crate) const fn is_lasting(&self) -> bool {
         matches!(
             self,

@@ -18,7 +18,7 @@ pub use self::error::SyncError;
 pub(crate) use self::pulls::Branched;
 use capstan_ports::{CheckRecord, Clock, CodeHost, Records, Repository};
 
-/// Where nobody knows of refusals.
+/// For performers that do not know about earlier refusals.
 pub(crate) static NOTHING_REFUSED: Refusals = Refusals::NONE;
 
 /// Performs effects on one repository.
@@ -29,16 +29,16 @@ pub(crate) struct Performer<'a> {
     repository: &'a Repository,
     /// What GitHub refused so far.
     refusals: &'a Refusals,
-    /// Held while a check is written, so that nobody writes what another one has read meanwhile.
+    /// Held while a check is written, so that no other task changes it between the read and the write.
     alone: Mutex<()>,
 }
 
-/// What came of an effect.
+/// The result of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Performed {
-    /// It is so.
+    /// The effect is in place.
     Done,
-    /// GitHub does not take it, or knows nothing any more of what it is about: why.
+    /// GitHub refuses it, or no longer has what it is about: why.
     Refused(String),
 }
 

@@ -20,7 +20,7 @@ use capstan_ports::{
     PullRequestEdit, PullRequestState,
 };
 
-/// What came of a branch.
+/// The result of bringing a branch up to date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Branched {
     /// It was as wanted.
@@ -201,9 +201,10 @@ impl Performer<'_> {
         Ok((now.state == PullRequestState::Open).then_some(now))
     }
 
-    /// What is noted of a pull request that is to be a draft or ready, and what is to be made of it once that stands in
-    /// its body. That Capstan made it a draft is noted before it does, and no longer noted after it was taken back: so
-    /// nobody takes it for a person's wish in between, and what GitHub refuses is not tried at every turn.
+    /// What the body records about a pull request that should be a draft or ready, and the change to make once the body
+    /// records it. Before Capstan makes a draft, the body records that Capstan does so: nobody takes the draft for a
+    /// person's choice, and one that GitHub refuses is not tried again at every turn. When Capstan makes the pull
+    /// request ready, it does so first, and the body changes afterwards.
     async fn note_draft(
         &self,
         pull: &PullRequest,

@@ -1,5 +1,5 @@
-//! What is remembered of writes: the audit trail, and what GitHub refuses to take, which is no error of the run's. Which
-//! writes are left alone for how long says [`capstan_bot_core::facts::Refusals`].
+//! Records of writes: the audit trail, and what GitHub refuses, which does not fail the run.
+//! [`capstan_bot_core::facts::Refusals`] says which writes are left alone, and for how long.
 
 use capstan_bot_core::facts::Write;
 use capstan_plan::proposal::ProposalId;
@@ -9,7 +9,7 @@ use super::{Performed, Performer, SyncError};
 use capstan_ports::{AuditEntry, CodeHostError, RefusedWrite};
 
 impl Performer<'_> {
-    /// The refusal on whose account a write is not tried now.
+    /// The refusal because of which a write is not tried now.
     pub(crate) fn refusal(&self, write: &Write) -> Option<&RefusedWrite> {
         self.refusals.against(write, self.clock.now())
     }
@@ -38,8 +38,8 @@ impl Performer<'_> {
         Ok(())
     }
 
-    /// What came of one write to GitHub with all that belongs to it: where GitHub refuses it, that is remembered and is no
-    /// error of the run's.
+    /// The result of one write to GitHub, with everything that belongs to it. A refusal by GitHub is remembered and
+    /// does not fail the run.
     pub(crate) async fn attempt(
         &self,
         write: &Write,
@@ -55,8 +55,7 @@ impl Performer<'_> {
         }
     }
 
-    /// Whether GitHub knows nothing of a pull request any more that was listed before: what cannot be done with it then is
-    /// no failure.
+    /// Whether GitHub no longer has a pull request that was listed before. What fails for it then is not an error.
     pub(crate) async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
         match self.host.pull_request(self.repository, number).await {
             Ok(_) => Ok(false),

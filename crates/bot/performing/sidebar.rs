@@ -1,10 +1,10 @@
-//! What stands beside a proposal: labels, assignees and reviewers, as the settings ask for them.
+//! Labels, assignees and reviewers of a proposal's pull request, as the settings ask for them.
 //!
 //! *Expected flow.* A pull request is opened, then it gets what the settings ask for, then its block notes that. A run
 //! that dies in between leaves a block that notes nothing, and the next one does it again, which changes nothing.
 //!
-//! *Guarantees.* What was noted is never done again, so that people may take it back. What GitHub does not take is told
-//! in the body, is remembered, and stops neither the proposal nor its other labels and reviewers.
+//! *Guarantees.* Capstan does not repeat what is noted, so people may undo it. What GitHub refuses is remembered, and
+//! the body shows it. A refusal stops neither the proposal nor its other labels and reviewers.
 
 use capstan_bot_core::effects::{by_part, put_back};
 use capstan_bot_core::facts::Write;
@@ -44,8 +44,8 @@ impl Refused {
 }
 
 impl Performer<'_> {
-    /// Brings a pull request what the settings ask for, where they changed since `done` was done for them, and says how
-    /// it stands then.
+    /// Brings what the settings changed since `done` into the sidebar of a pull request, and returns the resulting
+    /// state.
     pub(super) async fn bring_sidebar(
         &self,
         proposal: &ProposalId,
@@ -89,7 +89,7 @@ impl Performer<'_> {
         Ok(refused)
     }
 
-    /// Adds them; what GitHub does not take of them.
+    /// Adds them, and returns those that GitHub refuses.
     async fn add(
         &self,
         number: u64,

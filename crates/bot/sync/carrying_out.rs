@@ -37,7 +37,8 @@ impl Run<'_> {
             let turns: Vec<ProposalTurn<'_>> = some.iter().map(turn).collect();
             let branches = join_all(turns.iter().map(|turn| self.branch_for(turn))).await;
             for (turn, branch) in turns.iter().zip(branches) {
-                // A branch that stands waits for its pull request; of what went wrong with it each tells by itself.
+                // Once the budget is spent, a proposal whose branch is ready waits. One whose branch failed or ended
+                // takes its turn, which reports why.
                 let stands = matches!(&branch, Ok(Branched::Stands | Branched::Written(_)));
                 let state = match turn.waits(spent.as_deref().filter(|_| stands)) {
                     Some(waits) => waits,

@@ -32,7 +32,7 @@ pub(super) struct SuppliedComponents {
     supplies: Arc<Supplies>,
     /// What open proposals record of components, by set.
     judged: BTreeMap<ClusterId, JudgedComponents>,
-    /// Something was asked for since this was looked at last, and is not here.
+    /// Something is missing that was asked for since the last `take_lacking`.
     lacking: bool,
 }
 
@@ -48,7 +48,7 @@ impl SuppliedComponents {
         Arc::clone(&self.supplies)
     }
 
-    /// Whether something that was asked for since this was called last is not here.
+    /// Whether something is missing that was asked for since the last call.
     pub(super) const fn take_lacking(&mut self) -> bool {
         std::mem::replace(&mut self.lacking, false)
     }

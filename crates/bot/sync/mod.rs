@@ -158,7 +158,7 @@ struct Ending {
     again: bool,
     /// When what took too long before may be begun again.
     pause_ends: Option<Timestamp>,
-    /// What went wrong with one cluster or pull request alone: told once the others are done.
+    /// The first error that concerns one cluster or pull request alone. It is reported once the others are done.
     failure: Option<SyncError>,
 }
 
@@ -198,7 +198,8 @@ impl Ending {
         }
     }
 
-    /// What goes wrong with one proposal alone is told at the end; of one that is gone, nothing went wrong.
+    /// Keeps an error of one proposal alone for the end of the run. If its pull request is gone, nothing failed, and
+    /// Capstan checks again.
     fn keep(&mut self, failure: &ProposalFailure, error: SyncError) {
         match failure {
             ProposalFailure::Gone(_) => self.look_again(),

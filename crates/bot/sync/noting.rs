@@ -12,8 +12,9 @@ use super::{Ending, Run, SyncError};
 use capstan_ports::{CodeHostError, PullRequest};
 
 impl Run<'_> {
-    /// Of what is left as it is, what people decided now is written all the same; what is held or blocks is a draft. What
-    /// is said where GitHub does not take that: it is this proposal's own trouble, and is remembered.
+    /// Writes what people decided about a proposal that is otherwise left as it is, and makes it a draft while it is
+    /// held or blocked. Returns the proposal's state if GitHub refuses that or the pull request is gone. A refusal is
+    /// remembered, and concerns this proposal alone.
     pub(super) async fn keep_decisions(
         self,
         planned: Planned<'_>,

@@ -106,7 +106,7 @@ impl Run<'_> {
         Ok(decided)
     }
 
-    /// What could not be read for new proposals alone: everything else goes on.
+    /// Keeps an error that concerns new proposals alone: these are not opened, and everything else continues.
     fn lone<T>(
         self,
         doing: &'static str,

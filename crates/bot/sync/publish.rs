@@ -1,4 +1,4 @@
-//! Publishing a proposal: its branch, then its pull request with what stands beside it; and its end.
+//! Publishes a proposal: its branch, then its pull request with labels, assignees and reviewers. Also closes it.
 
 use capstan_bot_core::proposals::{Intent, block_of_head, closing};
 use capstan_plan::proposal::{Closer, ProposalId};

@@ -88,7 +88,7 @@ impl Reconciliation<'_> {
         }
         self.of.status.withheld =
             plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
-        // Whoever may not watch the objects of a cloud looks again.
+        // Objects that wait for OpenStack resources are checked again: Capstan may have no right to watch those.
         self.of.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
         let hands = Hands { adopted, let_go, later: trial.later };
         self.intend(observed, &plan, &hands).await?;
@@ -238,7 +238,8 @@ impl Reconciliation<'_> {
             }
             let mut written = Vec::new();
             for object in due {
-                // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
+                // A newer commit waits for the end of the step. A process that is no longer the leader writes nothing
+                // more.
                 if let Some(Interruption::Stopping) = (self.of.request.is_over)() {
                     return Ok(ReconcileEnd::Interrupted(Interruption::Stopping));
                 }

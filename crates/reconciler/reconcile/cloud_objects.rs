@@ -19,8 +19,9 @@ use capstan_reconciler_core::outcome::ReconcileEnd;
 use capstan_reconciler_core::reason::Reason;
 
 impl ClusterInHand<'_> {
-    /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is
-    /// applied first: it is looked at anew then. `others` is what somebody else applies.
+    /// How the reconciliation ends where ORC has given up on objects of the folder: Capstan refuses or recreates them.
+    /// `None` where it continues. An object that changes is applied first and checked in a later pass. `others` has the
+    /// objects that other tools applied.
     pub(super) async fn check_cloud_objects(
         &mut self,
         observed: &Observation,

@@ -1,4 +1,4 @@
-//! One object is deleted: as it was looked at, or not at all.
+//! Deletes one object, in the version that Capstan read.
 
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
@@ -10,14 +10,14 @@ use capstan_reconciler_core::reason::Reason;
 
 /// How a deletion came out.
 pub(super) enum DeletionResult {
-    /// The object is there no more, or was another one.
+    /// The object does not exist any more, or another one has replaced it.
     Yes,
     /// It is not gone yet, for that reason.
     NotYet(Reason),
 }
 
 impl ClusterInHand<'_> {
-    /// Deletes an object as it was looked at; by that UID, whatever there is in its place stays.
+    /// Deletes an object by its UID, in the version that Capstan read. An object that has replaced it stays.
     pub(super) async fn delete(
         &mut self,
         observed: &Observation,
@@ -25,7 +25,8 @@ impl ClusterInHand<'_> {
         of: &str,
     ) -> Result<DeletionResult, LiveError> {
         let object = ApiObject::from(id);
-        // What was decided on is what is deleted: whoever was stopped meanwhile finds it changed.
+        // Only the checked version is deleted, also where this process was suspended between the check and the
+        // deletion.
         let seen = observed.live.get(id).filter(|live| uid(live) == Some(of));
         let version = seen.and_then(|live| live.pointer("/metadata/resourceVersion")?.as_str());
         let only = Preconditions { uid: of, resource_version: version };

@@ -40,9 +40,9 @@ pub(super) struct ClusterInHand<'a> {
     pub(super) request: &'a ReconcileRequest<'a>,
     pub(super) now: Timestamp,
     pub(super) record: ClusterRecord,
-    /// What will be said; begins as what was said last.
+    /// The status that will be written; it begins as the last one.
     pub(super) status: ManagedClusterStatus,
-    /// What stands in the status store.
+    /// The status as the status store has it.
     written: ManagedClusterStatus,
     pub(super) applied: usize,
     pub(super) deleted: usize,
@@ -81,8 +81,9 @@ impl<'a> ClusterInHand<'a> {
         self.request.ports.live.as_ref()
     }
 
-    /// Writes what is to be remembered, where that differs from what stands in the status store. What others write
-    /// there is spec and annotations; another status than the one that was read means that another process leads.
+    /// Writes the status, where it differs from the one in the status store. Others write only the spec and the
+    /// annotations there. If the status or the UID is not the one that was read, another process leads, and the
+    /// conflict is returned.
     pub(super) async fn save(&mut self) -> Result<(), LiveError> {
         if self.status == self.written {
             return Ok(());

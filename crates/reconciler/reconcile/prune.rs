@@ -177,7 +177,7 @@ impl Reconciliation<'_> {
         Deletions { delete: Vec::new(), forget: Vec::new(), ..round }
     }
 
-    /// Names of templates that are in the inventory no more are nobody's.
+    /// Forgets the names of templates that are no longer in the inventory.
     fn keep_names(&mut self) {
         let known: BTreeSet<ObjectId> =
             self.of.status.inventory.objects().iter().map(|object| object.id()).collect();

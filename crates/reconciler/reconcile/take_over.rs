@@ -56,7 +56,7 @@ pub(super) async fn preview(
         let created = if speaks_another_version(live, &object.value, from) {
             match management.dry_run_create(&observed.wanted.by, &sent(&object.value)).await {
                 Ok(created) => Some(created),
-                // Then it is told in the words of the other version, as far as they are the same.
+                // Then the preview names fields of the other API version, as far as both versions have them.
                 Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,
                 Err(error) => return Err(error),
             }
@@ -72,8 +72,8 @@ pub(super) async fn preview(
     Ok(reasons)
 }
 
-/// Whether an object that others applied is a stranger's. One that this folder had applied, and that
-/// somebody made anew under its name, is this folder's still.
+/// Whether this folder has never applied an object. If it has, the object still belongs to the folder after somebody
+/// recreated it under the same name.
 pub(super) fn is_stranger(inventory: &AppliedInventory, id: &ObjectId) -> bool {
     inventory.get(id).is_none_or(|entry| entry.uid.is_none())
 }

@@ -25,7 +25,7 @@ pub struct CommentFacts<'a> {
     pub placed: &'a PlacedComment,
     /// Capstan's login.
     pub own: &'a str,
-    /// Older comments are no requests.
+    /// Comments before this time are not requests.
     pub since: Timestamp,
     /// When its author wrote an earlier comment that was dealt with.
     pub before: Option<Timestamp>,

@@ -1,5 +1,5 @@
-//! Which comments, buttons and orders are requests, what is done at once to those that are none, and what the author of a
-//! request had seen.
+//! Decides which comments, buttons and orders are requests, and what happens at once to the others. It also finds what
+//! the author of a request had not seen.
 
 mod binding;
 mod buttons;

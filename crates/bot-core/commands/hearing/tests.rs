@@ -43,7 +43,7 @@ fn issue(text: &str) -> PlacedComment {
     PlacedComment { number: 8, on_pull_request: false, comment }
 }
 
-/// What decides about a comment that is looked at three hours after it was written.
+/// The facts about a comment that Capstan reads three hours after it was written.
 fn of<'a>(
     facts: &'a Facts,
     settings: &'a CommandSettings,
@@ -83,7 +83,7 @@ fn in_words(effects: &[Effect]) -> String {
     effects.iter().map(effect_in_words).collect::<Vec<_>>().join(", ")
 }
 
-/// `?` before a question; what is done, whether the comment is dealt with, and how far it is heard.
+/// `?` before a question; otherwise the effects, whether the comment is dealt with, and what becomes of the request.
 fn heard(step: Step<HeardComment, CommentNeed>) -> String {
     match step {
         Step::Ask(need) => format!("? {need:?}"),
@@ -165,7 +165,7 @@ fn what_is_no_new_request_of_a_person_is_left_alone() {
 #[test]
 fn a_comment_whose_answer_is_refused_waits() {
     let settings = CommandSettings::default();
-    // It is looked at at 15:00.
+    // Capstan reads it at 15:00.
     for (not_before, expected) in [
         ("2026-03-02T15:00:01Z", ""),
         ("2026-03-02T15:00:00Z", "Eyes on comment 5, dealt with, Obeyed on #3"),
@@ -380,7 +380,7 @@ fn an_order_ends_once() {
     assert_eq!(in_words(&refuse_order(7, left[0], "nothing can be planned")), expected);
 }
 
-/// The state of a request: whether it is bound, with what its author had not seen, and what it writes anew.
+/// The state of a request: whether it is bound, what its author had not seen, and what it rewrites.
 fn bound(case: &Case, request: &Request, known: &BindAnswers) -> String {
     let facts = case.facts();
     let of = BindFacts { facts: &facts, scopes: &case.scopes, own: OWN, now: now() + minutes(180) };
@@ -470,7 +470,7 @@ fn a_command_that_writes_over_a_branch_is_bound_to_what_its_author_saw_of_it() {
 fn what_github_does_not_report_yet_is_waited_for() {
     let case = town();
     let on = open(&case, 3);
-    // Written a moment before it is looked at.
+    // Written just before Capstan reads it.
     for text in ["/capstan approve", "/capstan replan"] {
         let request = Request { given_at: now() + minutes(180), ..comment(5, "ada", Some(&on), text) };
         assert_eq!(bound(&case, &request, &pushes(Some(Vec::new()))), "later", "{text}");

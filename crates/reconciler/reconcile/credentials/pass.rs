@@ -28,7 +28,8 @@ const LOOK: SignedDuration = SignedDuration::from_hours(1);
 /// The same while an earlier credential is kept for somebody who works with it.
 const LOOK_FOR_EARLIER: SignedDuration = SignedDuration::from_mins(10);
 
-/// Makes and renews what the folder asks for. Whatever comes of it stands in the condition, and holds up nothing else.
+/// Creates and renews the credentials that the folder asks for. The condition reports the result, and a failure does
+/// not stop the rest of the reconciliation.
 pub(in crate::reconcile) async fn publish_credentials(of: &mut ClusterInHand<'_>, observed: &Observation) {
     match &observed.credentials {
         Asked::For(subject) => {
@@ -43,8 +44,8 @@ pub(in crate::reconcile) async fn publish_credentials(of: &mut ClusterInHand<'_>
     }
 }
 
-/// Renews what was made before, where nobody can tell what the folder asks for now: a file that cannot be read is no
-/// reason to let a cluster's credential end.
+/// Renews the credentials of an earlier pass where the folder's current request is unknown. A file that cannot be read
+/// must not let a cluster's credential expire.
 pub(in crate::reconcile) async fn renew_remembered_credentials(of: &mut ClusterInHand<'_>) {
     let request = of.request;
     let Some(status) = of.status.cloud_credentials.clone() else { return };
@@ -52,7 +53,7 @@ pub(in crate::reconcile) async fn renew_remembered_credentials(of: &mut ClusterI
     if of.is_suspended() {
         return;
     }
-    // A status alone, which others could write, has no credential brought to another namespace.
+    // Others could write the status, so the status alone must not move a credential to another namespace.
     let is_it = match remembered_id(of).await {
         Ok(found) => found.is_some_and(|cluster| {
             cluster.name == status.cluster && cluster.namespace.as_deref() == Some(&status.namespace)
@@ -135,7 +136,7 @@ struct CredentialsTurn<'r, 'a> {
 }
 
 impl CredentialsTurn<'_, '_> {
-    /// Keeps them, and says what came of it.
+    /// Creates or renews the credentials, and reports the result in the status, the condition and Events.
     async fn keep(&mut self) {
         let turn = self.take().await;
         let subject = self.subject;

@@ -29,8 +29,8 @@ use capstan_reconciler_core::resources::{ConditionStatus, ConditionType, KeyReci
 /// The longest that it holds up the reconciliation of its cluster.
 const BOUND: Duration = Duration::from_secs(45);
 
-/// Sees to the key of the owners whom the folder names. Whatever comes of it stands in the condition, and holds up
-/// nothing else.
+/// Keeps the key of the owners that the folder names up to date. The condition reports the result, and a failure does
+/// not stop the rest of the reconciliation.
 pub(in crate::reconcile) async fn publish_owners_key(of: &mut ClusterInHand<'_>, observed: &Observation) {
     if observed.set.is_some() {
         return;
@@ -57,8 +57,9 @@ pub(in crate::reconcile) async fn publish_owners_key(of: &mut ClusterInHand<'_>,
     KeyTurn { of, subject: &subject, asked: &asked }.take().await;
 }
 
-/// The same where nothing of the folder is applied: it is refused, or suspended. Whoever left is kept out, and what the
-/// others have is renewed; nobody gets anything new. Of a suspended one nothing is touched but to keep somebody out.
+/// The same where nothing of the folder is applied, because it is refused or suspended. Owners who left lose access,
+/// and the key of the others is renewed. No new owner gets one. A suspended folder is touched only to take somebody's
+/// access away.
 pub(in crate::reconcile) async fn guard_owners_key(of: &mut ClusterInHand<'_>) {
     let Some(before) = of.status.owners_key.clone() else { return };
     let read = asked(of.request.revision, of.request.id).await;
@@ -90,8 +91,8 @@ pub(in crate::reconcile) async fn guard_owners_key(of: &mut ClusterInHand<'_>) {
     }
 }
 
-/// Whether the Secret that Capstan wrote was for everybody whom a status names. Where Git cannot be read, a status alone,
-/// which others could write, gives nobody a key; nor does the Secret alone.
+/// Whether the Secret that Capstan wrote has every recipient that the status names. Where Git cannot be read, neither
+/// the status nor the Secret alone gives anybody a key: others could write the status.
 async fn is_borne_out(ports: &Ports, subject: &OwnersSubject, before: &OwnersKeyStatus) -> bool {
     let own = before.file.as_ref().map(|file| file.sha256.clone());
     let Some(kept) = kept_still(ports, subject, own.as_ref()).await else { return false };
@@ -100,15 +101,15 @@ async fn is_borne_out(ports: &Ports, subject: &OwnersSubject, before: &OwnersKey
     before.recipients.iter().all(is_held)
 }
 
-/// The identity of the one `Cluster` that the folder brought last, where it is there still.
+/// The identity of the one `Cluster` that the folder had last, if it still exists.
 pub(in crate::reconcile) async fn remembered_id(
     of: &ClusterInHand<'_>,
 ) -> Result<Option<ObjectId>, LiveError> {
     Ok(remembered_cluster(of).await?.map(|subject| subject.cluster))
 }
 
-/// The one `Cluster` that the folder brought last, where it is there still. The inventory, which others could write, says
-/// which; that it is this folder's say the object itself and the inventories of the others.
+/// The one `Cluster` that the folder had last, if it still exists. The inventory names it, but others could write the
+/// inventory. So the object itself and the inventories of the other folders have to confirm that it is this folder's.
 async fn remembered_cluster(of: &ClusterInHand<'_>) -> Result<Option<OwnersSubject>, LiveError> {
     let request = of.request;
     let entries = of.status.inventory.objects().iter().filter(|entry| is_cluster(&entry.id()));
@@ -166,7 +167,7 @@ struct KeyTurn<'r, 'a> {
 }
 
 impl KeyTurn<'_, '_> {
-    /// Sees to the key, and says what came of it.
+    /// Keeps the key up to date, for at most [`BOUND`], and reports the result.
     async fn take(mut self) {
         let before = self.of.status.owners_key.clone();
         let file = before.as_ref().and_then(|before| before.file.as_ref());

@@ -28,17 +28,17 @@ use capstan_reconciler_core::services::{is_of_cluster, problem_of};
 /// How many objects are named one by one.
 const TOLD: usize = 10;
 
-/// Looks for what outlives those of the folder's `Cluster`s that are deleted now, and deletes it where that is wished: why
-/// they wait; nothing where they may go.
+/// Looks for objects that outlive the folder's `Cluster`s that are deleted now, and deletes them where the folder asks
+/// for that. Returns why the Clusters wait; `None` where they may be deleted.
 ///
 /// # Errors
-/// The management cluster does not answer, or this process leads no more.
+/// The management cluster does not answer, or this process no longer leads.
 pub(in crate::reconcile) async fn clean_up(
     of: &mut ClusterInHand<'_>,
     observed: &Observation,
     going: &[ObjectId],
 ) -> Result<Option<Vec<Reason>>, LiveError> {
-    // Whoever asks for more after it was listed gets it.
+    // If the folder asks for the cleanup after the objects were only listed, the search starts again.
     let asks = observed.wanted.cleanup;
     of.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
     let is_over = of.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
@@ -52,11 +52,11 @@ pub(in crate::reconcile) async fn clean_up(
         let stands =
             |(id, live): (&ObjectId, &Value)| is_cluster(id) && !is_going(live) && !going.contains(id);
         if observed.live.iter().any(stands) {
-            // It is kept, with what is inside of it: that is looked for anew once it goes.
+            // The Cluster is kept, and so is what is inside of it. The search starts again when the Cluster is deleted.
             of.status.cleanup = None;
             return Ok(None);
         }
-        // Somebody deleted it meanwhile: nobody can look any more.
+        // Somebody deleted it meanwhile, so Capstan cannot search it any more.
         cleanup.state = CleanupState::GivenUp;
         cleanup.message = Some("the Cluster was gone before all of it was deleted".to_owned());
     }
@@ -94,7 +94,7 @@ impl OutlivingSearch<'_, '_> {
         let cleanup = CleanupStatus::after(self.of.status.cleanup.as_ref(), seen, wished, self.of.now);
         let is_deleting = cleanup.state == CleanupState::Deleting;
         self.of.status.cleanup = Some(cleanup);
-        // Before anything is deleted: whoever comes next counts from the same time.
+        // Saved before anything is deleted, so that the next process counts from the same time.
         self.of.save().await?;
         if is_deleting {
             for (cluster, workload, found) in &all {
@@ -110,7 +110,7 @@ impl OutlivingSearch<'_, '_> {
         Ok(())
     }
 
-    /// What outlives one of them, or why nobody can look.
+    /// What outlives one of them, or why Capstan cannot search it.
     async fn look_inside(
         &self,
         cluster: &ObjectId,

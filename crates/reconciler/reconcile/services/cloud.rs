@@ -19,8 +19,8 @@ use capstan_reconciler_core::reason::Reason;
 const WARNING: &str = "WarningEvent";
 
 impl ClusterInHand<'_> {
-    /// Finds out whether the cloud gives what the cluster asks of it, and what Events warn of where something is not done.
-    /// What cannot be read is not told.
+    /// Checks whether the cloud provides what the cluster asks for. Where the rollout is not done or the cloud is not
+    /// ready, it also reports the warnings of Events. Events that cannot be read are left out.
     pub(in crate::reconcile) async fn look_at_cloud(
         &mut self,
         observed: &Observation,
