@@ -18,7 +18,6 @@ use capstan_report::{ProposalState, TargetDetail};
 /// What sources of one kind offer to the targets of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignRecord {
-    /// The kind.
     pub kind: SourceKind,
     /// What is offered, in a line; empty where nothing is.
     pub source: String,
@@ -40,9 +39,7 @@ pub struct CampaignLimits {
 /// One target within a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignTarget {
-    /// The target.
     pub target: Target,
-    /// Its state.
     pub state: ProposalState,
     /// Why, as a sentence.
     pub reason: String,
@@ -73,7 +70,6 @@ pub trait Records: Send + Sync {
     async fn proposals(&self, repository: u64) -> Result<Vec<ProposalRecord>, RecordsError>;
     /// Inserts or replaces the record of a proposal.
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError>;
-    /// Forgets a proposal.
     async fn forget_proposal(&self, repository: u64, proposal: &ProposalId) -> Result<(), RecordsError>;
     /// The record of a check on a commit.
     async fn check(

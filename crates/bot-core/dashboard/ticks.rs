@@ -18,7 +18,6 @@ const MOST: usize = 100;
 /// Who ticked, and when first.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Editor<'a> {
-    /// One person.
     Person(&'a str, Timestamp),
     /// That cannot be told, or is nobody who is heard: why.
     Nobody(String),

@@ -59,12 +59,7 @@ pub enum Effect {
         body: String,
     },
     /// A comment has that reaction. One that is gone, or whose conversation is locked, is none the worse without it.
-    React {
-        /// The comment.
-        comment: CommentId,
-        /// The reaction.
-        reaction: Reaction,
-    },
+    React { comment: CommentId, reaction: Reaction },
     /// What came of a button is remembered with the check that it is on. Where nobody remembers that check, nobody is told.
     Pressed {
         /// The commit.
@@ -77,22 +72,15 @@ pub enum Effect {
     LineAbove {
         /// The commit.
         head: CommitId,
-        /// The line.
         line: String,
     },
     /// It is remembered that a commit was looked at under that name.
-    LookedAt {
-        /// The commit.
-        commit: CommitId,
-        /// The name.
-        name: &'static str,
-    },
+    LookedAt { commit: CommitId, name: &'static str },
 }
 
 /// The status of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusOf {
-    /// The commit.
     pub commit: CommitId,
     /// What it says.
     pub status: CommitStatus,
@@ -105,7 +93,6 @@ pub struct StatusOf {
 /// What is done about a status of which nothing is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstStatus {
-    /// It is written.
     Written,
     /// A database that was lost knows nothing of what was said: GitHub is asked.
     Asked,

@@ -62,11 +62,9 @@ pub fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a Pul
 /// What the author of a request had not seen of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlooked {
-    /// Nothing.
     Nothing,
     /// GitHub has not noted it yet: it is looked at again.
     NotYetNoted,
-    /// Commits.
     Commits(UnseenBranch),
 }
 

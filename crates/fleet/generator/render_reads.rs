@@ -36,7 +36,6 @@ struct Reads {
 
 /// Hears whose render is worked on.
 pub trait WatchRenders: Sync {
-    /// It is begun with.
     fn begun(&self, cluster: &ClusterId);
     /// It is done.
     fn ended(&self, cluster: &ClusterId);

@@ -12,7 +12,6 @@ const OF_ONE: usize = 2;
 /// So many are told in all.
 const MOST: usize = 10;
 
-/// One warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// What it is about.

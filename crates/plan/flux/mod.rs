@@ -87,7 +87,6 @@ pub struct Disagreement {
     pub name: String,
     /// One value.
     pub one: PlacedVariable,
-    /// The other.
     pub other: PlacedVariable,
 }
 

@@ -29,7 +29,6 @@ pub struct ReleaseTemplates {
     pub id: ReleaseId,
     /// Its content, as clusters record it.
     pub content: Option<ContentId>,
-    /// Its folder.
     pub folder: RepoPath,
     /// What is no template.
     pub facts: SourceFacts,
@@ -87,7 +86,6 @@ impl RenderPart {
 pub struct Seen<'s> {
     /// The cluster, as templates know it.
     pub cluster: Cluster<'s>,
-    /// Its values.
     pub values: &'s ClusterValues,
     /// What is recorded of all of it.
     pub record: &'s ValuesRecord,

@@ -59,7 +59,6 @@ const fn kind(kind: EntryKind) -> &'static str {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Means {
-    /// By command.
     #[default]
     Command,
     /// By a review on GitHub.
@@ -131,7 +130,6 @@ pub enum Voice {
 pub struct ApprovalFacts<'a> {
     /// So many approvals are needed.
     pub needed: u32,
-    /// The head.
     pub head: &'a CommitId,
     /// What it changes; `None` where that cannot be told: it conflicts with its base, say.
     pub result: Option<&'a ResultDigest>,

@@ -6,7 +6,6 @@ use crate::verbs::Verb;
 /// How a proposal stands, as far as its buttons go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// It is offered.
     #[default]
     Offered,
     /// Somebody holds it.

@@ -41,7 +41,6 @@ pub(in crate::reconcile) fn id_inside() -> ObjectId {
 pub(in crate::reconcile) enum Brought {
     /// The folder asks for none, or none was made yet.
     Nothing,
-    /// It is there.
     There(Inside),
     /// Somebody else's Secret is.
     Anothers(Reason),
