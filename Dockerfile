@@ -13,7 +13,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /capstan
 COPY . .
-ENV CARGO_PROFILE_RELEASE_STRIP=symbols
+ENV CARGO_PROFILE_RELEASE_DEBUG=false CARGO_PROFILE_RELEASE_STRIP=symbols
 # Where the book of docs/ is published, so that findings name its pages: --build-arg CAPSTAN_DOCUMENTATION_URL=https://…
 ARG CAPSTAN_DOCUMENTATION_URL
 # With traces: --build-arg FEATURES=otlp

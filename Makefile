@@ -59,8 +59,15 @@ bench: prepare-build kubectl plane flux components kapitan ## figures, measured 
 
 # `make release FEATURES=otlp`: with traces.
 FEATURES ?=
-release: prepare-build ## the program as it is shipped
+OBJCOPY ?= objcopy
+# Cargo's own copy of the program is left as it is, so that the next build, which compiles nothing, finds it whole.
+release: prepare-build ## the program as it is shipped, and its debug lines in a file beside it
 	$(CARGO) build --release --locked $(FEATURES:%=--features %) --bin capstan
+	@cd target/release; \
+	if ! command -v $(OBJCOPY) >/dev/null; then echo "there is no $(OBJCOPY): the program keeps its debug lines"; exit; fi; \
+	$(OBJCOPY) --only-keep-debug capstan capstan.debug; \
+	$(OBJCOPY) --strip-debug --add-gnu-debuglink=capstan.debug capstan capstan.stripped; \
+	mv capstan.stripped capstan
 
 sbom: ## what the released program is made of, as CycloneDX
 	$(CARGO) test --locked --quiet --test sbom

@@ -24,7 +24,6 @@ const CURRENT: &str = "current.json";
 /// A tree, with the commit that it is of.
 #[derive(Clone)]
 pub struct Fetched {
-    /// The commit.
     pub commit: CommitId,
     /// The claimed folders, and what their render reads.
     pub tree: Arc<dyn Tree>,

@@ -109,7 +109,6 @@ pub enum AgentError {
     /// What came is not what the bot signed, or cannot be an archive.
     #[error("the archive of {commit} cannot be trusted: {reason}")]
     Forged {
-        /// The commit.
         commit: CommitId,
         /// What is wrong with it.
         reason: String,
@@ -202,7 +201,6 @@ impl AgentClient {
         self.http.url()
     }
 
-    /// The repository.
     pub const fn repository(&self) -> &RepositoryName {
         &self.repository
     }

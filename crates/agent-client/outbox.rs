@@ -15,7 +15,6 @@ const LAST: &str = "last";
 /// How much may wait.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboxLimits {
-    /// Reports.
     pub reports: usize,
     /// Bytes of them.
     pub bytes: u64,

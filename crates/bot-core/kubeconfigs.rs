@@ -22,11 +22,9 @@ const FOLDER: &str = "credentials";
 
 /// A file that belongs into Git, and its path.
 pub struct WantedFile {
-    /// Its cluster.
     pub cluster: ClusterId,
     /// What the reconciler reported about it.
     pub said: Kubeconfig,
-    /// Its path.
     pub path: RepoPath,
     /// Its content.
     pub text: String,

@@ -26,9 +26,7 @@ const ABSENT: SignedDuration = SignedDuration::from_hours(12);
 pub struct Housekeeping {
     /// Where the App is installed.
     pub host: Arc<dyn Installations>,
-    /// The records.
     pub records: Arc<dyn Retention>,
-    /// The mirrors.
     pub mirrors: Arc<dyn MirrorShelf>,
     /// The time.
     pub clock: Arc<dyn Clock>,

@@ -202,7 +202,6 @@ pub async fn work(
     }
 }
 
-/// One worker.
 struct Worker {
     ports: Ports,
     jobs: Arc<dyn Jobs>,

@@ -44,7 +44,6 @@ pub struct Primary {
 pub enum RateResource {
     /// The REST API.
     Core,
-    /// GraphQL.
     Graphql,
 }
 

@@ -54,7 +54,6 @@ impl Cost {
 /// The secondary limits of the callers that GitHub counts together, REST and GraphQL as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Points a minute.
     pub points_a_minute: u32,
     /// Requests a minute that create content.
     pub content_a_minute: u32,
@@ -77,7 +76,6 @@ impl RateLimits {
 pub enum RateLimit {
     /// Requests an hour, as headers tell.
     Primary,
-    /// Points a minute.
     PointsAMinute,
     /// Requests a minute that create content.
     ContentAMinute,

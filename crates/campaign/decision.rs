@@ -97,7 +97,6 @@ impl CampaignDecision {
     }
 }
 
-/// The state of a wave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaveState {
     /// It was not entered: "waits for …", "is shut until …".
@@ -122,7 +121,6 @@ pub enum WaveState {
     },
 }
 
-/// Decides.
 pub fn decide(settings: &CampaignSettings, facts: &CampaignFacts<'_>) -> CampaignDecision {
     decide_by(settings, facts, &Tally::of(settings, facts.members, &facts.memory.skipped))
 }

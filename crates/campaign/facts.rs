@@ -8,7 +8,6 @@ use jiff::Timestamp;
 /// A cluster of a campaign, as Git, GitHub and the reconcilers tell of it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The wave it is in, by its place among the campaign's waves.
     pub wave: usize,
@@ -79,7 +78,6 @@ pub enum Standing {
     },
     /// Its rollout failed.
     Failed {
-        /// How.
         how: Failure,
         /// Since when.
         at: Timestamp,
@@ -126,12 +124,10 @@ impl Failure {
 pub enum WaveVerdict {
     /// Nothing yet.
     Pending,
-    /// It passed.
     Passed {
         /// Since when.
         at: Timestamp,
     },
-    /// It failed.
     Failed {
         /// Since when.
         at: Timestamp,

@@ -14,7 +14,6 @@ use super::time::{WindowOpening, opening};
 /// What waves tell clusters apart by.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Candidate {
-    /// The cluster.
     pub cluster: ClusterId,
     /// Labels of its `Cluster`.
     pub labels: BTreeMap<String, String>,

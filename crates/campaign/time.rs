@@ -110,7 +110,6 @@ impl ZoneName {
         &self.name
     }
 
-    /// The zone.
     pub const fn zone(&self) -> &TimeZone {
         &self.zone
     }
@@ -261,7 +260,6 @@ pub struct Calendar {
 /// When a wave may begin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaveCalendar {
-    /// Its name.
     pub name: String,
     /// Its windows; without any it may always.
     pub windows: Vec<Window>,

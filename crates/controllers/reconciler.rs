@@ -41,7 +41,6 @@ pub struct ReconcilerParts {
     pub providers: Option<Providers>,
 }
 
-/// The reconciler.
 pub struct Reconciler {
     parts: ReconcilerParts,
 }

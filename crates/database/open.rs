@@ -166,7 +166,6 @@ pub enum OpenError {
     Postgres {
         /// Host or socket folder.
         host: String,
-        /// Port.
         port: u16,
         /// Name of the database.
         database: String,

@@ -32,6 +32,8 @@
 //! | [`function`] | functions of a value | `dialect`, `expression`, `glob` |
 //! | [`evaluate`] | what expressions come to, and which bytes came from values | `dialect`, `expression`, `function` |
 
+#![warn(missing_docs)]
+
 mod dialect;
 mod evaluate;
 mod expression;

@@ -9,7 +9,6 @@ use jiff::Timestamp;
 /// A reconciler that enrolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its id.
     pub id: AgentId,
     /// Its identity: the UID of its management cluster.
     pub management_cluster: ManagementClusterUid,
@@ -43,7 +42,6 @@ pub struct ClusterStanding {
 /// A preflight of one head by one management cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightRecord {
-    /// Its id.
     pub id: PreflightId,
     /// The repository's id.
     pub repository: u64,

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// A release that moves through a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignProgress {
-    /// The campaign.
     pub campaign: String,
     /// The release: `aws/v22.0.0`.
     pub release: String,

@@ -32,7 +32,6 @@ pub struct NewCheckRun {
 pub struct CheckRun {
     /// GitHub's id.
     pub id: u64,
-    /// Its name.
     pub name: String,
     /// What it judged, as Capstan said then.
     pub external_id: String,
@@ -89,12 +88,10 @@ impl CheckConclusion {
     }
 }
 
-/// A commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitStatus {
     /// What it is about: `capstan/rollout`.
     pub context: String,
-    /// State.
     pub state: StatusState,
     /// One line, at most 140 characters.
     pub description: String,

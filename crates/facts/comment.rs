@@ -32,7 +32,6 @@ pub struct PlacedComment {
     pub number: u64,
     /// It is on a pull request (GitHub's `html_url` has `/pull/`).
     pub on_pull_request: bool,
-    /// The comment.
     pub comment: Comment,
 }
 

@@ -22,6 +22,5 @@ pub struct FleetFacts {
 pub struct WavePlace {
     /// Its place among the waves: 0 is the first.
     pub place: usize,
-    /// Its name.
     pub name: String,
 }

@@ -7,7 +7,6 @@ pub struct Issue {
     pub number: u64,
     /// Open or closed.
     pub state: IssueState,
-    /// Title.
     pub title: String,
     /// Body; empty where there is none.
     pub body: String,
@@ -17,10 +16,8 @@ pub struct Issue {
     pub node_id: String,
 }
 
-/// State of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IssueState {
-    /// Open.
     Open,
     /// Closed, for whatever reason.
     Closed,

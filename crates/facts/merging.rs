@@ -19,7 +19,6 @@ pub enum MergeCall {
 /// The result of a merge request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeAnswer {
-    /// It is done.
     Done,
     /// GitHub does not do it, in its words (at most 512 characters).
     Refused(String),

@@ -10,15 +10,12 @@ pub struct PullRequest {
     pub number: u64,
     /// Open, closed or merged.
     pub state: PullRequestState,
-    /// Title.
     pub title: String,
     /// Body; empty where there is none.
     pub body: String,
     /// Who opened it.
     pub author: String,
-    /// Draft.
     pub draft: bool,
-    /// Branch of the head.
     pub head_branch: String,
     /// Commit of the head.
     pub head: CommitId,
@@ -34,7 +31,6 @@ pub struct PullRequest {
     pub merge_commit: Option<CommitId>,
     /// Whether it merges without conflict; `None` while GitHub computes.
     pub mergeable: Option<bool>,
-    /// Auto-merge is on.
     pub auto_merge: bool,
     /// Its labels, assignees, and whose review is asked for.
     pub sidebar: Sidebar,
@@ -73,7 +69,6 @@ pub struct EarlierPullRequest {
     pub state: PullRequestState,
     /// Body; empty where there is none.
     pub body: String,
-    /// Branch of the head.
     pub head_branch: String,
     /// Commit of the head.
     pub head: CommitId,
@@ -81,14 +76,11 @@ pub struct EarlierPullRequest {
     pub base: CommitId,
 }
 
-/// State of a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PullRequestState {
-    /// Open.
     Open,
     /// Closed without a merge.
     Closed,
-    /// Merged.
     Merged,
 }
 
@@ -99,7 +91,6 @@ pub struct MergeQueueState {
     pub review: ReviewDecision,
     /// In a merge queue.
     pub queued: bool,
-    /// Auto-merge is on.
     pub auto_merge: bool,
 }
 
@@ -108,7 +99,6 @@ pub struct MergeQueueState {
 pub enum ReviewDecision {
     /// Nobody decided, or no review is asked for.
     None,
-    /// Approved.
     Approved,
     /// Changes were asked for.
     ChangesRequested,
@@ -160,6 +150,5 @@ pub struct PullRequestEdit {
     pub title: Option<String>,
     /// New body.
     pub body: Option<String>,
-    /// Close it.
     pub close: bool,
 }

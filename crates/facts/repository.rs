@@ -27,11 +27,9 @@ pub struct Repository {
     pub html_url: String,
 }
 
-/// Head of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchHead {
     /// Name without `refs/heads/`.
     pub branch: String,
-    /// Its commit.
     pub commit: CommitId,
 }

@@ -7,11 +7,9 @@ use capstan_model::tree::{CommitId, RepoPath, Tree, TreeId};
 /// A commit's content, and what its message says of Capstan.
 #[derive(Clone)]
 pub struct Snapshot {
-    /// The commit.
     pub commit: CommitId,
     /// Its root tree.
     pub root: TreeId,
-    /// Its parents.
     pub parents: Vec<CommitId>,
     /// Capstan's trailers in its message.
     pub trailers: CommitTrailers,
@@ -37,7 +35,6 @@ pub enum NewTreeEntry {
     Write {
         /// Where.
         path: RepoPath,
-        /// The text.
         text: String,
         /// Keep the executable bit.
         executable: bool,

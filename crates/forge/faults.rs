@@ -97,7 +97,6 @@ pub struct Struck<'a> {
     pub method: &'a str,
     /// Its path, without the query.
     pub path: &'a str,
-    /// Its body.
     pub body: &'a [u8],
 }
 

@@ -9,16 +9,10 @@ use capstan_model::wording::with_causes;
 pub enum CheckoutError {
     /// The given path is not a directory.
     #[error("{}: not a directory; give a Git checkout with --repo", path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
     /// Nothing of that name.
     #[error("{}: there is no such directory; give a Git checkout with --repo", path.display())]
-    NoDirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NoDirectory { path: PathBuf },
     /// No repository there, nor in a directory above.
     #[error(
         "{}: no Git repository here or in a directory above; run `git init` in it (no commit is needed), or give a \

@@ -31,7 +31,6 @@ pub enum WriteFailure {
     ThroughLink {
         /// The file.
         path: RepoPath,
-        /// The link.
         link: RepoPath,
     },
     /// The path has something that is not a file, or a folder on the way is something else.
@@ -46,16 +45,10 @@ pub enum WriteFailure {
     },
     /// A path that Capstan never writes: the root itself, or below `.git`.
     #[error("{path}: not a path that may be written; nothing was written")]
-    Forbidden {
-        /// The path.
-        path: RepoPath,
-    },
+    Forbidden { path: RepoPath },
     /// The same path twice.
     #[error("{path}: changed twice by the same upgrade; nothing was written")]
-    Twice {
-        /// The path.
-        path: RepoPath,
-    },
+    Twice { path: RepoPath },
     /// The disk failed; everything was put back.
     #[error("{path}: {source}; nothing was written")]
     Io {

@@ -14,7 +14,6 @@ use super::objects::tree_id;
 pub(super) struct StoredFile {
     /// Its path as Git spells it: bytes, `/` between parts.
     pub(super) path: BString,
-    /// Its mode.
     pub(super) mode: EntryMode,
     /// Its blob, or a submodule's commit.
     pub(super) id: ObjectId,

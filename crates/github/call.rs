@@ -165,7 +165,6 @@ impl Terms {
     }
 }
 
-/// One call.
 #[derive(Debug, Clone)]
 pub(super) struct GitHubCall {
     pub(super) terms: Terms,

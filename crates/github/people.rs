@@ -30,13 +30,11 @@ const ANSWER_BYTES: usize = 64 << 10;
 
 /// The App as people sign in through it.
 pub struct GitHubSignIn {
-    /// GitHub.
     pub github: Arc<GitHub>,
     /// Where people see GitHub: `https://github.com`.
     pub web: Url,
     /// The App's client id.
     pub client_id: String,
-    /// Its client secret.
     pub client_secret: SecretString,
     /// Where people come back to.
     pub callback: Url,

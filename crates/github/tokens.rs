@@ -7,7 +7,6 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::access::TokenAccess;
 
-/// A token.
 #[derive(Clone)]
 pub(super) struct InstallationToken {
     pub(super) secret: SecretString,

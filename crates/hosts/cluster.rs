@@ -13,9 +13,7 @@ use crate::selector::LabelSelector;
 
 /// Its API group.
 pub const GROUP: &str = "airship.airshipit.org";
-/// Its version.
 pub const VERSION: &str = "v1";
-/// Its kind.
 pub const KIND: &str = "SIPCluster";
 /// Keeps a deleted one until its services and labels are gone.
 pub const FINALIZER: &str = "sip.airshipit.org/capstan";
@@ -29,9 +27,7 @@ pub const WORKER: &str = "Worker";
 /// Namespace and name, which identify an object of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NamespacedName {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 
@@ -52,9 +48,7 @@ impl std::fmt::Display for NamespacedName {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Tells it from another of the same name that was made later.
     pub uid: String,
@@ -66,9 +60,7 @@ pub struct Metadata {
     pub deletion_timestamp: Option<String>,
     /// What it waits for before it goes.
     pub finalizers: Vec<String>,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// Its annotations.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -153,7 +145,6 @@ pub struct Spec {
     pub services: Services,
 }
 
-/// The hosts of one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostRole {
@@ -228,7 +219,6 @@ pub enum Exposure {
     LoadBalancer,
 }
 
-/// One load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LoadBalancer {
@@ -256,7 +246,6 @@ pub struct PortRange {
     pub end: u16,
 }
 
-/// One jump host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JumpHost {
@@ -265,7 +254,6 @@ pub struct JumpHost {
     /// How it is reached.
     #[serde(rename = "type")]
     pub exposure: Exposure,
-    /// The port of the nodes.
     pub node_port: Option<u16>,
     /// As of a load balancer.
     pub node_interface_id: String,
@@ -287,7 +275,6 @@ pub struct IssuerSpec {
     /// How it is reached.
     #[serde(rename = "type")]
     pub exposure: Exposure,
-    /// The port of the nodes.
     pub node_port: Option<u16>,
     /// The name or address at which people and API servers reach it; where nothing is said, that of the nodes, or what the
     /// management cluster's cloud gives.
@@ -361,16 +348,13 @@ impl Endpoints {
 pub struct Endpoint {
     /// A name or an address.
     pub host: String,
-    /// The port.
     pub port: u16,
 }
 
 /// A chosen host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NotedHost {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its UID: another host of the same name is another.
     pub uid: String,

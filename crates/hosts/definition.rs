@@ -4,6 +4,9 @@
 //! 0, invalid ports, a range that ends before it begins, two services at one port of the nodes, lines that
 //! are not public keys, and more than 32 services of a kind. Fields that the old operator accepted and
 //! ignored are still accepted, and reported.
+//!
+//! It is JSON by hand. The types of [`cluster`](crate::cluster) read what is in the cluster already, so they are wider than
+//! this: they have no bounds, and the ignored fields are not among theirs. Most of what is here are rules between fields.
 
 use serde_json::{Value, json};
 

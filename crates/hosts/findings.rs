@@ -17,7 +17,6 @@ use crate::selector::LabelSelector;
 /// Who makes machines of a role, and how it replaces them, as `capstan_live::rollout` reads both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineMaker {
-    /// Its kind.
     pub kind: String,
     /// Which.
     pub named: NamespacedName,

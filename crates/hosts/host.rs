@@ -11,9 +11,7 @@ use crate::cluster::{Metadata, NamespacedName, ReadError};
 
 /// Its API group.
 pub const GROUP: &str = "metal3.io";
-/// Its version.
 pub const VERSION: &str = "v1alpha1";
-/// Its kind.
 pub const KIND: &str = "BareMetalHost";
 /// Names the namespace of the SIPCluster that has it.
 pub const CLUSTER_NAMESPACE: &str = "sip.airshipit.org/cluster-namespace";
@@ -28,7 +26,6 @@ const UNHEALTHY: [&str; 2] = ["capm3.metal3.io/unhealthy", "capi.metal3.io/unhea
 const NODE_REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
 const CLUSTER_API_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
-/// One host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Host {
     /// Who it is, with its labels.

@@ -77,7 +77,6 @@ pub struct HostDeployPolicy {
 }
 
 impl HostDeployPolicy {
-    /// Its kind.
     pub const KIND: &str = "HostDeployPolicy";
 
     /// Reads a live object. What it says in a shape that the definition does not have admits nobody.

@@ -148,11 +148,9 @@ impl Entries {
 
 /// What a context is made of.
 pub(crate) enum ContextShape<'s> {
-    /// A scalar.
     Scalar(Value),
     /// A mapping.
     Map(Vec<(&'s str, ContextShape<'s>)>),
-    /// A list.
     List(Vec<ContextShape<'s>>),
     /// A text with braces.
     Expression(Vec<Segment>),

@@ -75,7 +75,6 @@ impl<'f> Fields<'f> {
         entries
     }
 
-    /// A text.
     pub(super) fn text<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n str> {
         let text = node.as_str();
         if text.is_none() {

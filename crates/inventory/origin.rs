@@ -12,17 +12,11 @@ use capstan_yaml::YamlFile;
 pub enum LevelKind {
     /// A default of the release's schema.
     Default,
-    /// `Environment`
     Environment,
-    /// `Customer`
     Customer,
-    /// `Site`
     Site,
-    /// `InfraProvider`
     InfraProvider,
-    /// `ClusterDefinition`
     ClusterDefinition,
-    /// `ManagementClusterDefinition`
     ManagementClusterDefinition,
 }
 
@@ -84,13 +78,11 @@ impl LevelKind {
 /// One object that says values, and the file that holds it; or the schema of a release.
 #[derive(Debug)]
 pub struct InventoryLevel {
-    /// Its kind.
     pub kind: LevelKind,
     /// Its name; of a schema, the release's id.
     pub name: String,
     /// The file's path.
     pub path: RepoPath,
-    /// The file.
     pub file: YamlFile,
 }
 

@@ -24,7 +24,6 @@ pub(crate) fn files(objects: &str) -> Vec<SourceText> {
     texts.collect()
 }
 
-/// One file.
 pub(crate) fn file(path: &str, text: &str) -> SourceText {
     SourceText { path: RepoPath::parse(path).unwrap(), bytes: Ok(text.as_bytes().into()) }
 }

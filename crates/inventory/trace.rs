@@ -10,7 +10,6 @@ use super::values::{ClusterValues, Member};
 /// The history of one value.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// Its path.
     pub path: FieldPath,
     /// What it is; `None` where somebody made it absent.
     pub value: Option<Value>,

@@ -34,7 +34,6 @@ pub struct Wishes {
 /// One cluster of the inventory, without its values.
 #[derive(Debug)]
 pub struct Member<'i> {
-    /// Its definition.
     pub definition: &'i Object,
     /// The objects that it belongs to, upper ones first, and itself at the end.
     pub objects: Vec<&'i Object>,
@@ -74,7 +73,6 @@ impl<'i> Member<'i> {
         Ok(Self { definition, objects, levels, wishes })
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.definition.level.name
     }
@@ -115,7 +113,6 @@ impl<'i> Member<'i> {
     }
 }
 
-/// The values of one cluster.
 #[derive(Debug)]
 pub struct ClusterValues {
     /// Each with its origin.

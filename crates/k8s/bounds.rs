@@ -10,7 +10,6 @@ use std::time::Duration;
 /// What is read at most.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadBounds {
-    /// Of one answer.
     pub(super) answer: ReadSize,
     /// Of a list, all its pages together, also those of a list that had to be begun again.
     pub(super) list: ReadSize,

@@ -20,7 +20,6 @@ enum Says {
     Gone,
     /// The same, again and again.
     Endless(&'static str),
-    /// Nothing.
     Nothing,
 }
 

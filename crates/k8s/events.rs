@@ -74,7 +74,6 @@ impl Events {
         Self { rest, instance: instance.into(), series: Arc::default() }
     }
 
-    /// Says it.
     pub(super) async fn say(&self, regarding: &Regarding, mut saying: Saying) {
         saying.note = cut(&saying.note);
         let written = match self.step(regarding, &saying) {

@@ -134,7 +134,6 @@ pub(super) enum Within {
     List(ReadSize),
 }
 
-/// The API server.
 #[derive(Clone)]
 pub(super) struct ApiServer {
     client: Client,

@@ -8,6 +8,8 @@
 //! | [`conversion`] | steps from one API version of a kind to another | `schema` |
 //! | [`render`] | base + overlay -> objects | `conversion`, `schema` |
 
+#![warn(missing_docs)]
+
 pub mod conversion;
 pub mod render;
 pub mod schema;

@@ -115,7 +115,6 @@ struct RequestReading {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum HeadPosition {
-    /// In a head.
     #[default]
     Head,
     /// In a body of so many bytes more.

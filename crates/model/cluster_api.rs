@@ -57,12 +57,7 @@ pub enum KubernetesSupport {
     /// It supports it, or the table does not know this Cluster API.
     Supported,
     /// It supports these minors of Kubernetes 1.
-    OutOf {
-        /// The first.
-        first: u64,
-        /// The last.
-        last: u64,
-    },
+    OutOf { first: u64, last: u64 },
     /// It does from this patch on.
     NeedsPatch(u64),
 }

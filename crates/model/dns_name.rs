@@ -1,10 +1,8 @@
 //! Names as Kubernetes takes them from RFC 1123:
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names>.
 
-/// The longest label.
 pub const LONGEST_LABEL: usize = 63;
 
-/// The longest subdomain.
 const LONGEST_SUBDOMAIN: usize = 253;
 
 /// Whether a text is a label: the name of a namespace.

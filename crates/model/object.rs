@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct ObjectId {
     /// API group; empty for the core group.
     pub group: String,
-    /// Kind.
     pub kind: String,
     /// Namespace; `None` where the manifest names none.
     pub namespace: Option<String>,

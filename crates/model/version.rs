@@ -115,7 +115,6 @@ impl KubernetesVersion {
         Some(Self { text: text.to_owned(), minor: KubernetesMinor { major, minor }, patch })
     }
 
-    /// Its minor.
     pub const fn minor(&self) -> KubernetesMinor {
         self.minor
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capstan_model::plain_http;
 use capstan_outbound::{
-    AnswerBounds, Attempt, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Repetition,
+    AnswerBounds, Authorities, CallOutcome, Client, NetworkReach, OutboundError, OutboundRequest, Repetition,
     Setup, host_of,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -32,7 +32,6 @@ pub(super) struct Http {
     within: Duration,
 }
 
-/// A call.
 pub(super) struct Call<'a> {
     pub(super) method: Method,
     pub(super) url: Url,
@@ -96,13 +95,13 @@ impl Http {
             match self.once(call).await {
                 Ok(told) => match told.status {
                     StatusCode::UNAUTHORIZED if patience == Patience::FreshToken => {
-                        Attempt::Refused(Ok(told))
+                        CallOutcome::Refused(Ok(told))
                     }
-                    StatusCode::TOO_MANY_REQUESTS => Attempt::Refused(Ok(told)),
-                    status if status.is_server_error() => Attempt::Unknown(Ok(told)),
-                    _ => Attempt::Final(Ok(told)),
+                    StatusCode::TOO_MANY_REQUESTS => CallOutcome::Refused(Ok(told)),
+                    status if status.is_server_error() => CallOutcome::Unknown(Ok(told)),
+                    _ => CallOutcome::Final(Ok(told)),
                 },
-                Err(failed) => Attempt::Unknown(Err(failed)),
+                Err(failed) => CallOutcome::Unknown(Err(failed)),
             }
         });
         asked.await

@@ -13,7 +13,6 @@ pub(crate) enum AddressScope {
     Internet,
     /// In a private network.
     Network,
-    /// This machine.
     Machine,
     /// Its link, or a cloud's metadata service, which gives credentials to every caller; or an invalid
     /// address.

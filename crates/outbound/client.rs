@@ -66,7 +66,6 @@ pub struct AnswerBounds {
 pub struct HttpAnswer {
     /// The status. That of a redirect where nobody was followed.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, as far as it is wanted.
     pub body: Vec<u8>,

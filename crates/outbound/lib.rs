@@ -43,7 +43,7 @@ pub use self::address::{host_of, shown};
 pub use self::blocking::configure_blocking;
 pub use self::client::{AnswerBounds, Authorities, Client, HttpAnswer, NoClient, Setup};
 pub use self::redirect::{MOST_REDIRECTS, RedirectError, Redirects, stays_as_it_was, within_origin};
-pub use self::repetition::{Attempt, Repetition};
+pub use self::repetition::{CallOutcome, Repetition};
 pub use self::request::OutboundRequest;
 pub use self::resolver::NetworkReach;
 pub use self::trouble::OutboundError;

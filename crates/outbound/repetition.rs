@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 /// Whether a call may be repeated after this answer, or after none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt<T> {
+pub enum CallOutcome<T> {
     /// A second call would change nothing.
     Final(T),
     /// It was refused for now, so nothing was done: any call may be repeated.
@@ -52,16 +52,16 @@ impl Repetition {
     /// Calls until an attempt is final or no retry is left; returns the last answer.
     pub async fn ask<T, Asked>(self, method: &Method, mut ask: impl FnMut() -> Asked) -> T
     where
-        Asked: Future<Output = Attempt<T>>,
+        Asked: Future<Output = CallOutcome<T>>,
     {
         let is_harmless = self.is_harmless_twice || matches!(*method, Method::GET | Method::HEAD);
         let (mut pauses, mut wait_left) = (self.pauses.build(), self.longest_wait);
         loop {
             let (told, may_be_repeated) = match ask().await {
-                Attempt::Final(told) => return told,
-                Attempt::Refused(told) => (told, true),
-                Attempt::Unknown(told) => (told, is_harmless),
-                Attempt::Wait(wait, told) => {
+                CallOutcome::Final(told) => return told,
+                CallOutcome::Refused(told) => (told, true),
+                CallOutcome::Unknown(told) => (told, is_harmless),
+                CallOutcome::Wait(wait, told) => {
                     let Some(left) = wait_left.checked_sub(wait) else { return told };
                     (pauses, wait_left) = (self.pauses.build(), left);
                     sleep(wait).await;
@@ -86,7 +86,7 @@ mod tests {
     async fn asked(
         method: Method,
         is_harmless_twice: bool,
-        answers: &[Attempt<&'static str>],
+        answers: &[CallOutcome<&'static str>],
     ) -> (&'static str, usize) {
         let (mut answers, mut times) = (answers.iter().copied(), 0);
         let moment = Duration::from_millis(1);
@@ -94,7 +94,7 @@ mod tests {
             Repetition::after(moment).also_writes(is_harmless_twice).wait_up_to(Duration::from_millis(2));
         let last = repetition.ask(&method, || {
             times += 1;
-            std::future::ready(answers.next().unwrap_or(Attempt::Final("one too many")))
+            std::future::ready(answers.next().unwrap_or(CallOutcome::Final("one too many")))
         });
         (last.await, times)
     }
@@ -102,8 +102,8 @@ mod tests {
     #[tokio::test]
     async fn what_must_be_sent_once_is_sent_once_and_the_rest_three_times_at_most() {
         let moment = Duration::from_millis(1);
-        let (unknown, refused) = (Attempt::Unknown("away"), Attempt::Refused("busy"));
-        let (done, wait) = (Attempt::Final("done"), Attempt::Wait(moment, "limited"));
+        let (unknown, refused) = (CallOutcome::Unknown("away"), CallOutcome::Refused("busy"));
+        let (done, wait) = (CallOutcome::Final("done"), CallOutcome::Wait(moment, "limited"));
         for (method, is_harmless, answers, expected) in [
             (Method::GET, false, vec![done], ("done", 1)),
             (Method::GET, false, vec![unknown, unknown, done], ("done", 3)),
@@ -118,7 +118,12 @@ mod tests {
             (Method::POST, false, vec![refused, unknown], ("away", 2)),
             (Method::POST, false, vec![wait, done], ("done", 2)),
             (Method::POST, false, vec![wait, wait, wait, done], ("limited", 3)),
-            (Method::GET, false, vec![Attempt::Wait(Duration::from_secs(3600), "limited")], ("limited", 1)),
+            (
+                Method::GET,
+                false,
+                vec![CallOutcome::Wait(Duration::from_secs(3600), "limited")],
+                ("limited", 1),
+            ),
             // After a wait the tries begin again.
             (Method::GET, false, vec![unknown, unknown, wait, unknown, unknown, done], ("done", 6)),
         ] {
@@ -131,11 +136,13 @@ mod tests {
     #[tokio::test]
     async fn pauses_and_waits_are_waited_for() {
         let hour = Duration::from_secs(3600);
-        for first in [Attempt::Refused("busy"), Attempt::Unknown("away"), Attempt::Wait(hour, "limited")] {
+        for first in
+            [CallOutcome::Refused("busy"), CallOutcome::Unknown("away"), CallOutcome::Wait(hour, "limited")]
+        {
             let times = Cell::new(0);
             let asked = Repetition::after(hour).wait_up_to(hour).ask(&Method::GET, || {
                 times.set(times.get() + 1);
-                std::future::ready(if times.get() == 1 { first } else { Attempt::Final("done") })
+                std::future::ready(if times.get() == 1 { first } else { CallOutcome::Final("done") })
             });
             let polled = pin!(asked).poll(&mut Context::from_waker(Waker::noop()));
             assert_eq!((polled, times.get()), (Poll::Pending, 1), "{first:?}");

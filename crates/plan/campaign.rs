@@ -18,7 +18,6 @@ pub struct ProposalLoad {
 /// A proposal that something was decided about.
 #[derive(Debug, Clone, Copy)]
 pub struct ProposalCandidate<'a> {
-    /// The proposal.
     pub proposal: &'a ProposalId,
     /// Whose changes its pull request carries; of one that is closed, carried.
     pub carries: &'a [ProposalId],
@@ -49,7 +48,6 @@ pub struct ProposalSelection {
 /// A proposal that waits, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingProposal {
-    /// The proposal.
     pub proposal: ProposalId,
     /// Why, as a sentence.
     pub why: String,

@@ -17,7 +17,6 @@ use capstan_model::source::{SourceId, SourceKind};
 /// What becomes of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prospect {
-    /// It is offered that.
     Offered(SourceId),
     /// It would be offered that, and the upgrade blocks.
     Blocked(SourceId),

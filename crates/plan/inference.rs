@@ -30,7 +30,6 @@ pub struct Inference {
 /// One release and how well it fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The release.
     pub release: ReleaseId,
     /// Its content's id.
     pub content: Option<ContentId>,

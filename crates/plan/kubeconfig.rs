@@ -18,7 +18,6 @@ const LARGEST: usize = 256 << 10;
 /// Of a cluster; a client passes over `extensions`.
 const OF_CLUSTER: &[&str] =
     &["server", "certificate-authority-data", "tls-server-name", "disable-compression", "extensions"];
-/// Of a user.
 const OF_USER: &[&str] = &["token", "client-certificate-data", "client-key-data", "extensions"];
 
 /// The current context of a kubeconfig, with inline data alone.
@@ -30,7 +29,6 @@ pub struct InlineKubeconfig {
     pub authority: Option<String>,
     /// The name that its certificate is for, where that is not the server's.
     pub tls_server_name: Option<String>,
-    /// A token.
     pub token: Option<String>,
     /// A certificate in PEM form and base64.
     pub certificate: Option<String>,

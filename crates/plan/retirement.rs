@@ -12,7 +12,6 @@ use crate::upgrade::Rollout;
 /// A cluster's tombstone, not written yet, and what it deletes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetiredCluster {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The management cluster whose reconciler deletes it.
     pub claimed_by: String,

@@ -68,7 +68,6 @@ pub(super) enum Answer {
 }
 
 impl Process {
-    /// Starts one.
     pub(super) fn start(processes: &Processes) -> io::Result<Self> {
         let mut child = Command::new(&processes.program)
             .arg(SUBCOMMAND)

@@ -58,7 +58,6 @@ pub enum TokenUse {
 /// What became of something that an agent said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// It is stored.
     Stored,
     /// It was of nothing that is waited for: nothing changed.
     NotAwaited,
@@ -82,7 +81,6 @@ pub trait Enrolment: Send + Sync {
     async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, RecordsError>;
     /// All agents, revoked ones too, by time of enrolment.
     async fn agents(&self) -> Result<Vec<Agent>, RecordsError>;
-    /// One agent.
     async fn agent(&self, id: &AgentId) -> Result<Option<Agent>, RecordsError>;
     /// Revokes an agent, forgets what it reported and writes that into the audit trail; `false` where there is
     /// none that is not revoked.
@@ -102,7 +100,6 @@ pub trait Enrolment: Send + Sync {
 /// A repository as agents may see it: what the last look at the tip of its default branch showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedRepository {
-    /// The repository.
     pub repository: Repository,
     /// Tip of its default branch.
     pub tip: CommitId,
@@ -120,14 +117,12 @@ pub trait AgentWork: Send + Sync {
     async fn watched_repository(&self, name: &str) -> Result<Option<WatchedRepository>, RecordsError>;
     /// All repositories that were ever synced.
     async fn watched_repositories(&self) -> Result<Vec<WatchedRepository>, RecordsError>;
-    /// A repository by its id.
     async fn watched_repository_by_id(&self, id: u64) -> Result<Option<WatchedRepository>, RecordsError>;
     /// Whether a commit was ever seen as the tip of the default branch.
     async fn was_tip(&self, repository: u64, commit: &CommitId) -> Result<bool, RecordsError>;
 
     /// Asks: inserts the preflight, or replaces an earlier one of the same head and management cluster.
     async fn save_preflight(&self, preflight: &PreflightRecord) -> Result<(), RecordsError>;
-    /// The preflights of a head.
     async fn preflights_of_head(
         &self,
         repository: u64,
@@ -139,7 +134,6 @@ pub trait AgentWork: Send + Sync {
         repository: u64,
         commit: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError>;
-    /// One preflight.
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError>;
     /// Open questions to a management cluster that have not been given out within the last seconds; they
     /// count as given out from now. Those that nobody waits for any more are among them, for a day: a late
@@ -177,7 +171,6 @@ pub trait AgentWork: Send + Sync {
 pub struct FollowedMerge {
     /// The repository's id.
     pub repository: u64,
-    /// The pull request.
     pub pull_request: u64,
     /// Its head, which has the check.
     pub head: CommitId,
@@ -194,7 +187,6 @@ pub struct FollowedMerge {
 /// What was reported to GitHub about a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportedToGitHub {
-    /// The check run.
     pub check_run: Option<u64>,
     /// Digest of what the check says.
     pub check: String,
@@ -209,7 +201,6 @@ pub struct ReportedToGitHub {
 /// One cluster that a merge touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowedCluster {
-    /// The cluster.
     pub cluster: ClusterId,
     /// Who applies it.
     pub management_cluster: ManagementClusterUid,
@@ -228,7 +219,6 @@ pub struct PendingReport {
     pub management_cluster: ManagementClusterUid,
     /// Which of its agents.
     pub agent: Option<AgentId>,
-    /// The report.
     pub report: RolloutReport,
 }
 

@@ -9,17 +9,11 @@ use url::Url;
 /// An App that was made.
 #[derive(Debug)]
 pub struct CreatedApp {
-    /// Its id.
     pub id: u64,
-    /// Its name.
     pub name: String,
-    /// Its page.
     pub page: Url,
-    /// Its client id.
     pub client_id: String,
-    /// Its client secret.
     pub client_secret: SecretString,
-    /// The secret of its webhook.
     pub webhook_secret: SecretString,
     /// Its private key, in PEM form.
     pub private_key: SecretString,

@@ -31,14 +31,12 @@ pub struct CommitMetadata {
     pub message: String,
     /// Its content.
     pub tree: TreeId,
-    /// Its parents.
     pub parents: Vec<CommitId>,
 }
 
 /// The result of creating a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreatedReference {
-    /// Created.
     Created,
     /// Somebody was there first: read it and think again.
     Exists,
@@ -49,7 +47,6 @@ pub enum CreatedReference {
 /// The result of moving a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MovedReference {
-    /// Moved.
     Moved,
     /// It was not where it was expected: somebody pushed.
     Elsewhere,
@@ -262,7 +259,6 @@ pub trait Trees: Send + Sync {
     ) -> Result<CommitId, CodeHostError>;
 }
 
-/// Pull requests.
 #[async_trait]
 pub trait PullRequests: Send + Sync {
     /// Of each of these branches of this repository the newest pull request to `base`, or to any branch where that is
@@ -287,7 +283,6 @@ pub trait PullRequests: Send + Sync {
         &self,
         repository: &Repository,
     ) -> Result<Vec<PullRequest>, CodeHostError>;
-    /// One pull request.
     async fn pull_request(&self, repository: &Repository, number: u64) -> Result<PullRequest, CodeHostError>;
     /// Write 4: a pull request.
     async fn create_pull_request(
@@ -402,7 +397,6 @@ pub trait Comments: Send + Sync {
     ) -> Result<(), CodeHostError>;
 }
 
-/// Issues.
 #[async_trait]
 pub trait Issues: Send + Sync {
     /// One issue; `None` where it was deleted or moved to another repository, and where issues are switched off.

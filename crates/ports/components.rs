@@ -60,7 +60,6 @@ pub struct KeptComponents {
 pub struct WantedComponents {
     /// For a provider of this kind.
     pub kind: ProviderKind,
-    /// Its name.
     pub name: String,
     /// `spec.version`; `None` = the newest.
     pub version: Option<String>,
@@ -83,9 +82,7 @@ pub struct SourceCredentials {
     pub oci_access_token: Option<SecretString>,
     /// What a registry's token server exchanges for such a token.
     pub oci_refresh_token: Option<SecretString>,
-    /// A token of GitHub.
     pub github_token: Option<SecretString>,
-    /// A token of GitLab.
     pub gitlab_token: Option<SecretString>,
 }
 
@@ -311,7 +308,6 @@ pub enum FetchError {
     Unauthorized {
         /// What was asked for.
         address: String,
-        /// The status.
         status: u16,
         /// Which credentials to give.
         names: &'static str,
@@ -383,7 +379,6 @@ pub enum FetchError {
     Moved {
         /// What was asked for.
         address: String,
-        /// The version.
         version: String,
         /// What was recorded.
         recorded: String,

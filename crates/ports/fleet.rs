@@ -7,7 +7,6 @@ use super::RecordsError;
 /// The state of a repository's job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetJob {
-    /// State.
     pub state: JobState,
     /// Tries since the last success.
     pub attempts: u32,
@@ -19,7 +18,6 @@ pub struct FleetJob {
     pub finished_at: Option<jiff::Timestamp>,
 }
 
-/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobState {
     /// Nothing to do.
@@ -65,7 +63,6 @@ pub struct JobCounts {
 /// Reads the records for metrics, and says whether they can be had.
 #[async_trait]
 pub trait FleetView: Send + Sync {
-    /// Counts of jobs.
     async fn job_counts(&self) -> Result<JobCounts, RecordsError>;
     /// Whether the database answers, and can be written to.
     async fn ping(&self) -> Result<(), RecordsError>;

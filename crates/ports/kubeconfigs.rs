@@ -12,7 +12,6 @@ use super::{Heard, RecordsError};
 /// A file that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptKubeconfig {
-    /// The cluster.
     pub cluster: ClusterId,
     /// Who sent it, by the UID of the management cluster.
     pub management_cluster: String,

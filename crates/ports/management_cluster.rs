@@ -23,7 +23,6 @@ pub struct ApiKind {
     pub group: String,
     /// `v1beta2`; where `None`, the version that the API server prefers.
     pub version: Option<String>,
-    /// Kind.
     pub kind: String,
 }
 
@@ -58,7 +57,6 @@ impl fmt::Display for ApiKind {
 /// Which object is meant, and in which version its content is spoken of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ApiObject {
-    /// Its kind.
     pub kind: ApiKind,
     /// Its namespace; ignored for a kind that has none.
     pub namespace: Option<String>,
@@ -110,9 +108,7 @@ impl fmt::Display for ApiObject {
 /// A service account of the management cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceAccount {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 
@@ -137,7 +133,6 @@ pub enum As {
 pub enum Run {
     /// The API server answers as if (defaults, admission, webhooks), and keeps nothing.
     Dry,
-    /// For real.
     Real,
 }
 
@@ -162,7 +157,6 @@ pub struct HeldRights {
 /// How a delete ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Deleted {
-    /// It is gone.
     Gone,
     /// It is marked, and goes when its finalizers are through.
     Terminating,
@@ -188,7 +182,6 @@ pub struct Preconditions<'a> {
 pub enum Part {
     /// The object, without its status where that is a part of its own.
     Whole,
-    /// Its status.
     Status,
     /// Whether a request for a certificate is approved.
     Approval,
@@ -197,7 +190,6 @@ pub enum Part {
 /// What is watched with one's own eyes: objects of a kind, in one namespace or all, by one name, by their labels, or all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Post {
-    /// The kind.
     pub kind: ApiKind,
     /// All where `None`.
     pub namespace: Option<String>,

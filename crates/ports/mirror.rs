@@ -23,13 +23,11 @@ pub enum MirrorError {
     NoSuchCommit {
         /// The remote.
         url: String,
-        /// The commit.
         commit: CommitId,
     },
     /// The commit has more files than are read, or a folder with more. Another fetch changes nothing.
     #[error("the commit {commit} is too large: {reason}")]
     TooLarge {
-        /// The commit.
         commit: CommitId,
         /// What is too large, and what to do.
         reason: String,

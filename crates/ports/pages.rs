@@ -41,7 +41,6 @@ pub struct ListExtent {
 /// A part of a list that nobody counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part<T> {
-    /// The items.
     pub items: Vec<T>,
     /// Whether there are more behind them.
     pub more: bool,
@@ -66,7 +65,6 @@ pub const MOST_ORDERS: u32 = 10;
 pub struct ClusterFilter {
     /// Words that all occur in its name, its repository, its releases, its reason or its hold.
     pub text: String,
-    /// Its state.
     pub state: String,
     /// `owner/name`.
     pub repository: String,
@@ -86,11 +84,9 @@ pub enum SortKey {
     Cluster,
     /// The version of Kubernetes.
     Kubernetes,
-    /// Its release.
     Release,
     /// Since when it is in its state.
     Since,
-    /// Its wave.
     Wave,
     /// How many machines its offer replaces.
     Machines,
@@ -186,7 +182,6 @@ pub struct ShownTarget {
     pub kubernetes: Option<String>,
     /// The one that its offer brings, where that is another.
     pub kubernetes_offered: Option<String>,
-    /// Its wave.
     pub wave: Option<String>,
     /// How many machines its offer replaces.
     pub machines: Option<u64>,
@@ -220,7 +215,6 @@ pub struct ShownRepository {
     pub id: u64,
     /// `owner/name`.
     pub name: String,
-    /// Its job.
     pub job: FleetJob,
     /// Why it was asked for last: `event`, `resync`.
     pub cause: String,
@@ -235,7 +229,6 @@ pub struct ShownRepository {
 /// A merge whose machines were followed, of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownMerge {
-    /// The pull request.
     pub pull_request: u64,
     /// When it was merged.
     pub merged_at: Timestamp,
@@ -250,7 +243,6 @@ pub struct ShownMerge {
 pub struct DeliveryFilter {
     /// Words in its id, its event or its repository.
     pub text: String,
-    /// Its outcome.
     pub outcome: String,
     /// `owner/name`.
     pub repository: String,
@@ -296,12 +288,10 @@ impl DeliveryOutcome {
     }
 }
 
-/// A delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownDelivery {
     /// GitHub's id.
     pub guid: String,
-    /// The event.
     pub event: String,
     /// Its action; may be empty.
     pub action: String,
@@ -339,7 +329,6 @@ pub struct ShownAudit {
     pub at: Timestamp,
     /// `owner/name`; `None` where it is of no repository, or of one that is forgotten.
     pub repository: Option<String>,
-    /// The target.
     pub target: Option<String>,
     /// Who.
     pub actor: String,

@@ -96,7 +96,6 @@ pub enum Fate {
 pub struct DeadJob {
     /// The repository's id.
     pub repository: u64,
-    /// Its name.
     pub name: RepositoryName,
     /// How often it was tried.
     pub attempts: u32,

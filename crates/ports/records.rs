@@ -30,7 +30,6 @@ pub trait Records: Send + Sync {
     async fn proposals(&self, repository: u64) -> Result<Vec<ProposalRecord>, RecordsError>;
     /// Inserts or replaces the record of a proposal.
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError>;
-    /// Forgets a proposal.
     async fn forget_proposal(&self, repository: u64, proposal: &ProposalId) -> Result<(), RecordsError>;
     /// The record of a check on a commit.
     async fn check(

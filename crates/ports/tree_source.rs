@@ -9,7 +9,6 @@ use capstan_model::tree::{CommitId, Tree};
 /// A tree that was fetched whole, with the commit that it is the content of.
 #[derive(Clone)]
 pub struct SourceTree {
-    /// The commit.
     pub commit: CommitId,
     /// Its content; from a bot only the claimed folders and what their render reads.
     pub tree: Arc<dyn Tree>,

@@ -29,7 +29,6 @@ pub enum VaultLogin {
     Jwt {
         /// Where the method is mounted.
         path: String,
-        /// The role.
         role: String,
         /// The token.
         jwt: SecretString,
@@ -40,7 +39,6 @@ pub enum VaultLogin {
         path: String,
         /// Who.
         role_id: SecretString,
-        /// And its secret.
         secret_id: SecretString,
     },
     /// With a token that somebody made.
@@ -50,7 +48,6 @@ pub enum VaultLogin {
 /// A token of Vault's.
 #[derive(Debug, Clone)]
 pub struct VaultToken {
-    /// The token.
     pub token: SecretString,
     /// Identifies it; grants no access.
     pub accessor: String,
@@ -128,7 +125,6 @@ pub trait Vaults: Send + Sync {
 /// One Vault. Every call is bounded in time and size.
 #[async_trait]
 pub trait Vault: Send + Sync {
-    /// Logs in.
     async fn log_in(&self, login: &VaultLogin) -> Result<VaultToken, VaultError>;
     /// Whether a token is one still: a refusal may mean the path or the token.
     async fn is_alive(&self, token: &SecretString) -> Result<bool, VaultError>;

@@ -69,7 +69,6 @@ impl<'p> FieldReader<'p> {
         self.refuse(key, format!("is {what}: correct it"))
     }
 
-    /// A text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Refusal> {
         let read = |value: &PlacedValue| value.as_str().map(str::to_owned);
         self.read(key, read, "a text (put a number or a word such as `yes` in quotes)")
@@ -83,7 +82,6 @@ impl<'p> FieldReader<'p> {
         }
     }
 
-    /// A boolean.
     pub(crate) fn boolean(&self, key: &str) -> Result<Option<bool>, Refusal> {
         self.read(key, |value| value.to_value().as_bool(), "`true` or `false`")
     }

@@ -20,7 +20,6 @@ pub struct Lacking {
     pub resource: String,
     /// Of these objects; empty = of all.
     pub names: Vec<String>,
-    /// The verbs.
     pub verbs: Vec<String>,
 }
 

@@ -30,7 +30,6 @@ impl Object {
         self.value.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Its kind.
     pub(crate) fn kind(&self) -> &str {
         self.text("kind")
     }

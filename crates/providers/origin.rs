@@ -81,7 +81,6 @@ pub struct GitHubRelease {
     pub host: String,
     /// The repository's owner.
     pub owner: String,
-    /// The repository.
     pub repository: String,
     /// The release's tag; `None` = the newest release.
     pub tag: Option<String>,
@@ -98,9 +97,7 @@ pub struct GitLabPackage {
     pub host: String,
     /// Number of the project, or its path in percent-encoding: `acme%2Fproviders`.
     pub project: String,
-    /// The package.
     pub package: String,
-    /// Its version.
     pub version: String,
     /// The file of components.
     pub file: String,

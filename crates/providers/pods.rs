@@ -13,7 +13,6 @@ const POD_SPECS: [(&str, &[&str]); 7] = [
     ("Pod", &["spec"]),
 ];
 
-/// A container.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Container<'o>(&'o Value);
 
@@ -27,17 +26,14 @@ pub(crate) fn containers(object: &Value) -> impl Iterator<Item = Container<'_>> 
 }
 
 impl<'o> Container<'o> {
-    /// Its name.
     pub(crate) fn name(self) -> &'o str {
         self.0.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Its image.
     pub(crate) fn image(self) -> Option<&'o str> {
         self.0.get("image").and_then(Value::as_str)
     }
 
-    /// Its arguments.
     pub(crate) fn arguments(self) -> impl Iterator<Item = &'o str> {
         self.0.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }

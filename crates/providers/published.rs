@@ -21,7 +21,6 @@ pub struct Published {
     pub version: String,
     /// `metadata.yaml`.
     pub metadata: String,
-    /// The components.
     pub components: String,
     /// Where they came from, for people.
     pub from: String,

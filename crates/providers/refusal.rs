@@ -16,7 +16,6 @@ pub struct Refusal {
     stage: RenderStage,
 }
 
-/// The cause of a refusal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefusalCause {
     /// Something is wrong.
@@ -71,7 +70,6 @@ impl Refusal {
         self.stage
     }
 
-    /// Its cause.
     pub const fn cause(&self) -> RefusalCause {
         self.cause
     }

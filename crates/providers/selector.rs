@@ -30,7 +30,6 @@ enum SelectorOperator {
 /// The fields of a selector.
 pub(crate) const FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
 
-/// The fields of an expression.
 pub(crate) const EXPRESSION_FIELDS: &[&str] = &["key", "operator", "values"];
 
 impl ProviderSelector {

@@ -27,7 +27,6 @@ pub struct RenderedSet {
 /// A provider of a set.
 #[derive(Debug, Clone)]
 pub struct SetMember {
-    /// Its kind.
     pub kind: ProviderKind,
     /// Its name, without the kind: `aws`.
     pub name: String,

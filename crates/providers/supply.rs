@@ -23,7 +23,6 @@ use super::spec::Provider;
 pub struct Wanted {
     /// For a provider of this kind.
     pub kind: ProviderKind,
-    /// Its name.
     pub name: String,
     /// `spec.version`.
     pub version: String,

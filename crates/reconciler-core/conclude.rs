@@ -22,7 +22,6 @@ const REASONS: usize = 20;
 
 /// What a reconciliation found, to be put into words.
 pub struct ReconcileFindings<'a> {
-    /// The cluster.
     pub cluster: &'a ClusterId,
     /// The commit that it was tried with.
     pub commit: &'a CommitId,
@@ -30,7 +29,6 @@ pub struct ReconcileFindings<'a> {
     pub folder: Option<&'a str>,
     /// The generation of the ManagedCluster that was reconciled.
     pub generation: i64,
-    /// Now.
     pub now: Timestamp,
     /// How it ended.
     pub ended: &'a ReconcileEnd,

@@ -31,9 +31,7 @@ pub struct Reason {
     pub kind: &'static str,
     /// One or two sentences: what was found and what to do.
     pub message: String,
-    /// The object.
     pub object: Option<ObjectId>,
-    /// The field.
     pub field: Option<FieldPath>,
     /// Where it is set.
     pub place: Option<Place>,

@@ -7,9 +7,7 @@ use crate::resources::{FleetSpec, FleetStatus, ManagedClusterSpec, ManagedCluste
 /// A Fleet's namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FleetKey {
-    /// Namespace.
     pub namespace: String,
-    /// Name.
     pub name: String,
 }
 
@@ -22,9 +20,7 @@ impl fmt::Display for FleetKey {
 /// A ManagedCluster's namespace (its Fleet's) and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterKey {
-    /// Namespace.
     pub namespace: String,
-    /// Name.
     pub name: String,
 }
 
@@ -86,8 +82,6 @@ pub struct Note {
 /// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// `Normal`
     Normal,
-    /// `Warning`
     Warning,
 }

@@ -40,7 +40,6 @@ pub struct PendingWork {
 /// What the live cluster says to such a commit, for one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightAnswer {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The answer.
     pub verdict: PreflightVerdict,
@@ -79,7 +78,6 @@ pub enum ReportOutcome {
 /// The state of one cluster with a commit of the default branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterReport {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The commit that was tried last.
     pub attempted: CommitId,
@@ -109,7 +107,6 @@ pub struct ClusterReport {
 /// A file that the owners of a cluster can open, or, where it holds no secret, anybody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnersFile {
-    /// The cluster.
     pub cluster: ClusterId,
     /// What it is.
     pub form: OwnersForm,
@@ -142,7 +139,6 @@ pub enum BotError {
     /// It does not answer: worth another try later.
     #[error("the bot at {url} does not answer: {reason}")]
     Away {
-        /// Its URL.
         url: String,
         /// Why.
         reason: String,
@@ -150,7 +146,6 @@ pub enum BotError {
     /// It refuses this agent.
     #[error("the bot at {url} refuses: {reason}")]
     Refused {
-        /// Its URL.
         url: String,
         /// Why, and what to do.
         reason: String,

@@ -12,7 +12,6 @@ const LONGEST: usize = 1024;
 pub struct Says<'a> {
     /// What was said before, and is said now.
     pub conditions: &'a mut Conditions,
-    /// Now.
     pub now: Timestamp,
     /// The generation of the object that they speak of.
     pub generation: i64,

@@ -37,7 +37,6 @@ struct Asset {
     name: String,
 }
 
-/// The API of a repository.
 struct RepositoryApi<'a> {
     http: &'a RegistryHttp,
     release: &'a GitHubRelease,

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use capstan_outbound::{
-    AnswerBounds, Attempt, Client, NetworkReach, OutboundError, OutboundRequest, RedirectError, Redirects,
-    Repetition, Setup, host_of, shown,
+    AnswerBounds, CallOutcome, Client, NetworkReach, OutboundError, OutboundRequest, RedirectError,
+    Redirects, Repetition, Setup, host_of, shown,
 };
 use http::header::{ACCEPT, AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -175,16 +175,16 @@ impl RegistryHttp {
                 Some(wait) => {
                     tracing::warn!(%address, seconds = wait.as_secs(), "the limit of requests is reached");
                     let address = address.to_owned();
-                    Attempt::Wait(wait, Err(FetchError::RateLimited { address, wait, most }))
+                    CallOutcome::Wait(wait, Err(FetchError::RateLimited { address, wait, most }))
                 }
-                None if told.status.is_server_error() => Attempt::Unknown(Ok(told)),
-                None => Attempt::Final(Ok(told)),
+                None if told.status.is_server_error() => CallOutcome::Unknown(Ok(told)),
+                None => CallOutcome::Final(Ok(told)),
             },
             Err(error @ (FetchError::TooSlow { .. } | FetchError::Unexpected { .. })) => {
                 tracing::debug!(%error, "it may pass");
-                Attempt::Unknown(Err(error))
+                CallOutcome::Unknown(Err(error))
             }
-            Err(error) => Attempt::Final(Err(error)),
+            Err(error) => CallOutcome::Final(Err(error)),
         };
         let repetition = RETRIES.wait_up_to(most);
         repetition.ask(&ask.question.method, || async { judged(self.once(ask, address).await) }).await

@@ -17,7 +17,6 @@ use capstan_plan::upgrade::{Basis, MachineCount, Retarget, Upgrade, ValuesCourse
 /// The content of a proposal's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Proposal<'a> {
-    /// The upgrade.
     pub upgrade: &'a Upgrade,
     /// What is offered.
     pub source: &'a SourceState,

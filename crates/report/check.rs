@@ -90,10 +90,8 @@ pub enum MergeBasis {
     BehindTip,
 }
 
-/// One cluster, judged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JudgedCluster {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The verdict.
     pub judgement: Judgement,
@@ -120,7 +118,6 @@ pub struct Judgement {
 /// The content of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
-    /// The conclusion.
     pub conclusion: Conclusion,
     /// One line.
     pub title: String,
@@ -156,7 +153,6 @@ pub struct Annotation {
     pub line: u32,
     /// Its column, from 1.
     pub column: Option<u32>,
-    /// Its level.
     pub level: AnnotationLevel,
     /// The rule.
     pub title: String,
@@ -164,10 +160,8 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// Level of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AnnotationLevel {
-    /// A warning.
     Warning,
     /// An error.
     Failure,

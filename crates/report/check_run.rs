@@ -11,7 +11,6 @@ pub type RunId = u64;
 /// What is known about the check runs on a head.
 #[derive(Debug, Clone, Copy)]
 pub struct RunFacts<'a> {
-    /// The report.
     pub report: &'a ReportId,
     /// How many calls it takes.
     pub calls: Calls,

@@ -37,9 +37,7 @@ pub struct AskedFor<'a> {
 /// The text of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterPull {
-    /// Its title.
     pub title: String,
-    /// Its body.
     pub body: String,
     /// The message of its one commit.
     pub commit: String,

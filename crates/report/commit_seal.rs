@@ -17,7 +17,6 @@ pub struct SealedCommit<'c> {
     pub repository: u64,
     /// The branch that it is written for, without `refs/heads/`.
     pub branch: &'c str,
-    /// Its one parent.
     pub parent: &'c CommitId,
     /// Its content.
     pub tree: &'c TreeId,

@@ -8,9 +8,7 @@ use capstan_yaml::Value;
 /// The part of a value that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The text of it.
     pub text: String,
-    /// Its form.
     pub form: ExcerptForm,
 }
 
@@ -19,7 +17,6 @@ pub struct Excerpt {
 pub enum ExcerptForm {
     /// The text of a string.
     Text,
-    /// JSON.
     Json,
     /// No part of the value: words that give its length.
     Words,

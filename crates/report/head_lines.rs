@@ -61,7 +61,6 @@ impl HeadLines {
     }
 }
 
-/// A line of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadLine {
     /// The same line.

@@ -96,7 +96,6 @@ fn proposals(outlook: &InventoryOutlook) -> String {
     if who.is_empty() && later.is_empty() { String::new() } else { format!("\n{who}{later}\n") }
 }
 
-/// The section.
 pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, changes_here: bool, budget: usize) {
     page.push(&format!("\n### Inventory\n\n{}.\n", sentence(&whole(outlook, changes_here))));
     let rows: Vec<String> = outlook

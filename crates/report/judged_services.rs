@@ -15,7 +15,6 @@ const TOLD: usize = 1_200;
 /// Changes of one service between two trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedService {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub role: ServiceRole,

@@ -5,7 +5,6 @@ use capstan_live::agent::{Kubeconfig, KubeconfigForm};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 
-/// The title.
 pub fn kubeconfig_title(cluster: &ClusterId) -> String {
     format!("Key of {cluster} for its owners")
 }

@@ -9,7 +9,6 @@ use capstan_plan::onboarding::{
     Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
 
-/// The title.
 pub const ONBOARDING_TITLE: &str = "Set up Capstan: add .capstan.yaml";
 
 /// Marks the digest of Capstan's text in a body, so that a person's additions stay until the text changes. It

@@ -32,7 +32,6 @@ pub struct JudgedReleases {
 /// A release that a change touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedRelease {
-    /// The release.
     pub release: ReleaseId,
     /// How it changes.
     pub becomes: Becomes,
@@ -45,14 +44,12 @@ pub enum Becomes {
     Added,
     /// Its content changes.
     Changed,
-    /// It is removed.
     Removed,
 }
 
 /// Which clusters the changed releases would be offered to.
 #[derive(Debug, Clone, Default)]
 pub struct ReleaseOutlook {
-    /// The releases.
     pub releases: Vec<ChangedRelease>,
     /// How many clusters there are.
     pub clusters: usize,

@@ -33,11 +33,9 @@ const MAX_DESCRIPTION: usize = 140;
 /// One cluster that a merged pull request touched.
 #[derive(Debug, Clone)]
 pub struct RolloutSubject {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The management cluster that applies it, by its name in the settings.
     pub management_cluster: String,
-    /// Its progress.
     pub progress: Progress,
     /// The address of the cluster's files at the bot:
     /// `https://capstan.example/clusters/acme/gitops/gauss/peu01`; `None` where the bot's own address is not

@@ -4,7 +4,6 @@ use crate::state::ProposalState;
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::{OnHold, Override, Paused, ProposalId, Reviewed, SourceState, Standing};
 
-/// A standing in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingInWords {
     /// The state that follows from it.

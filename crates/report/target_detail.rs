@@ -45,7 +45,6 @@ pub struct TargetDetail {
     pub more_services: usize,
 }
 
-/// A conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailedConflict {
     /// Object and field.
@@ -58,12 +57,9 @@ pub struct DetailedConflict {
     pub blocks: bool,
 }
 
-/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailedFinding {
-    /// The rule.
     pub rule: String,
-    /// Its severity.
     pub severity: Severity,
     /// What was found, and what to do.
     pub message: String,
@@ -74,7 +70,6 @@ pub struct DetailedFinding {
 /// The machines of one owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailedRollout {
-    /// The owner.
     pub owner: String,
     /// How many machines; `None` where Git does not say.
     pub machines: Option<u32>,
@@ -92,10 +87,8 @@ pub enum MachinesBecome {
     Deleted,
 }
 
-/// A service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetailedService {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub role: String,

@@ -84,7 +84,6 @@ pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 pub struct SignInSettings {
     /// The App's client id.
     pub client_id: String,
-    /// Its client secret.
     pub client_secret: SecretString,
     /// Where people come back to.
     pub callback: Url,

@@ -50,7 +50,6 @@ impl FromRef<AgentRoutes> for Bodies {
     }
 }
 
-/// The routes.
 pub(super) fn routes(agents: Arc<Agents>, bodies: Bodies) -> Router {
     Router::new()
         .route(&format!("{ROOT}/enrol"), post(enrol))

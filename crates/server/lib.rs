@@ -56,7 +56,6 @@ pub use webhook::BODY_LIMIT_BYTES;
 /// Connections to each of the other listeners: a browser, a monitor, a probe.
 const INTERNAL_CONNECTIONS: usize = 32;
 
-/// The listeners.
 pub struct Listeners {
     /// For those who prove who they are.
     pub public: TcpListener,
@@ -102,7 +101,6 @@ pub enum ServerError {
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {}", describe_bind(source, setting))]
     Bind {
-        /// The address.
         address: SocketAddr,
         /// The flag that names it.
         setting: &'static str,

@@ -35,14 +35,10 @@ pub enum Program {
     Reconciler,
 }
 
-/// A metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Its name.
     pub name: &'static str,
-    /// Its kind.
     pub kind: MetricKind,
-    /// Its labels.
     pub labels: &'static [&'static str],
     /// What has it.
     pub programs: &'static [Program],

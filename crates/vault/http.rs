@@ -5,7 +5,7 @@ use std::time::Duration;
 use capstan_live::secrets::ResolvedReason;
 use capstan_model::plain_http;
 use capstan_outbound::{
-    AnswerBounds, Attempt, Authorities, Client, NetworkReach, OutboundError, OutboundRequest, Repetition,
+    AnswerBounds, Authorities, CallOutcome, Client, NetworkReach, OutboundError, OutboundRequest, Repetition,
     Setup, host_of,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -37,7 +37,6 @@ pub(super) struct VaultHttp {
     within: Duration,
 }
 
-/// A call.
 pub(super) struct VaultCall<'a> {
     /// In people's words, what is asked: `reading kv/acme/fra1`.
     pub(super) doing: String,
@@ -49,7 +48,6 @@ pub(super) struct VaultCall<'a> {
     pub(super) body: Option<Value>,
 }
 
-/// An answer.
 pub(super) struct VaultAnswer {
     pub(super) status: StatusCode,
     /// `null` where it is not JSON.
@@ -100,7 +98,7 @@ impl VaultHttp {
                 Ok(told) => matches!(told.status.as_u16(), 412 | 429 | 500 | 502 | 504),
                 Err(error) => error.why == ResolvedReason::Away,
             };
-            if passes { Attempt::Unknown(told) } else { Attempt::Final(told) }
+            if passes { CallOutcome::Unknown(told) } else { CallOutcome::Final(told) }
         });
         asked.await
     }

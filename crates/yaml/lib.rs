@@ -41,6 +41,8 @@
 //! | [`edit`] | edits behind the gate | `aliases`, `batch`, `change`, `document_edit`, `file`, `gate`, `node`, `position`, `slot`, `source`, `splicer` |
 //! | [`carry`] | values that go elsewhere as text | `file`, `layout`, `node`, `quoting`, `source`, `writer` |
 
+#![warn(missing_docs)]
+
 mod aliases;
 mod batch;
 mod carry;

@@ -31,7 +31,6 @@ const OURS: &[&str] = &[
 /// Bits that others have of a mode.
 const OTHERS: u32 = 0o077;
 
-/// Bytes of a key.
 const KEY_BYTES: usize = 32;
 
 /// Creates the folder, and tries to write there. One that there is already is closed to others, with everything in

@@ -56,15 +56,11 @@ pub struct SetupConfig {
 /// What GitHub gave for an App, to be kept.
 #[derive(Debug)]
 pub struct KeptApp<'a> {
-    /// Its id.
     pub id: u64,
     /// Its private key, in PEM form.
     pub private_key: &'a SecretString,
-    /// The secret of its webhook.
     pub webhook_secret: &'a SecretString,
-    /// Its client id.
     pub client_id: &'a str,
-    /// Its client secret.
     pub client_secret: &'a SecretString,
 }
 

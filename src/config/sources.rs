@@ -14,7 +14,6 @@ use super::{ConfigError, Environment};
 pub(super) trait Flags {
     /// Every setting that the file may have, under the name of its flag.
     const NAMES: &'static [&'static str];
-    /// `--config`
     fn config(&self) -> Option<&Path>;
     /// What the flag of that name was given.
     fn flag(&self, name: &str) -> Option<String>;

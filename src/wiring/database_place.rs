@@ -6,7 +6,6 @@ use capstan_database::Database;
 use capstan_report::Refusal;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// Its URL.
 pub(super) fn url_of(place: &DatabasePlace) -> Result<SecretString, Failure> {
     let options = ServeOptions {
         config: place.config.clone(),

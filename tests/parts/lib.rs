@@ -4,7 +4,6 @@
 //! What is shared with the packages' own tests, and needs none of them, is `tests/support`.
 
 #![expect(
-    missing_docs,
     clippy::missing_panics_doc,
     clippy::panic,
     clippy::print_stdout,

@@ -20,7 +20,6 @@ use crate::requests::GivenOrder;
 pub struct Moving<'a> {
     /// The campaign.
     pub settings: &'a CampaignSettings,
-    /// The release.
     pub release: ReleaseId,
     /// Its record.
     pub note: Note,

@@ -16,7 +16,6 @@ pub const QUEUE_PREFIX: &str = "gh-readonly-queue/";
 pub struct Subject {
     /// The commit.
     pub head: CommitId,
-    /// Its base branch.
     pub base_branch: String,
     /// The tip of that branch.
     pub base_tip: CommitId,

@@ -46,7 +46,6 @@ pub enum Asks<'a> {
 /// A pull request that creates or destroys a cluster, as a command asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterPullAsked<'a> {
-    /// The cluster.
     pub cluster: &'a ClusterId,
     /// Why, in a person's words.
     pub reason: Option<&'a str>,

@@ -23,11 +23,9 @@ pub(super) struct Given<'a> {
     pub ground: Ground<'a>,
     /// The plans, with what was decided so far.
     pub plans: &'a Plans,
-    /// Its request.
     pub request: &'a Request,
     /// Its place there.
     pub at: usize,
-    /// The command.
     pub command: &'a Command,
     /// Whether its pull request is a shared one that is no longer open.
     pub is_ended: bool,

@@ -25,7 +25,6 @@ use crate::requests::{Request, RequestId};
 pub enum MergeWish<'a> {
     /// Somebody, by command or button.
     Of(&'a Request),
-    /// The settings.
     Settings,
 }
 

@@ -52,7 +52,6 @@ pub struct DesiredIssue {
     pub as_read: Option<Issue>,
     /// Its title, where that is new.
     pub title: Option<String>,
-    /// Its body.
     pub body: String,
     /// What it becomes, where it is not that already.
     pub state: Option<IssueState>,

@@ -18,7 +18,6 @@ const MOST: usize = 100;
 /// Who ticked, and when first.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Editor<'a> {
-    /// One person.
     Person(&'a str, Timestamp),
     /// It is unknown who did, or their ticks do not count: why.
     Nobody(String),

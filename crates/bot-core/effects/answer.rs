@@ -6,7 +6,6 @@ use capstan_plan::command::CommentId;
 /// What a comment is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerOf {
-    /// The comment.
     pub comment: CommentId,
     /// The pull request or issue that it is on.
     pub number: u64,
@@ -21,7 +20,6 @@ pub struct AnswerOf {
 /// What an answer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerNeed {
-    /// A reaction.
     Reaction,
     /// A comment, too.
     Comment,

@@ -9,7 +9,6 @@ use super::Effect;
 
 /// A branch and its pull request as they should be.
 pub struct Desired<'a> {
-    /// The branch.
     pub branch: DesiredBranch<'a>,
     /// The pull request.
     pub pull: DesiredPull<'a>,
@@ -17,7 +16,6 @@ pub struct Desired<'a> {
 
 /// A pull request as it should be, once its branch is there.
 pub struct DesiredPull<'a> {
-    /// Its text.
     pub text: PullText<'a>,
     /// Whether it is to be a draft; `None` where that is people's alone.
     pub draft: Option<Draft>,
@@ -31,7 +29,6 @@ pub struct DesiredPull<'a> {
 pub enum PullText<'a> {
     /// None is open: it is opened.
     New(NewText<'a>),
-    /// One is open.
     Open(OpenText<'a>),
 }
 
@@ -48,11 +45,8 @@ pub type RememberedOf<'a> = Box<dyn Fn(&PullRequest) -> Vec<Effect> + Send + Syn
 
 /// The text of a pull request that is opened.
 pub struct NewText<'a> {
-    /// Its branch.
     pub head_branch: String,
-    /// Its title.
     pub title: String,
-    /// Its body.
     pub body: BodyOf<'a>,
     /// Whether its body is written again once it has a number.
     pub numbered: Numbered,
@@ -86,7 +80,6 @@ pub struct OpenText<'a> {
 pub struct TextEdit {
     /// The title, where that changes.
     pub title: Option<String>,
-    /// The body.
     pub body: String,
 }
 
@@ -158,7 +151,6 @@ pub enum TextStep {
 /// A branch as it should be: one commit on top of another one.
 #[derive(Clone)]
 pub struct DesiredBranch<'a> {
-    /// Its name.
     pub name: String,
     /// What becomes of it.
     pub step: BranchStep,
@@ -168,7 +160,6 @@ pub struct DesiredBranch<'a> {
     pub key: &'a BlockKey,
     /// What it changes.
     pub files: CommitFiles<'a>,
-    /// Its message.
     pub message: String,
 }
 
@@ -184,7 +175,6 @@ pub enum CommitFiles<'a> {
 /// A branch that Capstan is about to write, as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchThere {
-    /// Its head.
     pub head: CommitId,
     /// Whether Capstan alone wrote it.
     pub is_own: bool,
@@ -237,7 +227,6 @@ impl<'a> DesiredPull<'a> {
         Self { text, draft: None, sidebar: None, audited }
     }
 
-    /// The one that is open.
     pub const fn open(&self) -> Option<&'a PullRequest> {
         match &self.text {
             PullText::New(_) => None,

@@ -62,12 +62,7 @@ pub enum Effect {
         body: String,
     },
     /// A comment has that reaction. If the comment is gone, or its conversation is locked, that does no harm.
-    React {
-        /// The comment.
-        comment: CommentId,
-        /// The reaction.
-        reaction: Reaction,
-    },
+    React { comment: CommentId, reaction: Reaction },
     /// The result of a button is remembered with the check that it is on. Without a record of that check, it is
     /// dropped.
     Pressed {
@@ -81,7 +76,6 @@ pub enum Effect {
     LineAbove {
         /// The commit.
         head: CommitId,
-        /// The line.
         line: String,
     },
     /// GitHub is asked about the merge of a pull request. Of any other head it refuses that.
@@ -97,12 +91,7 @@ pub enum Effect {
     /// It is remembered that the order of that id, given on Capstan's page, is answered: no later run carries it out.
     OrderAnswered(String),
     /// It is remembered that a commit was inspected under that name.
-    LookedAt {
-        /// The commit.
-        commit: CommitId,
-        /// The name.
-        name: &'static str,
-    },
+    LookedAt { commit: CommitId, name: &'static str },
 }
 
 /// What GitHub is asked about the merge of a pull request.
@@ -119,7 +108,6 @@ pub struct MergeOf {
 /// The status of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusOf {
-    /// The commit.
     pub commit: CommitId,
     /// What it says.
     pub status: CommitStatus,
@@ -132,7 +120,6 @@ pub struct StatusOf {
 /// What is done about a status of which nothing is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstStatus {
-    /// It is written.
     Written,
     /// A database that was lost knows nothing of what was said: GitHub is asked.
     Asked,

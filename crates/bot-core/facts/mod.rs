@@ -35,7 +35,6 @@ pub const fn draft_of(pull: &PullRequest) -> Draft {
 /// What was read of a repository, before conclusions.
 #[derive(Clone)]
 pub struct Gathered {
-    /// The repository.
     pub repository: Repository,
     /// Capstan's own key for the folded blocks.
     pub key: BlockKey,
@@ -62,7 +61,6 @@ pub struct Gathered {
 /// The inputs of a run.
 #[derive(Clone)]
 pub struct Facts {
-    /// The repository.
     pub repository: Repository,
     /// Capstan's own key for the folded blocks.
     pub key: BlockKey,

@@ -107,7 +107,6 @@ impl FromIterator<RefusedWrite> for Refusals {
 }
 
 impl Refusals {
-    /// None.
     pub const NONE: Self = Self(BTreeMap::new());
 
     /// Refusals that concern a proposal, its sidebar, its merge, the check on a head, or the dashboard.

@@ -98,7 +98,6 @@ impl Reporters {
 pub enum AwaitedRollout {
     /// First find out whether the cluster's inputs are still those of that commit.
     Ask(CommitId),
-    /// Nothing.
     Nothing,
     /// Its machines, in words.
     Waits(String),

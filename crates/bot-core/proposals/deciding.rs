@@ -64,10 +64,7 @@ impl DecidedPull {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
     /// The branch of the proposal; `base` is the base as its pull request last saw it.
-    Branch {
-        /// That base.
-        base: Option<CommitId>,
-    },
+    Branch { base: Option<CommitId> },
     /// Whether its open pull request is approved, queued or on auto-merge.
     Reviewed,
     /// Whether its open pull request conflicts with its base.

@@ -45,7 +45,6 @@ pub struct Intent<'a> {
     pub without_room: Vec<Target>,
     /// The group's previous pull request, whose block counts for them until this one has a number.
     pub after: Option<u64>,
-    /// The offer.
     pub offer: &'a Offer,
     /// What happens to the branch.
     pub branch: BranchStep,
@@ -65,7 +64,6 @@ pub struct Intent<'a> {
 
 /// One cluster's changes.
 pub struct Part<'a> {
-    /// Its proposal.
     pub proposal: &'a ProposalId,
     /// Which files it may write.
     pub scope: Scope,
@@ -314,7 +312,6 @@ impl<'a> Intent<'a> {
         saved.chain(left.map(|(proposal, _)| Effect::ForgetProposal(proposal.clone()))).collect()
     }
 
-    /// The message of its commit.
     pub fn commit_message(&self) -> String {
         let (offer, origin) = (self.offer, self.origin);
         let one = |text: &Proposal<'_>| {

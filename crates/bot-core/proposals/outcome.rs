@@ -58,9 +58,7 @@ impl Outcome {
 /// Whether the next run may succeed where this one failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextRun {
-    /// It may.
     MayGetFurther,
-    /// It fails again.
     FailsAgain,
 }
 
@@ -114,7 +112,6 @@ pub enum Wrote {
 /// The result for a proposal: its state, and why.
 #[derive(Debug, Clone)]
 pub struct ProposalOutcome {
-    /// Its state.
     pub state: ProposalState,
     /// Why, as a sentence.
     pub why: String,
@@ -193,7 +190,6 @@ pub struct Exemption {
 /// What the check of a proposal says besides its content.
 #[derive(Debug, Clone, Default)]
 pub struct Remarks {
-    /// Notes.
     pub notes: Vec<String>,
     /// What blocks it.
     pub blocked: Vec<String>,

@@ -51,7 +51,6 @@ pub enum TurnStep<'a> {
 /// What performing a step gave.
 #[derive(Debug, Clone)]
 pub enum TurnDone {
-    /// It is done.
     Done,
     /// GitHub refuses what people decided about it; its state.
     Refused(ProposalOutcome),

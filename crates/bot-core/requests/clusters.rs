@@ -51,7 +51,6 @@ impl Wanted {
 }
 
 impl ClusterChange {
-    /// The cluster.
     pub const fn cluster(&self) -> &ClusterId {
         match self {
             Self::Create(created) => &created.cluster,

@@ -49,7 +49,6 @@ pub enum Noted {
 pub struct GivenOrder {
     /// To these, by their names.
     pub campaigns: Vec<String>,
-    /// What.
     pub what: OrderWhat,
     /// Who: a login.
     pub by: String,

@@ -68,11 +68,9 @@ pub fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a Pul
 /// What the author of a request had not seen of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlooked {
-    /// Nothing.
     Nothing,
     /// GitHub has not recorded it yet: it is read again.
     NotYetNoted,
-    /// Commits.
     Commits(UnseenBranch),
 }
 

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 /// Where somebody asked for something.
 #[derive(Debug, Clone)]
 pub enum Origin {
-    /// In a comment.
     Comment(Comment),
     /// Beside a box of the dashboard that was ticked.
     Tick {
@@ -84,7 +83,6 @@ pub struct Request {
 /// A branch with commits that the author of a command had not seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnseenBranch {
-    /// The branch.
     pub branch: String,
     /// Newest first; empty where GitHub does not tell.
     pub pushes: Vec<Push>,

@@ -11,7 +11,6 @@ use capstan_ports::{Agent, Clock, Enrolment, Invitation, RecordsError};
 /// A join code, to be shown once.
 #[derive(Debug)]
 pub struct Invited {
-    /// The code.
     pub code: JoinCode,
     /// When it expires.
     pub expires_at: Timestamp,
@@ -20,7 +19,6 @@ pub struct Invited {
 /// The agent that a join code is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitee {
-    /// Its management cluster.
     pub management_cluster: ManagementClusterUid,
     /// Its name; without one it is the only agent of its management cluster.
     pub name: Option<String>,
@@ -37,7 +35,6 @@ pub enum NotInvited {
         agent.id, agent.name, agent.id
     )]
     NotAlone {
-        /// The management cluster.
         management_cluster: ManagementClusterUid,
         /// The existing agent.
         agent: Box<Agent>,
@@ -45,7 +42,6 @@ pub enum NotInvited {
     /// Another agent has this name.
     #[error("the agent {0} already has this name: choose another --name, or revoke that agent first")]
     NameTaken(AgentId),
-    /// The records.
     #[error(transparent)]
     Records(#[from] RecordsError),
 }

@@ -16,7 +16,6 @@ use flate2::write::GzEncoder;
 
 use capstan_fleet::planner::{MadeOf, Planner};
 
-/// The inputs of an archive.
 pub(super) struct ArchiveInputs {
     pub(super) repository: RepositoryName,
     pub(super) commit: CommitId,

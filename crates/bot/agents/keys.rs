@@ -22,7 +22,6 @@ pub struct BotKey {
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The records.
     #[error(transparent)]
     Records(#[from] RecordsError),
     /// The stored bytes are not a key.

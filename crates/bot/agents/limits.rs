@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use capstan_live::agent::AgentId;
 
-/// Limits of agents.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentLimits {
     /// Requests of one agent in a row.

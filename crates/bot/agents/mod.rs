@@ -55,7 +55,6 @@ pub use self::work::Questions;
 /// reporter.
 #[derive(Clone)]
 pub struct Reconcilers {
-    /// The records.
     pub records: Arc<dyn AgentRecords>,
     /// Notifies those that wait for something new.
     pub notifier: Notifier,

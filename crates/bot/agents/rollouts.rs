@@ -381,7 +381,6 @@ fn subjects_of(
     merge.clusters.iter().map(subject).collect()
 }
 
-/// A report, and its agent.
 struct AgentReport {
     agent: Option<AgentId>,
     report: RolloutReport,

@@ -14,11 +14,9 @@ use capstan_ports::RepositoryName;
 pub struct Delivery {
     /// GitHub's id of the delivery (`X-GitHub-Delivery`); a redelivery has the same.
     pub guid: String,
-    /// The event.
     pub event: Event,
     /// Its action; empty where the event has none.
     pub action: String,
-    /// The installation that it is for.
     pub installation: u64,
     /// The repositories to look at; several only where an installation changed.
     pub repositories: Vec<NamedRepository>,
@@ -79,7 +77,6 @@ pub struct PressHint {
     pub button: String,
 }
 
-/// An edit of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyEdit {
     /// Who: a login.
@@ -222,12 +219,7 @@ pub enum UnreadablePayload {
     },
     /// A field that GitHub always sends is missing.
     #[error("the payload of `{event}` has no `{field}`")]
-    Missing {
-        /// The event.
-        event: &'static str,
-        /// The field.
-        field: &'static str,
-    },
+    Missing { event: &'static str, field: &'static str },
 }
 
 impl From<serde_json::Error> for UnreadablePayload {

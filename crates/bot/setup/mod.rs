@@ -52,10 +52,8 @@ pub struct Setup {
     finishing: tokio::sync::Mutex<Option<u64>>,
 }
 
-/// A stored App.
 #[derive(Debug)]
 pub struct StoredApp {
-    /// The App.
     pub app: CreatedApp,
     /// Where it is stored.
     pub place: PathBuf,
@@ -82,9 +80,7 @@ pub enum NotSetUp {
     /// GitHub created the App, and it could not be stored.
     #[error("App {id} ({page}) was created but could not be stored: {source}")]
     Lost {
-        /// Its id.
         id: u64,
-        /// Its page.
         page: url::Url,
         /// Why.
         source: std::io::Error,

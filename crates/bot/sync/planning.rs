@@ -33,7 +33,6 @@ impl Run<'_> {
         Ok(tokio::task::spawn_blocking(move || question(planner.as_ref())).await?)
     }
 
-    /// Opens a snapshot.
     pub(super) async fn open_snapshot(self, tree: &Arc<dyn Tree>) -> Result<Box<dyn OpenFleet>, NotOpened> {
         let (tree, today) = (Arc::clone(tree), self.facts.today);
         match self.ask_planner(move |planner| planner.open(tree, today)).await.map_err(NotOpened::Failed)? {

@@ -44,7 +44,6 @@ pub struct Pace {
 /// A cluster that takes part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
-    /// The cluster.
     pub cluster: ClusterId,
     /// Its wave, by its place.
     pub wave: usize,
@@ -70,7 +69,6 @@ pub struct History {
 pub struct Event {
     /// When.
     pub at: Timestamp,
-    /// What.
     pub what: Happening,
 }
 

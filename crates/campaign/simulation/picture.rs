@@ -46,7 +46,6 @@ pub fn picture(settings: &CampaignSettings, history: &History) -> String {
 /// A running campaign.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeLine<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its windows and freezes.
     pub calendar: &'a Calendar,

@@ -64,7 +64,6 @@ pub(super) enum Known<O> {
 
 /// What became of asking for a fetch.
 pub(super) enum Begun {
-    /// It is on its way.
     UnderWay(watch::Receiver<bool>),
     /// Its host wants to be left alone until then.
     Rests(Timestamp),

@@ -44,7 +44,6 @@ pub struct HostCredentials {
 pub struct SupplierLimits {
     /// Fetches under way at once.
     pub at_once: usize,
-    /// Of one repository.
     pub repository_at_once: usize,
     /// Components that one look at a repository may ask for.
     pub wanted: usize,

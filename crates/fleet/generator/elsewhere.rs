@@ -43,7 +43,6 @@ struct Known {
     looked: Arc<ReadSet>,
 }
 
-/// An answer.
 pub(super) struct Answer {
     pub(super) found: (ClassRef, Arc<Found>),
     /// Whether it may be another one next time, because a file could not be had.

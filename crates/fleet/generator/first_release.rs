@@ -20,7 +20,6 @@ use capstan_ports::{Workspace, WorkspaceError};
 /// A release, not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeRelease {
-    /// The release.
     pub release: ReleaseId,
     /// The cluster's own name, which the release replaces by a variable.
     pub name: String,

@@ -21,7 +21,6 @@ pub type PlannedWithReasons = Result<UpgradeWithReasons, Refused>;
 
 /// An upgrade, and what the merge recorded of its reasons.
 pub struct UpgradeWithReasons {
-    /// The upgrade.
     pub upgrade: Upgrade,
     provenance: Provenance,
 }

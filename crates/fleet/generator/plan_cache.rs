@@ -315,7 +315,6 @@ impl CachedFleet {
         lock(&self.settled).get(cluster).cloned()
     }
 
-    /// Notes that.
     pub(super) fn note_settled(&self, cluster: &ClusterId, settled: Settled) {
         lock(&self.settled).insert(cluster.clone(), settled);
     }

@@ -553,7 +553,6 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The sources of one step.
 pub(super) struct StepSources<'a> {
     pub(super) release: &'a Release,
     old: Option<Arc<ReadSource>>,

@@ -36,7 +36,6 @@ struct Reads {
 
 /// Gets calls around each render.
 pub trait WatchRenders: Sync {
-    /// It is begun with.
     fn begun(&self, cluster: &ClusterId);
     /// It is done.
     fn ended(&self, cluster: &ClusterId);

@@ -11,9 +11,7 @@ use crate::views;
 /// A pull request to open.
 #[derive(Clone, Debug, Default)]
 pub struct NewPull {
-    /// The title.
     pub title: String,
-    /// The body.
     pub body: String,
     /// The branch with the change; `owner:branch` for a branch of a fork.
     pub head: String,

@@ -13,20 +13,16 @@ use crate::state::{Account, CheckRun, ForgeIssue, ForgeRepository, Pull};
 /// Where a pull request is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullState {
-    /// Open.
     Open,
     /// Closed without a merge.
     Closed,
-    /// Merged.
     Merged,
 }
 
 /// A pull request as it is now.
 #[derive(Clone, Debug)]
 pub struct PullView {
-    /// Its number.
     pub number: u64,
-    /// Its title.
     pub title: String,
     /// Its body, empty where there is none.
     pub body: String,
@@ -40,7 +36,6 @@ pub struct PullView {
     pub head_branch: String,
     /// The newest commit of that branch, or the last one before the pull request was closed.
     pub head: String,
-    /// The branch it is for.
     pub base_branch: String,
     /// The names of its labels.
     pub labels: Vec<String>,
@@ -61,9 +56,7 @@ pub struct PullView {
 /// A check run as it is now.
 #[derive(Clone, Debug)]
 pub struct CheckView {
-    /// Its id.
     pub id: u64,
-    /// Its name.
     pub name: String,
     /// The commit it judges.
     pub head: String,
@@ -88,7 +81,6 @@ pub struct CheckView {
 /// A comment as it is now.
 #[derive(Clone, Debug)]
 pub struct CommentView {
-    /// Its id.
     pub id: u64,
     /// The login of its author.
     pub author: String,
@@ -101,9 +93,7 @@ pub struct CommentView {
 /// An issue as it is now.
 #[derive(Clone, Debug)]
 pub struct IssueView {
-    /// Its number.
     pub number: u64,
-    /// Its title.
     pub title: String,
     /// Its body, empty where there is none.
     pub body: String,
@@ -117,16 +107,13 @@ pub struct IssueView {
     pub edits: usize,
 }
 
-/// A commit.
 #[derive(Clone, Debug)]
 pub struct CommitView {
-    /// Its id.
     pub id: String,
     /// The id of its tree.
     pub tree: String,
     /// The ids of its parents.
     pub parents: Vec<String>,
-    /// Its message.
     pub message: String,
     /// The name of its author.
     pub author: String,

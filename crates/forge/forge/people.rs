@@ -292,7 +292,6 @@ impl Forge {
         })
     }
 
-    /// Deletes a branch.
     pub fn delete_branch(&self, full_name: &str, branch: &str, by: &str) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;

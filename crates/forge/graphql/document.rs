@@ -16,7 +16,6 @@ pub(crate) enum GraphQlSelection {
     Spread(String),
 }
 
-/// A selected field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SelectedField {
     pub(crate) alias: Option<String>,

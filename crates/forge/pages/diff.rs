@@ -14,7 +14,6 @@ pub(super) struct Annotation {
     pub(super) message: String,
 }
 
-/// One file of a diff.
 struct DiffFile<'a> {
     path: &'a str,
     lines: Vec<&'a str>,

@@ -35,7 +35,6 @@ impl Account {
 pub enum Permission {
     /// Nothing.
     None,
-    /// Read.
     Read,
     /// Read, and manage issues and pull requests without writing code.
     Triage,

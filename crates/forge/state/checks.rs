@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::account::Account;
 use crate::clock::Seconds;
 
-/// A check run.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckRun {
     pub(crate) id: u64,

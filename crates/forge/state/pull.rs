@@ -54,7 +54,6 @@ pub(crate) struct AutoMerge {
     pub(crate) at: Seconds,
 }
 
-/// A completed merge.
 #[derive(Clone, Debug)]
 pub(crate) struct CompletedMerge {
     pub(crate) at: Seconds,
@@ -98,7 +97,6 @@ pub(crate) struct Pull {
 /// The verdict of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewState {
-    /// Approved.
     Approved,
     /// Changes are wanted.
     ChangesRequested,

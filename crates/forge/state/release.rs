@@ -3,7 +3,6 @@
 use super::account::Account;
 use crate::clock::Seconds;
 
-/// A release.
 #[derive(Clone, Debug)]
 pub(crate) struct ForgeRelease {
     pub(crate) id: u64,

@@ -11,7 +11,6 @@ use super::error::StoreError;
 /// Files of a comparison, as many as GitHub lists of a pull request: a tree that holds itself has millions.
 const COMPARED: usize = 3_000;
 
-/// One entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredTreeEntry {
     /// Octal digits as Git writes them, six of them: `100644`, `040000`.

@@ -67,7 +67,6 @@ pub enum HostStep {
 pub struct HostOwner {
     /// The SIPCluster's namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// For which role.
     pub role: String,

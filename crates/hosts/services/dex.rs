@@ -29,7 +29,6 @@ const HTTPS: u16 = 443;
 pub enum Host {
     /// A DNS name.
     Name(String),
-    /// An address.
     Address(IpAddr),
 }
 

@@ -99,7 +99,6 @@ pub struct Program {
     pub frontends: Vec<Frontend>,
     /// Where it says that it is alive, at `/healthz`.
     pub health: Vec<SocketAddr>,
-    /// Its files.
     pub files: HaproxyPaths,
 }
 

@@ -26,7 +26,6 @@ pub const WORD: &str = "auth";
 const OIDC: &str = "capstan.dev/oidc";
 /// Where it listens in its pod.
 const PORT: u16 = 5556;
-/// The port of its Service.
 const SERVICE_PORT: u16 = 443;
 const CONFIGURATION: &str = "/etc/capstan/dex";
 const FILE: &str = "config.yaml";
@@ -45,7 +44,6 @@ pub struct Authority {
 /// A certificate that is served, signed by the CA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serving {
-    /// In PEM.
     pub pem: String,
     /// For which name or address.
     pub host: String,

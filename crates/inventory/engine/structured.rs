@@ -21,7 +21,6 @@ pub(crate) enum Format {
 /// as text otherwise.
 #[derive(Debug)]
 pub(crate) struct Structured {
-    /// The value.
     pub(crate) value: Value,
     /// How it is written as text.
     pub(crate) format: Format,

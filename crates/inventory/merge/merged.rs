@@ -22,11 +22,9 @@ pub struct MergedValue {
 pub enum MergedKind {
     /// Somebody says `null`: it is not there, whatever upper levels and the default say.
     Absent,
-    /// A scalar.
     Scalar(Scalar),
     /// A mapping.
     Map(Vec<(String, MergedValue)>),
-    /// A list.
     List(Vec<MergedValue>),
 }
 

@@ -14,7 +14,6 @@ pub struct ValueBounds {
     pub fewest: Option<u64>,
     /// `maxLength`, `maxItems` or `maxProperties`.
     pub most: Option<u64>,
-    /// `pattern`
     pub pattern: Option<Regex>,
 }
 

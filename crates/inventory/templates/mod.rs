@@ -62,7 +62,6 @@ pub struct Templates {
     steps: AtomicU64,
 }
 
-/// One template.
 #[derive(Debug)]
 struct TemplateFile {
     path: RepoPath,

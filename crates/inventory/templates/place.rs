@@ -36,7 +36,6 @@ pub(super) struct PlacedOutput {
     pub(super) documents: Vec<PlacedDocument>,
 }
 
-/// One document.
 #[derive(Debug)]
 pub(super) struct PlacedDocument {
     /// With its values.

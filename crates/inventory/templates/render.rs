@@ -38,9 +38,7 @@ pub struct Cluster<'c> {
 /// A cluster that a management cluster manages, as its templates see it.
 #[derive(Debug, Clone)]
 pub struct Subordinate {
-    /// Its name.
     pub name: String,
-    /// Its folder.
     pub folder: RepoPath,
     /// Its namespace, where it has one.
     pub namespace: Option<String>,
@@ -64,7 +62,6 @@ pub struct RenderedFile {
     pub name: String,
     /// YAML, with the template's comments and order.
     pub text: String,
-    /// The objects in it.
     pub objects: Vec<RenderedObject>,
 }
 

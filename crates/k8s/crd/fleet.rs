@@ -1,4 +1,7 @@
 //! `Fleet`: one repository whose clusters this management cluster applies.
+//!
+//! Its parts are the use cases' own types. The whole is not: a structural schema cannot say "exactly one of these" by its
+//! types, which `source` is there, and the times are seconds here. `status_store/read.rs` reads it into theirs.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +9,9 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cloud_credentials::CloudCredentials;
-use capstan_reconciler::reconcile::resources::FleetStatus;
+use capstan_reconciler::reconcile::resources::{
+    CloudCredentialsSpec, FleetStatus, Guards, ServiceAccountSpec,
+};
 
 /// The desired state of a fleet: where its clusters come from, and how they are applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
@@ -93,7 +97,7 @@ pub struct FleetSpec {
     pub concurrency: i32,
     /// The service account whose rights read and write the objects of a folder.
     #[serde(default)]
-    pub service_account: Applier,
+    pub service_account: ServiceAccountSpec,
     /// What needs the consent of a person first.
     #[serde(default)]
     pub guards: Guards,
@@ -101,7 +105,7 @@ pub struct FleetSpec {
     /// applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
-    pub cloud_credentials: Vec<CloudCredentials>,
+    pub cloud_credentials: Vec<CloudCredentialsSpec>,
     /// Apply and delete nothing, and say so. The state of live clusters is still reported.
     #[serde(default)]
     pub suspend: bool,
@@ -205,86 +209,6 @@ pub struct GitSource {
     pub secret_name: Option<String>,
 }
 
-/// The service account that is impersonated for a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Applier {
-    /// Its name.
-    #[serde(default = "applier")]
-    #[schemars(length(min = 1, max = 253))]
-    pub name: String,
-    /// Its namespace. Default: the namespace of the folder's Cluster. Each customer's objects are then applied with
-    /// rights in the customer's namespace only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63))]
-    pub namespace: Option<String>,
-}
-
-impl Default for Applier {
-    fn default() -> Self {
-        Self { name: applier(), namespace: None }
-    }
-}
-
-/// What needs the consent of a person first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Guards {
-    /// How many objects of one cluster one reconciliation may delete. If a commit asks for more, the folder deletes
-    /// nothing and says so.
-    #[serde(default = "deletions")]
-    #[schemars(range(min = 0, max = 10000))]
-    pub max_deletions: i32,
-    /// How many clusters replace machines at a time. A change of more clusters continues with the next one, in the
-    /// order of their folders, once the machines of one are done. A stuck cluster keeps its place. New clusters do
-    /// not count. Default: no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 10000))]
-    pub max_rolling_clusters: Option<i32>,
-    /// What happens to objects that others applied before (kubectl, Flux, Argo CD). With preview, they do not change,
-    /// and the ManagedCluster shows what taking them over would change. With take, Capstan manages their fields, and
-    /// removes those that Git does not name. spec.adopt of a ManagedCluster overrides it for one cluster.
-    #[serde(default)]
-    pub adopt: AdoptSpec,
-    /// Whether a Cluster that does not exist here is created. With recorded: only if no other management cluster is
-    /// known to have had it. With always: any.
-    #[serde(default)]
-    pub create_clusters: CreateClusters,
-}
-
-impl Default for Guards {
-    fn default() -> Self {
-        Self {
-            max_deletions: deletions(),
-            max_rolling_clusters: None,
-            adopt: AdoptSpec::default(),
-            create_clusters: CreateClusters::default(),
-        }
-    }
-}
-
-/// What happens to objects that others applied before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AdoptSpec {
-    /// Nothing; what taking them would change is shown.
-    #[default]
-    Preview,
-    /// They are taken.
-    Take,
-}
-
-/// Whether absent Clusters are created.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CreateClusters {
-    /// Where no other management cluster is known to have had it.
-    #[default]
-    Recorded,
-    /// Always.
-    Always,
-}
-
 const fn interval() -> i32 {
     300
 }
@@ -301,14 +225,6 @@ const fn concurrency() -> i32 {
     4
 }
 
-const fn deletions() -> i32 {
-    5
-}
-
 fn branch() -> String {
     "main".to_owned()
-}
-
-fn applier() -> String {
-    capstan_reconciler::reconcile::resources::ServiceAccountSpec::DEFAULT_NAME.to_owned()
 }

@@ -3,6 +3,9 @@
 //! They take and refuse what `capstan_inventory::kinds` takes and refuses in files: one table of files is tried on both
 //! (`tests/cluster/k8s/inventory_definitions.rs`). What is between objects, a name that is nowhere say, no definition can
 //! tell. The `status` is written where a Fleet has them as its source, and nowhere else.
+//!
+//! The schemas are JSON by hand. `capstan_inventory` reads documents with their places, so there is no type of a spec that a
+//! schema could be derived from; and `kubectl explain` says of each condition which ones this kind has.
 
 use capstan_inventory::kinds::SETTINGS;
 use capstan_inventory::origin::LevelKind;

@@ -4,10 +4,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AdoptSpec, CreateClusters};
-use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
+use capstan_reconciler::reconcile::resources::{self, ManagedClusterStatus};
 
-/// Which folder it is for, and what people request for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -71,27 +69,5 @@ use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
-#[serde(rename_all = "camelCase")]
-pub struct ManagedClusterSpec {
-    /// The cluster's id: the path of its folder, e.g. gauss/peu01.
-    #[schemars(length(min = 1, max = 1024), extend("x-kubernetes-validations" = [
-        {"rule": "self == oldSelf", "message": "the folder of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
-    ]))]
-    pub cluster: String,
-    /// The Fleet, in the same namespace, whose repository holds the folder.
-    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
-        {"rule": "self == oldSelf", "message": "the Fleet of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
-    ]))]
-    pub fleet: String,
-    /// Apply and delete nothing of this cluster, and say so. Its live state is still reported.
-    #[serde(default)]
-    pub suspend: bool,
-    /// What happens to objects of this cluster that others applied before: preview or take. Left out, the
-    /// Fleet's guards say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adopt: Option<AdoptSpec>,
-    /// Whether the cluster is created where it does not exist: always, or, with recorded, only where no other
-    /// management cluster is known to have had it. Left out, the Fleet's guards say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub create_cluster: Option<CreateClusters>,
-}
+#[serde(transparent)]
+pub struct ManagedClusterSpec(pub resources::ManagedClusterSpec);

@@ -4,9 +4,8 @@
 //! Those of the inventory (`inventory`) take and refuse what `capstan_inventory::kinds` takes and refuses in files.
 //!
 //! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
-//! stand here and nowhere else; what they mean for a pass is decided in [`capstan_reconciler::reconcile`].
+//! are in the type that has the schema and nowhere else; what they mean for a pass is decided in [`capstan_reconciler::reconcile`].
 
-mod cloud_credentials;
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod fleet;
 mod inventory;
@@ -23,11 +22,7 @@ mod vault;
 use kube::CustomResourceExt;
 use serde_json::Value;
 
-pub use cloud_credentials::{CloudCredentials, SecretRef};
-pub use fleet::{
-    AdoptSpec, Applier, BotSource, CreateClusters, Fleet, FleetSource, FleetSpec, GitSource, Guards,
-    InventorySource, ReleaseSelector,
-};
+pub use fleet::{BotSource, Fleet, FleetSource, FleetSpec, GitSource, InventorySource, ReleaseSelector};
 pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
 pub use managed_provider::{ManagedProvider, ManagedProviderSpec};
 pub use providers::provider_definitions;
@@ -35,7 +30,6 @@ pub use vault::{VaultSecret, VaultStore};
 
 /// Capstan's API group.
 pub const GROUP: &str = "capstan.dev";
-/// Its version.
 pub const VERSION: &str = "v1alpha1";
 
 /// The definitions of Capstan's kinds, as they are installed: what `capstan crds` prints and `deploy/crds`

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// A field and its schema.
 pub(super) type SchemaField = (&'static str, Value);
 
 /// An object of these fields; those that are required by name.

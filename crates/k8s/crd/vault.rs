@@ -1,13 +1,12 @@
 //! `VaultStore` and `VaultSecret`: where secrets are, and which of them a Secret holds.
 //!
-//! `capstan_live::secrets` reads what the API server has taken by these.
+//! `capstan_live::secrets` reads what the API server has taken by these. A `VaultStore` has a form of its own there: a
+//! structural schema cannot say "exactly one of these" by its types, which a store's login is there.
 
-use std::collections::BTreeMap;
-
+use capstan_live::secrets as definition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use capstan_reconciler::reconcile::resources::VaultSecretStatus;
 
@@ -131,7 +130,6 @@ pub struct TokenAuth {
     pub secret_name: String,
 }
 
-/// The content of a Secret from Vault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, CustomResource, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -166,102 +164,8 @@ pub struct TokenAuth {
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [
-    {"rule": "has(self.lease) != (has(self.data) && size(self.data) > 0)",
-     "message": "set exactly one of data and lease"}
-]))]
-pub struct VaultSecretSpec {
-    /// The VaultStore, in Capstan's namespace.
-    #[schemars(length(min = 1, max = 253))]
-    pub store: String,
-    /// The Secret that is written.
-    #[serde(default)]
-    pub secret: TargetSecret,
-    /// The value of each of its keys. A value that is not text is written as JSON.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 100))]
-    pub data: BTreeMap<String, KvField>,
-    /// A lease instead: every field of Vault's answer becomes a key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease: Option<VaultLease>,
-    /// How often Vault is asked for changes, and the Secret checked, in seconds.
-    #[serde(default = "refresh")]
-    #[schemars(range(min = 10, max = 86400))]
-    pub refresh_seconds: i32,
-}
-
-/// The Secret that is written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetSecret {
-    /// Its name. Default: that of the VaultSecret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
-    pub name: Option<String>,
-    /// Its type. Default: Opaque.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
-        {"rule": "self != 'kubernetes.io/service-account-token'",
-         "message": "Kubernetes fills a Secret of this type with a token for this cluster"}
-    ]))]
-    pub kind: Option<String>,
-    /// Its labels besides capstan.dev/vault-secret; none of capstan.dev.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 50))]
-    pub labels: BTreeMap<String, String>,
-}
-
-/// A field of a secret of the key-value engine, version 2.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct KvField {
-    /// Where the engine is mounted.
-    #[schemars(length(min = 1, max = 253))]
-    pub mount: String,
-    /// The secret's path there, without data/.
-    #[schemars(length(min = 1, max = 1024))]
-    pub path: String,
-    /// The field.
-    #[schemars(length(min = 1, max = 253))]
-    pub key: String,
-    /// The version. Default: the newest, which arrives within refreshSeconds. A pinned one changes only with Git.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub version: Option<i64>,
-}
-
-/// A lease.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct VaultLease {
-    /// What is requested, with its mount: database/creds/capi.
-    #[schemars(length(min = 1, max = 1024))]
-    pub path: String,
-    /// GET, for credentials of databases, or POST, for certificates.
-    #[serde(default)]
-    pub method: Method,
-    /// What is sent with POST.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
-    pub parameters: Map<String, Value>,
-}
-
-/// How a lease is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Method {
-    /// As credentials of databases are.
-    #[default]
-    #[serde(rename = "GET")]
-    Get,
-    /// As certificates are.
-    #[serde(rename = "POST")]
-    Post,
-}
-
-const fn refresh() -> i32 {
-    300
-}
+#[serde(transparent)]
+pub struct VaultSecretSpec(pub definition::VaultSecretSpec);
 
 fn jwt() -> String {
     "jwt".to_owned()

@@ -233,7 +233,7 @@ impl StatusStore for KubeStatusStore {
             "apiVersion": format!("{GROUP}/{VERSION}"), "kind": MANAGED_CLUSTER,
             "metadata": {"name": key.name, "namespace": key.namespace, "labels": {
                 "app.kubernetes.io/managed-by": MANAGER, "capstan.dev/fleet": label(&spec.fleet)}},
-            "spec": read::cluster_spec(spec),
+            "spec": spec,
         });
         let call = self
             .call(&doing, Method::POST, path(MANAGED_CLUSTER, &key.namespace, None))
@@ -255,7 +255,7 @@ impl StatusStore for KubeStatusStore {
         spec: &ManagedClusterSpec,
     ) -> Result<(), StatusStoreError> {
         let doing = format!("changing the spec of ManagedCluster {key}");
-        let wishes = serde_json::to_value(read::cluster_spec(spec))
+        let wishes = serde_json::to_value(spec)
             .map_err(|error| LiveError::Malformed { doing: doing.clone(), reason: error.to_string() })?;
         let call = self
             .call(&doing, Method::PATCH, path(MANAGED_CLUSTER, &key.namespace, Some(&key.name)))

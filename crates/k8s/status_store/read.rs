@@ -47,30 +47,13 @@ pub(super) fn cluster(object: &Value) -> Result<ClusterRecord, LiveError> {
         uid: read.metadata.uid.unwrap_or_default(),
         resource_version: read.metadata.resource_version.unwrap_or_default(),
         generation: read.metadata.generation.unwrap_or_default(),
-        spec: wanted::ManagedClusterSpec {
-            cluster: read.spec.cluster,
-            fleet: read.spec.fleet,
-            suspend: read.spec.suspend,
-            adopt: read.spec.adopt.map(Into::into),
-            create_cluster: read.spec.create_cluster.map(Into::into),
-        },
+        spec: read.spec.0,
         status: read.status.unwrap_or_default(),
         reconcile_requested: read
             .metadata
             .annotations
             .is_some_and(|annotations| annotations.contains_key(RECONCILE)),
     })
-}
-
-/// The spec of a ManagedCluster that is made.
-pub(super) fn cluster_spec(spec: &wanted::ManagedClusterSpec) -> crd::ManagedClusterSpec {
-    crd::ManagedClusterSpec {
-        cluster: spec.cluster.clone(),
-        fleet: spec.fleet.clone(),
-        suspend: spec.suspend,
-        adopt: spec.adopt.map(Into::into),
-        create_cluster: spec.create_cluster.map(Into::into),
-    }
 }
 
 /// What the API server has checked against the schema can be read, unless its definition is not this
@@ -87,37 +70,18 @@ fn parse<T: serde::de::DeserializeOwned>(object: &Value) -> Result<T, LiveError>
 
 fn fleet_spec(spec: crd::FleetSpec) -> Option<wanted::FleetSpec> {
     let seconds = |seconds: i32| Duration::from_secs(seconds.max(1).unsigned_abs().into());
-    let count = |count: i32| usize::try_from(count).unwrap_or(0);
     Some(wanted::FleetSpec {
         management_cluster: spec.management_cluster,
         source: source(spec.source)?,
         interval: seconds(spec.interval_seconds),
         timeout: seconds(spec.timeout_seconds),
         stuck_after: seconds(spec.stuck_after_seconds),
-        concurrency: count(spec.concurrency).max(1),
-        service_account: wanted::ServiceAccountSpec {
-            name: spec.service_account.name,
-            namespace: spec.service_account.namespace,
-        },
-        guards: wanted::Guards {
-            max_deletions: count(spec.guards.max_deletions),
-            max_rolling_clusters: spec.guards.max_rolling_clusters.map(count),
-            adopt: spec.guards.adopt.into(),
-            create_clusters: spec.guards.create_clusters.into(),
-        },
-        cloud_credentials: spec.cloud_credentials.into_iter().map(cloud_credentials).collect(),
+        concurrency: usize::try_from(spec.concurrency).unwrap_or(1).max(1),
+        service_account: spec.service_account,
+        guards: spec.guards,
+        cloud_credentials: spec.cloud_credentials,
         suspend: spec.suspend,
     })
-}
-
-fn cloud_credentials(opened: crd::CloudCredentials) -> wanted::CloudCredentialsSpec {
-    wanted::CloudCredentialsSpec {
-        clusters: opened.clusters,
-        cloud: opened.cloud,
-        namespace: opened.secret_ref.namespace,
-        secret: opened.secret_ref.name,
-        lifetime: Duration::from_secs(opened.lifetime_seconds.max(1).unsigned_abs().into()),
-    }
 }
 
 /// The schema demands exactly one.
@@ -135,41 +99,5 @@ fn source(source: crd::FleetSource) -> Option<wanted::SourceSpec> {
             Some(wanted::SourceSpec::Inventory { releases: inventory.releases.match_labels })
         }
         _ => None,
-    }
-}
-
-impl From<crd::AdoptSpec> for wanted::Adopt {
-    fn from(adopt: crd::AdoptSpec) -> Self {
-        match adopt {
-            crd::AdoptSpec::Preview => Self::Preview,
-            crd::AdoptSpec::Take => Self::Take,
-        }
-    }
-}
-
-impl From<wanted::Adopt> for crd::AdoptSpec {
-    fn from(adopt: wanted::Adopt) -> Self {
-        match adopt {
-            wanted::Adopt::Preview => Self::Preview,
-            wanted::Adopt::Take => Self::Take,
-        }
-    }
-}
-
-impl From<crd::CreateClusters> for wanted::CreateClusters {
-    fn from(create: crd::CreateClusters) -> Self {
-        match create {
-            crd::CreateClusters::Recorded => Self::Recorded,
-            crd::CreateClusters::Always => Self::Always,
-        }
-    }
-}
-
-impl From<wanted::CreateClusters> for crd::CreateClusters {
-    fn from(create: wanted::CreateClusters) -> Self {
-        match create {
-            wanted::CreateClusters::Recorded => Self::Recorded,
-            wanted::CreateClusters::Always => Self::Always,
-        }
     }
 }

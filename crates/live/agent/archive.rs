@@ -25,7 +25,6 @@ pub const FILES: &str = "files/";
 /// What an archive holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveIndex {
-    /// The repository.
     pub repository: RepositoryName,
     /// The commit whose content it is.
     pub commit: CommitId,
@@ -112,12 +111,7 @@ impl From<EntryKind> for IndexKind {
 pub enum IndexError {
     /// It is of another commit or repository than was asked for.
     #[error("it holds {repository} at {commit}, which is not the requested one")]
-    Other {
-        /// The repository.
-        repository: String,
-        /// The commit.
-        commit: CommitId,
-    },
+    Other { repository: String, commit: CommitId },
     /// Its entries are not in order, or one is there twice.
     #[error("{0} is out of order or is there twice")]
     Order(RepoPath),

@@ -14,9 +14,7 @@ use capstan_plan::settings::RepositoryName;
 /// Has a file published, or none any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KubeconfigRequest {
-    /// The repository.
     pub repository: RepositoryName,
-    /// The cluster.
     pub cluster: ClusterId,
     /// `None`: there is none any more.
     #[serde(default)]
@@ -63,7 +61,6 @@ pub enum KubeconfigForm {
 }
 
 impl KubeconfigForm {
-    /// The name of the file.
     pub const fn file_name(self) -> &'static str {
         match self {
             Self::Age => "kubeconfig.age",
@@ -76,7 +73,6 @@ impl KubeconfigForm {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KubeconfigPlace {
-    /// At the bot.
     #[default]
     Bot,
     /// There, and in the cluster's folder.

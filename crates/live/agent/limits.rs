@@ -4,7 +4,6 @@
 pub const ENROL_BYTES: usize = 4 << 10;
 /// Bytes of a post of reports, or of a preflight's answer.
 pub const POST_BYTES: usize = 2 << 20;
-/// Reports in one post.
 pub const REPORTS_PER_POST: usize = 64;
 /// Machines that one report names; further ones are counted.
 pub const MACHINES: usize = 500;
@@ -34,5 +33,4 @@ pub const JOIN_CODE_SECONDS: i64 = 3600;
 pub const ARCHIVE_BYTES: u64 = 256 << 20;
 /// Bytes of all files of an archive, unpacked.
 pub const UNPACKED_BYTES: u64 = 1 << 30;
-/// Files of an archive.
 pub const ARCHIVE_FILES: usize = 500_000;

@@ -35,7 +35,6 @@ pub enum NextStep<'a> {
     Offered,
     /// It depends on whether the cluster still is what it is made of in that commit.
     Ask(&'a CommitId),
-    /// It waits.
     Waits(Awaited<'a>),
 }
 

@@ -26,7 +26,6 @@ const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 /// A question of the bot's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreflightQuestion {
-    /// Its id.
     pub id: PreflightId,
     /// What it is asked for: the head of a pull request from the repository itself.
     pub head: CommitId,
@@ -55,7 +54,6 @@ pub enum PreflightVerdict {
 /// What it says to one cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterAnswer {
-    /// The cluster.
     pub cluster: ClusterId,
     /// In a word.
     pub verdict: PreflightVerdict,
@@ -112,7 +110,6 @@ impl PreflightAnswer {
 pub enum Standing {
     /// It was asked, and may still answer.
     Asked,
-    /// It answered.
     Answered(PreflightAnswer),
     /// It did not answer in time.
     Unanswered,

@@ -14,14 +14,11 @@ use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::settings::RepositoryName;
 use capstan_plan::templates::LiveTemplate;
 
-/// One report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutReport {
     /// Its id: of two reports on a cluster the one with the greater id is newer.
     pub id: ReportId,
-    /// The repository.
     pub repository: RepositoryName,
-    /// The cluster.
     pub cluster: ClusterId,
     /// The commit that was tried last.
     pub attempted: CommitId,
@@ -108,10 +105,8 @@ impl RolloutState {
     }
 }
 
-/// One machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Its name.
     pub name: Words,
     /// The control plane, deployment or pool that owns it.
     pub owner: Words,
@@ -144,7 +139,6 @@ pub struct WireReason {
     pub kind: String,
     /// One or two sentences.
     pub message: Words,
-    /// The object.
     #[serde(default)]
     pub object: Option<ObjectId>,
     /// The field, a JSON Pointer.

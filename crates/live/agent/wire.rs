@@ -34,7 +34,6 @@ pub const DIGEST_HEADER: &str = "capstan-sha256";
 /// A request of a reconciler with a join code to become an agent.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct EnrolRequest {
-    /// The code.
     pub join_code: String,
     /// Whose reconciler it is.
     pub management_cluster: ManagementClusterIdentity,
@@ -42,7 +41,6 @@ pub struct EnrolRequest {
     pub public_key: PublicKey,
 }
 
-/// A management cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManagementClusterIdentity {
     /// UID of its `kube-system` namespace.
@@ -83,7 +81,6 @@ pub struct WorkAnswer {
 /// Reports, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportsRequest {
-    /// The reports.
     #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::REPORTS_PER_POST }>")]
     pub reports: Vec<RolloutReport>,
 }

@@ -123,7 +123,6 @@ fn words(condition: &Value) -> String {
 /// An object of the cloud as something names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CloudReference<'v> {
-    /// One of that kind.
     OfKind(&'static str, By, &'v str),
     /// One of whatever kind: by a value of a class or of its variables.
     Called(&'v str),

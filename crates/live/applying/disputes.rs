@@ -50,7 +50,6 @@ pub fn settle(found: ForeignObject, rival: Rival) -> Dispute {
 pub struct OtherFleet {
     /// The Fleet's name.
     pub fleet: String,
-    /// The folder.
     pub folder: ClusterId,
     /// What it has applied.
     pub inventory: AppliedInventory,

@@ -15,7 +15,6 @@ use capstan_model::object::FieldPath;
 /// A field that Git removed and that is still there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FieldSurvived {
-    /// The field.
     pub field: FieldPath,
     /// Who else holds it.
     pub managers: Vec<String>,

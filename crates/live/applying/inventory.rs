@@ -85,7 +85,6 @@ impl InventoryObject {
 }
 
 impl AppliedInventory {
-    /// The objects.
     pub fn objects(&self) -> &[InventoryObject] {
         &self.objects
     }

@@ -53,13 +53,10 @@ impl Default for CloudFacts {
 /// What a machine may be made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineType {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
     /// vCPUs.
     pub cores: u64,
-    /// MiB.
     pub ram_mib: u64,
     /// GiB of the disk that it brings; 0 where it brings none.
     pub disk_gib: u64,
@@ -68,11 +65,9 @@ pub struct MachineType {
 /// What a machine may boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Its id.
     pub id: String,
     /// Its name, which others may have too.
     pub name: String,
-    /// Its tags.
     pub tags: Vec<String>,
     /// What the cloud says of one that no machine boots yet, or any more: `queued`; `None` where machines boot it.
     pub not_bootable: Option<String>,
@@ -82,14 +77,11 @@ pub struct Image {
     pub min_ram_mib: u64,
 }
 
-/// A network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// Its id.
     pub id: String,
     /// Its name, which others may have too.
     pub name: String,
-    /// Its tags.
     pub tags: Vec<String>,
     /// Whether it leads out.
     pub external: bool,
@@ -98,7 +90,6 @@ pub struct Network {
 /// What keeps machines apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacementGroup {
-    /// Its id.
     pub id: String,
     /// Its name, which others may have too.
     pub name: String,
@@ -114,16 +105,13 @@ pub enum Resource {
     Cores,
     /// MiB of memory.
     Ram,
-    /// Volumes.
     Volumes,
     /// GiB of volumes.
     Gigabytes,
-    /// Ports.
     Ports,
     /// Addresses outside of the cloud. Notes that an earlier version wrote call them otherwise.
     #[serde(alias = "floating-ips")]
     PublicIps,
-    /// Security groups.
     SecurityGroups,
 }
 
@@ -160,7 +148,6 @@ pub(super) enum Thing {
     PlacementGroup,
 }
 
-/// A quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     /// `None` where there is none.

@@ -7,7 +7,6 @@ use std::fmt;
 pub struct CloudKind(&'static str);
 
 impl CloudKind {
-    /// OpenStack.
     pub const OPENSTACK: Self = Self::new("openstack");
 
     /// The kind of that name.
@@ -31,7 +30,6 @@ pub struct Identity {
     pub holder: CredentialHolder,
     /// The namespace of the object that names it.
     pub namespace: Option<String>,
-    /// Its name.
     pub name: String,
     /// Which of its clouds.
     pub cloud: String,

@@ -9,7 +9,6 @@ use super::words::Words;
 /// What a machine of one template is made from, and the fields that say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Machine {
-    /// The template.
     pub(super) template: ObjectId,
     /// Whether its version is known; else all that follows is empty.
     pub(super) is_read: bool,

@@ -5,7 +5,6 @@ use std::fmt;
 /// Something in a cloud, as an object names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Named {
-    /// By its id.
     Id(String),
     /// By its name, which may be of several, and tags that it must all have.
     Filter {

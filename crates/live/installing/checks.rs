@@ -22,11 +22,8 @@ pub const ADOPT: &str = "capstan.dev/adopt";
 /// What the checks look at of one provider object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckedProvider<'a> {
-    /// Its kind.
     pub kind: ProviderKind,
-    /// Its namespace.
     pub namespace: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// `spec.version`; `None` where it says none.
     pub version: Option<&'a str>,
@@ -45,7 +42,6 @@ pub enum FailedCheck {
     IncorrectVersionFormat(String),
     /// An older minor than the installed one, of that provider.
     UnsupportedProviderDowngrade(String),
-    /// A CoreProvider of that name.
     IncorrectCoreProviderName(String),
     /// clusterctl does not know it, and it says no source.
     NoSource,

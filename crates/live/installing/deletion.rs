@@ -46,7 +46,6 @@ pub struct DeletionFacts<'a> {
 /// Whether a provider may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deletion {
-    /// It may.
     May,
     /// Not while these are there; never empty.
     Blocked(Vec<Blocked>),

@@ -116,10 +116,8 @@ pub enum InstallOwner {
     Elsewhere(Vec<LiveOperator>),
 }
 
-/// An operator that lives.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LiveOperator {
-    /// Its namespace.
     pub namespace: String,
     /// Its Deployment; `None` where none has the labels.
     pub deployment: Option<String>,

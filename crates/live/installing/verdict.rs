@@ -31,7 +31,6 @@ pub struct SetFacts<'a> {
     pub installer: Result<(), &'a str>,
     /// When something of the folder was written last.
     pub applied_at: Option<Timestamp>,
-    /// Now.
     pub now: Timestamp,
     /// How long nothing may move before it is stuck.
     pub still: SignedDuration,

@@ -19,7 +19,6 @@ pub const WORKLOADS: [&str; 3] = ["DaemonSet", DEPLOYMENT, "StatefulSet"];
 /// Group and kind of what leaders are elected by.
 pub const LEASE_KIND: (&str, &str) = ("coordination.k8s.io", "Lease");
 
-/// One workload of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderWorkload {
     /// Which.

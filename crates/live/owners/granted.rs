@@ -72,10 +72,8 @@ pub fn binding(generation: u64) -> Value {
     })
 }
 
-/// A request for a certificate.
 #[derive(Debug, Clone, Copy)]
 pub struct CertificateRequest<'r> {
-    /// Its name.
     pub name: &'r str,
     /// The request in PEM form.
     pub pem: &'r str,

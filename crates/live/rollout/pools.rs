@@ -34,7 +34,6 @@ pub(super) enum Keeping {
     Never,
     /// Where this field is true.
     Where(&'static str),
-    /// Unless it is.
     Unless(&'static str),
 }
 

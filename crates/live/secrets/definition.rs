@@ -1,12 +1,15 @@
 //! `VaultStore` and `VaultSecret`, parsed: what the definitions cannot say is checked here.
+//!
+//! The documentation and the bounds of what derives `JsonSchema` are those of the definitions that `k8s` prints.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::digest::sha256;
 use capstan_model::glob::Glob;
 use capstan_model::wording::with_plain_type;
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// The label of every Secret that is written for a VaultSecret, with its name.
@@ -61,15 +64,11 @@ pub enum StoreAuth {
     AppRole {
         /// Where the method is mounted.
         path: String,
-        /// The Secret.
         secret_name: String,
     },
     /// With the key `token` of a Secret beside the store.
     #[serde(rename_all = "camelCase")]
-    Token {
-        /// The Secret.
-        secret_name: String,
-    },
+    Token { secret_name: String },
 }
 
 impl StoreAuth {
@@ -108,22 +107,30 @@ impl VaultStoreSpec {
     }
 }
 
-/// `VaultSecret.spec`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// The content of a Secret from Vault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "has(self.lease) != (has(self.data) && size(self.data) > 0)",
+     "message": "set exactly one of data and lease"}
+]))]
 pub struct VaultSecretSpec {
     /// The VaultStore, in Capstan's namespace.
+    #[schemars(length(min = 1, max = 253))]
     pub store: String,
     /// The Secret that is written.
     #[serde(default)]
     pub secret: TargetSecret,
-    /// The field of Vault for each key of it.
-    #[serde(default)]
+    /// The value of each of its keys. A value that is not text is written as JSON.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 100))]
     pub data: BTreeMap<String, KvField>,
-    /// What it holds instead: the fields of a lease.
+    /// A lease instead: every field of Vault's answer becomes a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseRequest>,
-    /// How often is looked for news, in seconds.
+    /// How often Vault is asked for changes, and the Secret checked, in seconds.
     #[serde(default = "refresh")]
+    #[schemars(with = "i32", range(min = 10, max = 86400))]
     pub refresh_seconds: u32,
 }
 
@@ -132,28 +139,42 @@ const fn refresh() -> u32 {
 }
 
 /// The Secret that is written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct TargetSecret {
-    /// Its name; that of the VaultSecret where `None`.
+    /// Its name. Default: that of the VaultSecret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
-    /// Its type; `Opaque` where `None`.
-    #[serde(rename = "type")]
+    /// Its type. Default: Opaque.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
+        {"rule": "self != 'kubernetes.io/service-account-token'",
+         "message": "Kubernetes fills a Secret of this type with a token for this cluster"}
+    ]))]
     pub kind: Option<String>,
-    /// Labels that it carries besides Capstan's own.
-    #[serde(default)]
+    /// Its labels besides capstan.dev/vault-secret; none of capstan.dev.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 50))]
     pub labels: BTreeMap<String, String>,
 }
 
 /// A field of a secret of the key-value engine, version 2.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct KvField {
     /// Where the engine is mounted.
+    #[schemars(length(min = 1, max = 253))]
     pub mount: String,
-    /// The secret's path there.
+    /// The secret's path there, without data/.
+    #[schemars(length(min = 1, max = 1024))]
     pub path: String,
     /// The field.
+    #[schemars(length(min = 1, max = 253))]
     pub key: String,
-    /// The version; the newest where `None`.
+    /// The version. Default: the newest, which arrives within refreshSeconds. A pinned one changes only with Git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i64>", range(min = 1))]
     pub version: Option<u64>,
 }
 
@@ -185,21 +206,24 @@ impl KvField {
     }
 }
 
-/// The request for a lease.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// A lease.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct LeaseRequest {
-    /// The path, its mount included.
+    /// What is requested, with its mount: database/creds/capi.
+    #[schemars(length(min = 1, max = 1024))]
     pub path: String,
-    /// The HTTP method.
+    /// GET, for credentials of databases, or POST, for certificates.
     #[serde(default)]
     pub method: LeaseMethod,
-    /// What is sent along.
-    #[serde(default)]
+    /// What is sent with POST.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub parameters: Map<String, Value>,
 }
 
-/// The HTTP method of a request for a lease.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+/// How a lease is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum LeaseMethod {
     /// As credentials of databases are.
     #[default]
@@ -243,12 +267,10 @@ impl VaultSecretSpec {
         Ok(spec)
     }
 
-    /// The name of the Secret.
     pub fn secret_name<'s>(&'s self, own: &'s str) -> &'s str {
         self.secret.name.as_deref().unwrap_or(own)
     }
 
-    /// The type of the Secret.
     pub fn secret_type(&self) -> &str {
         self.secret.kind.as_deref().unwrap_or("Opaque")
     }

@@ -47,7 +47,6 @@ pub enum ServiceCause {
     PodFailing,
     /// What its role promises is not so yet.
     RoleNotMet,
-    /// A check is false.
     CheckFalse,
     /// A check cannot be evaluated.
     CheckInvalid,

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::live_objects::{shortened, text};
 
-/// One condition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServiceCondition<'v>(&'v Value);
 

@@ -17,9 +17,7 @@ const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 /// What must be read of a cluster to judge a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleNeeds {
-    /// Its nodes.
     Nodes,
-    /// Its storage classes.
     StorageClasses,
     /// The API service of resource metrics.
     MetricsApi,
@@ -49,7 +47,6 @@ pub const fn needs_of(role: ServiceRole) -> Option<RoleNeeds> {
 /// What was read.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleFacts<'a> {
-    /// What.
     pub what: RoleNeeds,
     /// All objects of that kind.
     pub objects: &'a [Value],

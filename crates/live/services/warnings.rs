@@ -12,7 +12,6 @@ const OF_ONE: usize = 2;
 /// How many warnings there are at most.
 const MOST: usize = 10;
 
-/// One warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// What it is about.

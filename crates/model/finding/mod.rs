@@ -61,7 +61,6 @@ impl Finding {
         Self { rule, severity, message: message.into(), place: None, object: None, path: None, stops: None }
     }
 
-    /// Of this object.
     #[must_use]
     pub fn object(self, object: &ObjectId) -> Self {
         Self { object: Some(object.clone()), ..self }

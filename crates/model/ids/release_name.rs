@@ -29,7 +29,6 @@ impl ReleaseName {
         }
     }
 
-    /// The version.
     pub fn version(&self) -> Option<ReleaseVersion> {
         match self {
             Self::Id(id) => id.version(),

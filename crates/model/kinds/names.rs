@@ -1,7 +1,6 @@
 //! Names of kinds of Cluster API and of its OpenStack and Metal3 providers, for looking objects up.
 //! [`super::role`] says what an object *is*: its kind is not compared with these.
 
-/// A cluster.
 pub const CLUSTER: &str = "Cluster";
 /// What clusters with a topology are made from.
 pub const CLUSTER_CLASS: &str = "ClusterClass";
@@ -13,13 +12,11 @@ pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
 pub const MACHINE_SET: &str = "MachineSet";
 /// A group of worker machines that the infrastructure provider runs.
 pub const MACHINE_POOL: &str = "MachinePool";
-/// One machine.
 pub const MACHINE: &str = "Machine";
 /// The label by which objects of Cluster API say which cluster they belong to.
 pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 /// The network of an OpenStack cluster and its endpoint.
 pub const OPENSTACK_CLUSTER: &str = "OpenStackCluster";
-/// A machine of OpenStack.
 pub const OPENSTACK_MACHINE: &str = "OpenStackMachine";
 /// A server of OpenStack, above all a bastion.
 pub const OPENSTACK_SERVER: &str = "OpenStackServer";

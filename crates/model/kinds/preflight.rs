@@ -8,7 +8,6 @@ pub const SKIP_PREFLIGHT: &str = "machineset.cluster.x-k8s.io/skip-preflight-che
 /// The bootstrap template of machines that kubeadm joins.
 pub const KUBEADM_TEMPLATE: &str = "KubeadmConfigTemplate";
 
-/// A check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreflightCheck {
     /// The control plane is neither being made nor upgraded.

@@ -11,13 +11,10 @@ pub enum KindRole {
     ControlPlane(Machines),
     /// What makes worker machines.
     Workers(Workers),
-    /// One machine.
     Machine,
     /// The infrastructure of a MachinePool, and who runs its instances.
     Pool(Machines),
-    /// The infrastructure of one machine.
     MachineInfrastructure,
-    /// The infrastructure of a cluster.
     InfrastructureCluster,
     /// A template: of machines, of their bootstrap configs, of what a class is made of.
     Template,
@@ -102,7 +99,6 @@ pub enum Treatment {
 /// A part of a cluster, in the order of applying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApplyStage {
-    /// Namespaces.
     Namespaces,
     /// Identities, Secrets, ConfigMaps, service accounts and their rights.
     Credentials,

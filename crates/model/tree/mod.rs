@@ -220,7 +220,6 @@ git_id!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
-    /// A file.
     File,
     /// A file that may be executed.
     Executable,
@@ -266,7 +265,6 @@ pub struct Unreadable {
 pub struct StoredTree {
     /// The Git directory, as an absolute path.
     pub git_dir: PathBuf,
-    /// The tree in it.
     pub tree: TreeId,
 }
 

@@ -30,7 +30,6 @@ const NAMED_AT: [&str; 8] = [
     "/spec/credentials/name",
 ];
 
-/// The Secrets of hosts.
 pub(super) struct HostSecrets<'a>(HashSet<(Option<&'a str>, &'a str)>);
 
 impl<'a> HostSecrets<'a> {

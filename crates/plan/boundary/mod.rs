@@ -71,7 +71,6 @@ pub use sets::left_over;
 /// What a folder is judged by, besides its own render.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The folder.
     pub folder: &'a ClusterId,
     /// What the platform team allows.
     pub settings: &'a RepositorySettings,

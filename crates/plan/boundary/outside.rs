@@ -21,7 +21,6 @@ pub fn is_of_ownership(reason: &str) -> bool {
 /// An object that a folder may not bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignObject {
-    /// The object.
     pub object: ObjectId,
     /// The field that puts it outside; the root where the whole object does.
     pub field: FieldPath,
@@ -57,10 +56,7 @@ pub enum Beyond {
         cluster: String,
     },
     /// It has a label or annotation that only Capstan sets.
-    OwnerMark {
-        /// The key.
-        key: String,
-    },
+    OwnerMark { key: String },
     /// It says itself who owns it.
     OwnerReferences,
     /// An overlay gives it a finalizer, so that it could not be deleted any more.
@@ -74,24 +70,15 @@ pub enum Beyond {
     /// An overlay changes where, with whose rights or from which source another controller carries it out.
     BasesOwnField,
     /// A Secret that Cluster API takes for one of another folder's cluster, by its name.
-    NamedAfter {
-        /// That cluster.
-        cluster: String,
-        /// Its folder.
-        folder: ClusterId,
-    },
+    NamedAfter { cluster: String, folder: ClusterId },
     /// It names a Secret of another folder.
     NeighboursSecret {
         /// The Secret.
         name: String,
-        /// That folder.
         folder: ClusterId,
     },
     /// A Secret that controllers trust by its name, from an overlay.
-    TrustedSecret {
-        /// Its name.
-        name: String,
-    },
+    TrustedSecret { name: String },
     /// A kubeconfig that makes a controller use more than a server and the data in the kubeconfig itself.
     Kubeconfig {
         /// Why; the rest of a sentence.
@@ -101,14 +88,12 @@ pub enum Beyond {
     NotBrought {
         /// Its kind, if the reference says one.
         kind: Option<String>,
-        /// Its name.
         name: String,
     },
     /// It names an object of another folder.
     NeighboursObject {
         /// Its kind and name.
         name: String,
-        /// That folder.
         folder: ClusterId,
     },
     /// An overlay binds an object to a machine, instance or account that exists already.
@@ -123,7 +108,6 @@ pub enum Beyond {
     NamesOutside {
         /// What it names.
         name: String,
-        /// That namespace.
         namespace: String,
     },
     /// It names credentials that are not the folder's.
@@ -134,17 +118,9 @@ pub enum Beyond {
         folder: Option<ClusterId>,
     },
     /// It selects a Cluster of another folder.
-    SelectsOther {
-        /// That cluster.
-        cluster: String,
-        /// Its folder.
-        folder: ClusterId,
-    },
+    SelectsOther { cluster: String, folder: ClusterId },
     /// An overlay selects a Cluster that no folder brings.
-    SelectsStranger {
-        /// That cluster.
-        cluster: String,
-    },
+    SelectsStranger { cluster: String },
     /// An overlay makes another controller act in a cluster that is not the folder's.
     OthersKubeconfig {
         /// The Secret with the kubeconfig.
@@ -154,7 +130,6 @@ pub enum Beyond {
     SelectedByOther {
         /// What selects it.
         by: ObjectId,
-        /// Its folder.
         folder: ClusterId,
     },
     /// Another folder applies it already.
@@ -167,7 +142,6 @@ pub enum Beyond {
     AnotherFleets {
         /// That Fleet's name.
         fleet: String,
-        /// That folder.
         folder: ClusterId,
     },
 }

@@ -21,11 +21,8 @@ use capstan_model::object::{FieldPath, ObjectId};
 /// A Cluster on the management cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveCluster {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
 }
 

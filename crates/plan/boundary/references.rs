@@ -42,7 +42,6 @@ pub(super) enum ReferenceTarget {
     Namespace,
     /// A machine, an instance, a disk that exists already.
     Exists,
-    /// A path on a host.
     HostPath,
     /// Where credentials are sent.
     Server,

@@ -12,7 +12,6 @@ use serde_json::Value;
 use capstan_kustomize::render::meets_selector;
 use capstan_model::object::{FieldPath, ObjectId};
 
-/// Labels of an object.
 pub(crate) type ObjectLabels = BTreeMap<String, String>;
 
 /// What selects Clusters, and in which field.

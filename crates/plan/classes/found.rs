@@ -24,9 +24,7 @@ const REFERENCES: [&str; 2] = ["ref", "templateRef"];
 /// What is applied elsewhere before and after a change.
 #[derive(Debug, Clone, Default)]
 pub struct Elsewhere {
-    /// Before it.
     pub before: Classes,
-    /// After it.
     pub after: Classes,
 }
 

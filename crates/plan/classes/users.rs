@@ -13,7 +13,6 @@ use capstan_yaml::{Node, Readable};
 /// A ClusterClass as a Cluster means it, or as a file names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClassRef {
-    /// Its name.
     pub name: String,
     /// Its namespace, where anything says it.
     pub namespace: Option<String>,

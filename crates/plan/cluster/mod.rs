@@ -26,7 +26,6 @@ use capstan_model::tree::TreeEntry;
 use capstan_model::version::KubernetesVersion;
 use capstan_yaml::YamlFile;
 
-/// One file of a base, parsed.
 #[derive(Debug, Clone)]
 pub struct ParsedBaseFile {
     /// The file.
@@ -38,7 +37,6 @@ pub struct ParsedBaseFile {
 /// A cluster, read. A provider set is read as one, without infrastructure and without a version of Kubernetes.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// Its id.
     pub id: ClusterId,
     /// Its files.
     pub folder: TargetFolder,

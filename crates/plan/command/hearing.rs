@@ -43,9 +43,7 @@ impl Display for CommentId {
 pub enum Right {
     /// Not even read.
     None,
-    /// Read.
     Read,
-    /// Write.
     Write,
     /// Administration.
     Admin,

@@ -20,7 +20,6 @@ pub enum CommandError {
     },
     /// What follows the verb is not what it takes.
     Arguments {
-        /// The verb.
         verb: Verb,
         /// What follows it.
         given: String,

@@ -64,7 +64,6 @@ impl Makes {
 /// What a cluster is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCluster<'a> {
-    /// Its id.
     pub id: &'a ClusterId,
     /// What it is.
     pub makes: Makes,
@@ -72,7 +71,6 @@ pub struct NewCluster<'a> {
     pub base: &'a RepoPath,
     /// The folder of its overlay.
     pub overlay: &'a RepoPath,
-    /// The release.
     pub release: &'a dyn ChangeSource,
     /// Values of the release's variables.
     pub variables: &'a BTreeMap<String, String>,
@@ -111,15 +109,12 @@ impl MadeCluster {
 pub struct CreatedCluster {
     /// Its id.
     pub cluster: ClusterId,
-    /// The release.
     pub release: ReleaseId,
-    /// Its content.
     pub content: Option<SourceContent>,
     /// Values of its variables.
     pub variables: BTreeMap<String, String>,
     /// Its files, all of them new.
     pub files: Vec<FileChange>,
-    /// Its objects.
     pub objects: Vec<ObjectId>,
     /// What the rules say of it.
     pub findings: Vec<Finding>,
@@ -154,7 +149,6 @@ pub enum NotMade {
     /// What is made would not be what the release says: a fault of Capstan's, found before anything is written.
     #[error("the cluster would differ from {release}, so Capstan does not make it: {what}")]
     Differs {
-        /// The release.
         release: SourceId,
         /// What differs first.
         what: String,

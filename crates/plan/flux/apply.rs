@@ -7,7 +7,6 @@ use capstan_yaml::Node;
 /// What a Flux Kustomization applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Apply {
-    /// Its name.
     pub(crate) name: String,
     pub(crate) namespace: Option<String>,
     /// Where `spec.path` leads.

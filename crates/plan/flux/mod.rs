@@ -86,7 +86,6 @@ pub struct Disagreement {
     pub name: String,
     /// One value.
     pub one: PlacedVariable,
-    /// The other.
     pub other: PlacedVariable,
 }
 

@@ -11,7 +11,6 @@ use capstan_model::tree::RepoPath;
 pub struct FluxRemote {
     /// The Secret that holds the other cluster's kubeconfig.
     secret: String,
-    /// The folder.
     pub folder: RepoPath,
 }
 

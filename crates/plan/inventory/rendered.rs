@@ -29,7 +29,6 @@ pub struct ReleaseTemplates {
     pub id: ReleaseId,
     /// Its content, as clusters record it.
     pub content: Option<ContentId>,
-    /// Its folder.
     pub folder: RepoPath,
     /// What is not a template: its base and variables.
     pub facts: SourceFacts,
@@ -88,7 +87,6 @@ impl RenderPart {
 pub struct Seen<'s> {
     /// The cluster, as templates know it.
     pub cluster: Cluster<'s>,
-    /// Its values.
     pub values: &'s ClusterValues,
     /// What is recorded of all of it.
     pub record: &'s ValuesRecord,

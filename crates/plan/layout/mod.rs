@@ -122,7 +122,6 @@ impl Layout {
     }
 }
 
-/// A folder that is a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseFolder {
     /// Its id: the path without `archived`.
@@ -137,7 +136,6 @@ pub struct ReleaseFolder {
     pub shelf: ReleaseShelf,
     /// The files of its `base/`, subfolders included; empty where it has none.
     pub base_files: Vec<TreeEntry>,
-    /// The files of its `overlay/`.
     pub overlay_files: Vec<TreeEntry>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
@@ -186,7 +184,6 @@ pub struct TargetFolder {
 }
 
 impl TargetFolder {
-    /// It as a target.
     pub fn target(&self) -> Target {
         Target::new(self.kind, self.id.clone())
     }

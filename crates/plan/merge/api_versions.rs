@@ -166,7 +166,6 @@ enum DefinitionWord {
     Known,
     /// The server drops or refuses it.
     Refused,
-    /// Nothing.
     Nothing,
 }
 

@@ -16,7 +16,6 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, YamlFile, manifest};
 
-/// A file of the base.
 #[derive(Debug)]
 pub(crate) struct BaseFile {
     pub(crate) path: RepoPath,

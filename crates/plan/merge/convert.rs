@@ -31,7 +31,6 @@ pub(crate) struct ConversionObstacle {
 pub(crate) enum NotConverted {
     /// One of its fields. The object was converted without it.
     Field(Box<Unconvertible>),
-    /// Its text.
     Text(EditRefused),
 }
 

@@ -124,7 +124,6 @@ pub(crate) struct DisputedText {
     pub(crate) taken: Node,
 }
 
-/// Kinds of decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DecisionKind {
     /// Only the release changed it: the release's value.
@@ -192,11 +191,9 @@ pub enum HowMerged {
     ByKey(Vec<String>),
     /// As arguments: one unit per name, which may occur several times.
     ByArgument,
-    /// As a set.
     AsSet,
     /// As a sequence: overlapping changes conflict, others are both taken.
     AsSequence,
-    /// As one value.
     AsOneValue,
     /// As one value, because an item lacks one of these fields or two items share them.
     WithoutKey(Vec<String>),
@@ -211,7 +208,6 @@ pub enum Decider {
     Schema(SchemaOrigin),
     /// Nobody, but every item has a `name` of its own.
     Name,
-    /// Nobody.
     Nobody,
 }
 

@@ -36,7 +36,6 @@ impl SourceFile {
         Self { path, content: ParsedContent::Parsed(file) }
     }
 
-    /// Its text.
     pub fn text(&self) -> &str {
         match &self.content {
             ParsedContent::Text(text) => text,
@@ -115,7 +114,6 @@ pub struct ClusterFacts {
 }
 
 impl ClusterFacts {
-    /// It as a target.
     pub fn target(&self) -> Target {
         Target::new(self.kind, self.id.clone())
     }

@@ -105,7 +105,6 @@ pub(super) fn keyed<'n>(
     turns
 }
 
-/// A set.
 pub(super) fn set<'n>(
     known: &Knowledge<'_>,
     state: OldState,

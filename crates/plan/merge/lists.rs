@@ -55,7 +55,6 @@ pub(crate) enum ListKind<'a> {
 pub(crate) enum Keys<'a> {
     /// By the own table, or by `name` where nothing is said.
     Own(&'static [&'static str]),
-    /// By the schema.
     Schema(&'a [MapKey]),
 }
 
@@ -72,9 +71,7 @@ pub(crate) struct ListRule<'a> {
 /// Who says how a list merges or a text compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DecidedBy<'a> {
-    /// The own table.
     OwnTable,
-    /// A schema.
     Schema(&'a SchemaOrigin),
     /// Nobody, but every item has a `name` of its own.
     Name,

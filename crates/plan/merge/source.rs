@@ -55,7 +55,6 @@ pub struct SourceFacts {
 /// every plan.
 #[derive(Debug)]
 pub struct ReleaseSource {
-    /// Its id.
     pub id: SourceId,
     /// Its content's id, as clusters record it.
     pub content: Option<ContentId>,

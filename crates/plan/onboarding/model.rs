@@ -52,7 +52,6 @@ pub struct Applier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppliedWith {
-    /// Flux.
     FluxKustomization,
     /// Argo CD.
     ArgoApplication,
@@ -61,7 +60,6 @@ pub enum AppliedWith {
 }
 
 impl AppliedWith {
-    /// In words.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::FluxKustomization => "Flux Kustomization",
@@ -74,7 +72,6 @@ impl AppliedWith {
 /// A release, and how many of its fields a base has, has otherwise, and lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FittingRelease {
-    /// The release.
     pub release: ReleaseId,
     /// Fields that are the same.
     pub equal: usize,
@@ -92,7 +89,6 @@ pub struct FittingRelease {
 pub enum ReleaseGuess {
     /// It says so itself.
     Recorded(String),
-    /// This one fits.
     Fits(FittingRelease),
     /// This many fit equally well, this one among them.
     Equals(usize, FittingRelease),

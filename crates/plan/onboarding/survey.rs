@@ -36,10 +36,8 @@ pub(super) struct Seen {
     pub(super) whole: Whole,
 }
 
-/// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
-    /// A `Cluster`.
     Cluster,
     /// An App or HelmRelease of a chart that makes one.
     Chart,

@@ -85,7 +85,6 @@ impl Offer {
 /// The next step, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// This step.
     Step(Step),
     /// Nothing, for this reason.
     Nothing(NotOffered),
@@ -138,20 +137,17 @@ pub enum NotOffered {
         /// Until when.
         until: Option<Date>,
     },
-    /// The track is `none`.
     TrackNone,
     /// It is unknown whose releases the cluster follows.
     Provider(ProviderUnknown),
     /// The track needs to know where the cluster is.
     ReleaseUnknown {
-        /// The track.
         track: Track,
     },
     /// There is no newer release.
     Newest {
         /// The cluster's release.
         at: Option<ReleaseId>,
-        /// Its provider.
         provider: Provider,
     },
     /// There are newer releases, but the track or their state excludes them.

@@ -14,7 +14,6 @@ use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 /// Where a cluster is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// The cluster.
     pub cluster: ClusterId,
     /// What kind of target it is: releases of another kind do not count.
     pub kind: TargetKind,

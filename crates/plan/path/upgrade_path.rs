@@ -16,7 +16,6 @@ use capstan_model::version::KubernetesVersion;
 /// The upgrade path of one cluster to the newest release that it may have, or to one asked for by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpgradePath {
-    /// The cluster.
     pub cluster: ClusterId,
     /// The release it is at; `None` = unknown.
     pub from: Option<ReleaseId>,
@@ -34,7 +33,6 @@ pub struct UpgradePath {
     pub notes: Vec<String>,
 }
 
-/// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathStep {
     /// Where the cluster is before it; `None` = unknown.

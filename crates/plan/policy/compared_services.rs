@@ -18,9 +18,7 @@ use capstan_model::finding::Place;
 /// The folder of a cluster in one of the trees.
 #[derive(Clone, Copy)]
 pub struct ClusterState<'a> {
-    /// The tree.
     pub tree: &'a dyn Tree,
-    /// The folder.
     pub folder: &'a TargetFolder,
 }
 

@@ -46,7 +46,6 @@ pub(super) enum MisfitKind<'a> {
     Limit(BrokenLimit<'a>),
 }
 
-/// A limit that is broken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BrokenLimit<'a> {
     /// A field is not there.

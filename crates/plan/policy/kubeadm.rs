@@ -36,7 +36,6 @@ impl<'a> KubeadmField<'a> {
         keys.iter().fold(self.path.clone(), |path, key| path.key(key))
     }
 
-    /// Its items.
     pub(super) fn items(&self) -> impl Iterator<Item = Self> + use<'_, 'a> {
         let item = |(at, placed)| Self { path: self.path.index(at), placed };
         self.placed.items().iter().enumerate().map(item)

@@ -5,7 +5,6 @@ use capstan_kustomize::render::{PlacedValue, RenderedObject};
 use capstan_model::kinds::{KindRole, role_of_fragment};
 use capstan_model::object::{FieldPath, api_group};
 
-/// One reference.
 #[derive(Debug)]
 pub(super) struct FieldReference<'a> {
     pub(super) group: &'a str,

@@ -49,7 +49,6 @@ use serde_json::Value;
 /// A tree, and what was found in it.
 #[derive(Clone, Copy)]
 pub struct Snapshot<'a> {
-    /// The tree.
     pub tree: &'a dyn Tree,
     /// Its releases, clusters and provider sets.
     pub layout: &'a Layout,

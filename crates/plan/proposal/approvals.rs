@@ -58,7 +58,6 @@ const fn kind(kind: EntryKind) -> &'static str {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Means {
-    /// By command.
     #[default]
     Command,
     /// By a review on GitHub.
@@ -130,7 +129,6 @@ pub enum Voice {
 pub struct ApprovalFacts<'a> {
     /// So many approvals are needed.
     pub needed: u32,
-    /// The head.
     pub head: &'a CommitId,
     /// What it changes; `None` where that is unknown: it conflicts with its base, say.
     pub result: Option<&'a ResultDigest>,

@@ -12,7 +12,6 @@ use capstan_model::tree::CommitId;
 /// The head of a branch as Git shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchTip {
-    /// The commit.
     pub commit: CommitId,
     /// `Capstan-Source:`, where it is one.
     pub source: Option<SourceState>,

@@ -6,7 +6,6 @@ use crate::verbs::Verb;
 /// The stage of a proposal, as far as its buttons depend on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// It is offered.
     #[default]
     Offered,
     /// Somebody holds it.

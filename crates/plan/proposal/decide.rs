@@ -70,7 +70,6 @@ pub enum ProposalQuestion {
 /// The result of deciding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Do this.
     Do(Action),
     /// First find out that.
     Ask(ProposalQuestion),
@@ -118,7 +117,6 @@ pub struct Offer {
 /// What an offer changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Writes {
-    /// Objects.
     #[default]
     Objects,
     /// Only what Capstan records of values that the base has already. A merged record that is gone does not mean that
@@ -154,11 +152,9 @@ pub struct Branch {
 /// A pull request from the proposal's branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// Its number.
     pub number: u64,
     /// Open, merged, or closed and by which side.
     pub state: PullState,
-    /// Its head.
     pub head: CommitId,
     /// The source that it offers (or offered last), as its body's block or its commit says.
     pub source: Option<SourceState>,
@@ -169,9 +165,7 @@ pub struct Pull {
 /// State of a proposal's pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullState {
-    /// Open.
     Open,
-    /// Merged.
     Merged,
     /// Closed without a merge.
     Closed(Closer),
@@ -191,7 +185,6 @@ pub enum Mergeable {
 pub enum Reviewed {
     /// Nobody has decided.
     Not,
-    /// Approved.
     Approved,
     /// Set to merge by itself.
     AutoMerge,
@@ -211,7 +204,6 @@ pub enum Closer {
 /// A person's wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// None.
     None,
     /// Write the proposal again, whatever is on its branch.
     Replan,
@@ -268,9 +260,7 @@ pub enum Action {
 /// Why nothing is touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing is offered.
     NothingOffered {
-        /// Why.
         why: String,
         /// The same in a word.
         rest: Rest,
@@ -286,7 +276,6 @@ pub enum Standing {
     Unplannable {
         /// The open pull request it concerns, if any.
         pull: Option<u64>,
-        /// Why.
         why: String,
     },
     /// The open pull request has been taken further by people: its target stays.

@@ -46,7 +46,6 @@ pub fn carrier_of(
 /// A proposal that may share a pull request with others.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupMember<'a> {
-    /// The proposal.
     pub proposal: &'a ProposalId,
     /// What the planner wants.
     pub wanted: &'a Wanted,
@@ -95,9 +94,7 @@ pub struct GroupContent {
 /// A proposal that stays out of its group's pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The proposal.
     pub proposal: ProposalId,
-    /// Why.
     pub why: WhyLeftOut,
 }
 

@@ -12,9 +12,7 @@ use crate::settings::MergeMethod;
 /// What GitHub says of merging a pull request, read at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeView {
-    /// Its head.
     pub head: CommitId,
-    /// Draft.
     pub draft: Draft,
     /// Whether it can be merged, in GitHub's word.
     pub status: MergeStatus,
@@ -62,7 +60,6 @@ pub enum Queue {
 /// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
-    /// Capstan.
     Capstan,
     /// Another account, by login.
     Other(String),
@@ -71,7 +68,6 @@ pub enum By {
 /// A check that the branch's rules want.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Required {
-    /// Its name.
     pub name: String,
     /// How it stands.
     pub state: RequiredState,
@@ -135,7 +131,6 @@ pub enum Obstacle {
     Below(Vec<u64>),
     /// It is unknown what a merge would merge as well, or it would not come onto the default branch.
     WayUnknown,
-    /// It is a draft.
     Draft,
     /// Capstan's check does not let it pass: its title.
     Check(String),
@@ -143,9 +138,7 @@ pub enum Obstacle {
     CheckPending,
     /// So many approvals are missing of so many.
     Approvals {
-        /// Missing.
         missing: u32,
-        /// Needed.
         needed: u32,
     },
     /// These people ask for changes on GitHub.

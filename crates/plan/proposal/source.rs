@@ -51,7 +51,6 @@ impl SourceState {
         Some(Self { source: SourceId::parse(&decode(source)?)?, content })
     }
 
-    /// The source.
     pub const fn source(&self) -> &SourceId {
         &self.source
     }

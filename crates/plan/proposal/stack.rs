@@ -9,7 +9,6 @@ const MOST: usize = 100;
 /// An open pull request, as far as others may be based on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// Its number.
     pub number: u64,
     /// Its branch, where that is in the repository itself.
     pub head: Option<&'a str>,

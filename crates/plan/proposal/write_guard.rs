@@ -16,7 +16,6 @@ const RECORDS: [&str; 2] = [crate::settings::FOLDER_FILE, capstan_inventory::rec
 /// Where a proposal may write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
-    /// The target.
     pub target: Target,
     /// Its base folder; the cluster's own folder where the settings say `base: "."`.
     pub base: RepoPath,
@@ -41,9 +40,7 @@ impl Scope {
     "the plan of {target} would write {path}, which is not in its base or services and not its capstan.yaml or capstan-values.yaml. Capstan wrote nothing"
 )]
 pub struct OutsideTarget {
-    /// The target.
     pub target: Target,
-    /// The path.
     pub path: RepoPath,
 }
 
@@ -52,7 +49,6 @@ pub struct OutsideTarget {
 pub struct Guarded<'f>(Vec<&'f [FileChange]>);
 
 impl<'f> Guarded<'f> {
-    /// The files.
     pub fn files(&self) -> impl Iterator<Item = &'f FileChange> {
         self.0.iter().flat_map(|files| files.iter())
     }

@@ -50,13 +50,10 @@ use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 /// A release, read.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// Its id.
     pub id: ReleaseId,
     /// Where it lies.
     pub folder: RepoPath,
-    /// Its provider.
     pub provider: Provider,
-    /// Its version.
     pub version: ReleaseVersion,
     /// What kind of target it is for: one whose objects are provider objects is for provider sets.
     pub kind: TargetKind,
@@ -78,11 +75,8 @@ pub struct Release {
     pub variables: BTreeMap<String, String>,
     /// Kinds of infrastructure objects that its files hold: `AWSCluster`.
     pub infrastructure_kinds: BTreeSet<String>,
-    /// The files of `base/`.
     pub base_files: Vec<TreeEntry>,
-    /// The files of `overlay/`.
     pub overlay_files: Vec<TreeEntry>,
-    /// Its services.
     pub services: Arc<[ReleaseService]>,
     /// What its kustomizations come to.
     pub rendering: Arc<Rendering>,
@@ -112,10 +106,8 @@ impl Release {
     }
 }
 
-/// One service of a release.
 #[derive(Debug, Clone)]
 pub struct ReleaseService {
-    /// Its files.
     pub files: ServiceFiles,
     /// What its kustomizations come to.
     pub rendering: Arc<Rendering>,
@@ -152,12 +144,10 @@ impl fmt::Display for ReleaseState {
     }
 }
 
-/// One component of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReleaseComponent {
     /// Its name: `flatcar`.
     pub name: String,
-    /// Its version.
     pub version: LooseVersion,
 }
 
@@ -166,7 +156,6 @@ pub struct ReleaseComponent {
 pub struct App {
     /// Its name: `cilium`.
     pub name: String,
-    /// Its version.
     pub version: LooseVersion,
     /// Its catalog, where the release names one.
     pub catalog: Option<String>,

@@ -12,7 +12,6 @@ use capstan_model::version::LooseVersion;
 /// A component or app that goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Downgrade<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its version in the release that is left.
     pub old: &'a LooseVersion,

@@ -74,7 +74,6 @@ pub struct CheckFailed {
 /// How a check is not true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckFailure {
-    /// It is false.
     False,
     /// It cannot be evaluated.
     Invalid,
@@ -123,7 +122,6 @@ pub fn evaluate_checks(checks: &[ServiceCheck], facts: CheckFacts<'_>) -> Vec<Ch
 pub struct NotAllowed<'s> {
     /// Its place in the list of services.
     pub service: usize,
-    /// Its name.
     pub name: &'s str,
     /// The place of the check.
     pub check: usize,

@@ -24,7 +24,6 @@ const WORKLOADS: &[&str] = &["DaemonSet", "Deployment"];
 /// The network of a cluster's pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodNetwork {
-    /// The service that it is.
     pub service: String,
     parts: BTreeSet<String>,
 }

@@ -15,7 +15,6 @@ pub(super) const LISTS: [&str; 2] = ["services", "owners"];
 /// The cloud's name.
 pub(super) const CLOUD: &str = "cloud";
 
-/// The services of a release.
 #[derive(Debug)]
 pub struct ReleaseServices {
     /// The documents of each folder.

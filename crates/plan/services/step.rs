@@ -66,7 +66,6 @@ pub struct ServicesStep<'a> {
     pub old: Option<&'a ReleaseServices>,
     /// What the release that it goes to brings.
     pub new: &'a ReleaseServices,
-    /// The settings.
     pub settings: &'a MergeSettings,
     /// What is known of objects' fields.
     pub schemas: &'a Schemas,

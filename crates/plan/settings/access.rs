@@ -9,7 +9,6 @@ use super::fields::text_type;
 
 /// Days that a key is valid by default.
 const DAYS: u16 = 30;
-/// The most.
 const MOST_DAYS: u16 = 365;
 
 text_type!(
@@ -75,7 +74,6 @@ pub enum PublishedAt {
 pub struct LifetimeDays(u16);
 
 impl LifetimeDays {
-    /// Days.
     pub const fn days(self) -> u16 {
         self.0
     }

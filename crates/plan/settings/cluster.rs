@@ -151,7 +151,6 @@ impl Hold {
 /// What may be deleted from the live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Deletion {
-    /// Nothing.
     #[default]
     Nothing,
     /// These objects.

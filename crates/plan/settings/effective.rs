@@ -32,7 +32,6 @@ pub struct EffectiveSettings {
 /// What the levels of an inventory say of a cluster: over the rules of `.capstan.yaml`, under its own `capstan.yaml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wished {
-    /// The release.
     pub release: Option<ReleaseId>,
     /// How far newer ones are followed.
     pub track: Option<Track>,
@@ -51,7 +50,6 @@ impl EffectiveSettings {
     "the cluster {cluster} is claimed by two management clusters, `{first}` and `{second}`: change `managementClusters` in .capstan.yaml so that only one has it"
 )]
 pub struct ClaimedTwice {
-    /// The cluster.
     pub cluster: ClusterId,
     /// Who claims it first in the file.
     pub first: String,

@@ -225,7 +225,6 @@ impl FolderPath {
         }
     }
 
-    /// The path.
     pub const fn path(&self) -> &RepoPath {
         &self.0
     }

@@ -18,9 +18,7 @@ const MOST_TOLD: usize = 20;
 pub struct DeclaredOwners<'s> {
     /// The file.
     pub path: &'s RepoPath,
-    /// Its text.
     pub text: &'s str,
-    /// Its owners.
     pub owners: &'s [Owner],
     /// What they are given; `None` in a file that does not say that: a release's.
     pub access: Option<&'s OwnersAccess>,

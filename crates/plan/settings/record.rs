@@ -28,7 +28,6 @@ pub enum RecordError {
 /// A release and its content, as a cluster records them.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordedRelease<'r> {
-    /// The release.
     pub release: &'r ReleaseId,
     /// Its content, where that has an id.
     pub content: Option<&'r ContentId>,

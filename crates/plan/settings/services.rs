@@ -61,7 +61,6 @@ text_type!(
 );
 
 text_type!(
-    /// The kind of an object.
     ObjectKind,
     |text| {
         (1..=63).contains(&text.len())
@@ -71,12 +70,7 @@ text_type!(
     "a kind (`HelmChartProxy`)"
 );
 
-text_type!(
-    /// The name of an object.
-    ObjectName,
-    is_subdomain,
-    "the name of an object (lower-case letters, digits, `-` and `.`)"
-);
+text_type!(ObjectName, is_subdomain, "the name of an object (lower-case letters, digits, `-` and `.`)");
 
 /// The folder of one service in a cluster's folder: `services/cilium`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]

@@ -41,7 +41,6 @@ pub struct TemplateNames {
 pub struct LiveTemplate {
     /// API group.
     pub group: String,
-    /// Kind.
     pub kind: String,
     /// Namespace; `None` for an object that has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -52,7 +52,6 @@ pub struct OwnFields<'s>(pub(super) &'s dyn FieldSource);
 /// A release as a cluster records it.
 #[derive(Debug, Clone)]
 pub struct ReleaseRecord<'s> {
-    /// The release.
     pub release: ReleaseId,
     /// Its content, where that has an id.
     pub content: Option<&'s ContentId>,

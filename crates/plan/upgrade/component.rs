@@ -9,7 +9,6 @@ pub struct ComponentVersion {
     pub part: ReleaseList,
     /// Its name: `cilium`.
     pub name: String,
-    /// Its version.
     pub version: String,
 }
 

@@ -25,7 +25,6 @@ pub struct Explanation {
 /// Where one change comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeOrigin {
-    /// The object.
     pub object: ObjectId,
     /// The field.
     pub path: FieldPath,

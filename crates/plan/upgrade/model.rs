@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 /// What would be done to one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Upgrade {
-    /// The target.
     pub target: Target,
     /// The source it is at; `None` where that is unknown.
     pub from: Option<SourceId>,
@@ -153,9 +152,7 @@ pub enum ValuesCourse {
     /// It stays, with other content.
     #[default]
     Changes,
-    /// It comes.
     Comes,
-    /// It goes.
     Goes,
 }
 
@@ -185,7 +182,6 @@ pub enum Basis {
 /// One field, or one whole object, that the upgrade sets, adds or removes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// The object.
     pub object: ObjectId,
     /// The file that it is in (after the upgrade, for a new object), with the line before the upgrade. What is new has
     /// no line.
@@ -223,7 +219,6 @@ pub enum Reason {
 /// What both the cluster and the release changed since the old release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conflict {
-    /// The object.
     pub object: ObjectId,
     /// The file, with the line before the upgrade where the cluster has it.
     pub place: Place,
@@ -280,7 +275,6 @@ pub struct Settlement {
 /// A conflict that a person settled by command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledConflict {
-    /// The object.
     pub object: ObjectId,
     /// The field.
     pub path: FieldPath,

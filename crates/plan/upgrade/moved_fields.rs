@@ -27,15 +27,12 @@ pub(super) struct MovedField {
 pub(super) enum There {
     /// It is that one.
     Is(FieldPath),
-    /// It is a part of that one.
     PartOf(FieldPath),
     /// It is this item of that list, and this field of the item has its name.
     ItemOf {
-        /// The list.
         list: FieldPath,
         /// The item's field with the name.
         key: String,
-        /// The item.
         item: Node,
     },
     /// It is the same field with another value.

@@ -38,13 +38,11 @@ pub(super) struct ObjectProvenance {
 /// How one list was merged, and who said so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListMerged {
-    /// The object.
     pub object: ObjectId,
     /// The cluster's file, with the line where it has such a list.
     pub place: Place,
     /// The list.
     pub path: FieldPath,
-    /// How.
     pub how: HowMerged,
     /// Who said so.
     pub decided_by: Decider,
@@ -53,7 +51,6 @@ pub struct ListMerged {
 /// Texts that differ and are one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueCompared {
-    /// The object.
     pub object: ObjectId,
     /// The cluster's file and line.
     pub place: Place,
@@ -77,7 +74,6 @@ impl Provenance {
         Self { source: Some((because, place)), ..Self::default() }
     }
 
-    /// Of a merge.
     pub(super) fn of_merge(base: &Base, merge: ClusterMerge) -> Self {
         let mut provenance = Self::default();
         for merged in merge.merged {

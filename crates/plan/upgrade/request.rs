@@ -75,13 +75,11 @@ pub enum Versions {
 /// One plan's facts. Sources are read once and borrowed by every plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The cluster.
     pub cluster: &'a ClusterFacts,
     /// O: where it comes from.
     pub old: OldSource<'a>,
     /// N: where it goes.
     pub new: &'a dyn ChangeSource,
-    /// The settings.
     pub settings: &'a MergeSettings,
     /// What is known of objects' fields: [`Schemas::built_in`] where the repository has no definitions.
     pub schemas: &'a Schemas,

@@ -40,7 +40,6 @@ pub enum ServiceCourse {
 /// A field that is not as the release has it, and stays so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptEdit {
-    /// The object.
     pub object: ObjectId,
     /// The field, in its place after the upgrade; the root for a whole object that the release does not bring.
     pub path: FieldPath,

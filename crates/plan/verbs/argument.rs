@@ -54,7 +54,6 @@ impl Argument for Rule {
 pub struct Overruled {
     /// The cluster; that of the proposal where none is named.
     pub cluster: Option<ClusterId>,
-    /// The rule.
     pub rule: Rule,
     /// In a person's words, on one line.
     pub reason: String,

@@ -17,7 +17,6 @@ const LONGEST_VALUE: usize = 1_000;
 pub struct ClusterFrom {
     /// Its path.
     pub cluster: ClusterId,
-    /// The release.
     pub release: ReleaseName,
     /// Values of the release's variables.
     pub variables: BTreeMap<String, String>,
@@ -87,7 +86,6 @@ impl ClusterFrom {
 /// A cluster that is to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gone {
-    /// The cluster.
     pub cluster: ClusterId,
     /// Why, in a person's words, on one line.
     pub reason: Option<String>,

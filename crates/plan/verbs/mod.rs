@@ -86,7 +86,6 @@ macro_rules! verbs {
             /// Every verb, as the help lists them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The word.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -152,7 +151,6 @@ macro_rules! verbs {
         }
 
         impl Command {
-            /// Its verb.
             pub const fn verb(&self) -> Verb {
                 match self {
                     $(Self::$variant { .. } => Verb::$variant,)*

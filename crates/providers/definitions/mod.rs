@@ -27,7 +27,6 @@ pub(crate) struct CrdDefinition<'o> {
     pub(crate) versions: Vec<DefinitionVersion<'o>>,
 }
 
-/// A version of a definition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DefinitionVersion<'o> {
     pub(crate) name: &'o str,

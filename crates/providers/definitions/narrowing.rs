@@ -123,7 +123,6 @@ pub(super) enum Narrowing {
     May,
 }
 
-/// A keyword that bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BoundKeyword {
     pub(super) keyword: &'static str,

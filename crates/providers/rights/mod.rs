@@ -33,23 +33,16 @@ pub enum RbacRight {
         resource: String,
         /// The object; `None` = all.
         name: Option<String>,
-        /// The verb.
         verb: String,
     },
     /// A verb on a path of the API server that is not a resource: `/metrics`, `/healthz*`.
-    Path {
-        /// The path.
-        path: String,
-        /// The verb.
-        verb: String,
-    },
+    Path { path: String, verb: String },
     /// What a role says that is not among the objects.
     Role {
         /// The namespace that it counts in; `None` = everywhere.
         namespace: Option<String>,
         /// `ClusterRole` or `Role`.
         kind: String,
-        /// Its name.
         name: String,
     },
 }

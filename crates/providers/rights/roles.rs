@@ -19,7 +19,6 @@ pub(super) struct Roles<'o>(BTreeMap<RoleKey<'o>, &'o Value>);
 
 type RoleKey<'o> = (&'o str, &'o str, &'o str);
 
-/// A binding.
 #[derive(Debug)]
 pub(super) struct Binding<'o> {
     /// The namespace that it counts in; `None` = everywhere.

@@ -9,23 +9,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind")]
 pub enum RightsSubject {
-    /// A service account.
-    ServiceAccount {
-        /// Its namespace.
-        namespace: String,
-        /// Its name.
-        name: String,
-    },
-    /// A user.
-    User {
-        /// Its name.
-        name: String,
-    },
-    /// A group.
-    Group {
-        /// Its name.
-        name: String,
-    },
+    ServiceAccount { namespace: String, name: String },
+    User { name: String },
+    Group { name: String },
 }
 
 impl RightsSubject {

@@ -60,7 +60,6 @@ pub struct Live {
 /// An entry of an object's `metadata.managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Managed {
-    /// The object.
     pub object: ObjectId,
     /// The entry's `apiVersion`.
     pub api_version: String,

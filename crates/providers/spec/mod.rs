@@ -23,7 +23,6 @@ use super::selector::ProviderSelector;
 /// A provider object.
 #[derive(Debug, Clone)]
 pub struct Provider {
-    /// Its kind.
     pub kind: ProviderKind,
     /// Its name, which is the provider's.
     pub name: String,

@@ -8,7 +8,6 @@ use crate::duration::Seconds;
 use crate::fields::FieldReader;
 use crate::refusal::Refusal;
 
-/// `manager`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Manager {
     pub(crate) group_kind_concurrency: BTreeMap<String, i64>,

@@ -64,7 +64,6 @@ pub enum Wish {
 /// Everything that is decided on.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// Now.
     pub now: Timestamp,
     /// Whether it is wanted.
     pub wish: Wish,

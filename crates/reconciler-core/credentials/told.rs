@@ -110,10 +110,9 @@ pub fn remembered<'s>(status: Option<&'s CloudCredentialsStatus>, name: &str) ->
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::time::Duration;
 
     use super::*;
-    use crate::resources::CloudCredentialsSpec;
+    use crate::resources::{CloudCredentialsSpec, SecretRef};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -134,9 +133,8 @@ mod tests {
         let opened = CloudCredentialsSpec {
             clusters: vec!["**".to_owned()],
             cloud: "corp".to_owned(),
-            namespace: "capstan-system".to_owned(),
-            secret: "maker".to_owned(),
-            lifetime: Duration::from_hours(720),
+            secret_ref: SecretRef { namespace: "capstan-system".to_owned(), name: "maker".to_owned() },
+            lifetime_seconds: 2_592_000,
         };
         Subject { opened, namespace: "my-org".to_owned(), cluster: "peu01".to_owned() }
     }

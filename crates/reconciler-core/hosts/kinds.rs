@@ -12,7 +12,6 @@ pub fn sip_clusters() -> ApiKind {
     ApiKind::of_version(&format!("{}/{}", cluster::GROUP, cluster::VERSION), cluster::KIND)
 }
 
-/// Hosts.
 pub fn hosts() -> ApiKind {
     ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), host::KIND)
 }
@@ -27,7 +26,6 @@ pub fn templates() -> ApiKind {
     ApiKind::preferred(INFRASTRUCTURE, names::METAL3_MACHINE_TEMPLATE)
 }
 
-/// Machines.
 pub fn machines() -> ApiKind {
     ApiKind::preferred("cluster.x-k8s.io", names::MACHINE)
 }

@@ -24,7 +24,6 @@ use crate::reason::Reason;
 pub struct Wish<'l> {
     /// Of which look.
     pub at: usize,
-    /// The object.
     pub object: &'l RenderedObject,
     /// What it asks for, and its status.
     pub wished: SipCluster,
@@ -76,9 +75,7 @@ pub fn too_few(wishes: &mut [Wish<'_>], mut seen: LiveAndWished) -> Vec<(usize, 
 pub struct LiveAndWished {
     /// The SIPClusters.
     pub clusters: Vec<SipCluster>,
-    /// The hosts.
     pub hosts: Vec<Host>,
-    /// The policies.
     pub policies: Vec<HostDeployPolicy>,
     /// Of the namespaces of SIPClusters, where a policy asks for them.
     pub labels: BTreeMap<String, Labels>,
@@ -134,7 +131,6 @@ impl<'f> OtherClusters<'f> {
         objects.iter().filter(is_it)
     }
 
-    /// The Cluster that it is for.
     fn cluster(&self) -> Option<&'f RenderedObject> {
         self.of_kind(names::CLUSTER).find(|one| one.id.name == self.wished.metadata.name)
     }

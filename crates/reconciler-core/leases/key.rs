@@ -20,7 +20,6 @@ pub type VaultSecretKey = (String, String);
 pub struct GroupKey {
     /// The VaultStore.
     pub store: String,
-    /// The namespace.
     pub namespace: String,
     /// The name of the service account there.
     pub account: String,

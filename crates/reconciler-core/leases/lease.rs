@@ -34,7 +34,6 @@ impl RememberedLease {
 /// Everything that is decided on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseDecisionFacts {
-    /// Now.
     pub now: Timestamp,
     /// The VaultStore that is asked.
     pub store: String,

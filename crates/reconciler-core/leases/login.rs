@@ -21,7 +21,6 @@ pub struct LoginTimes {
 /// Everything that is decided on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoginFacts {
-    /// Now.
     pub now: Timestamp,
     /// How long it lives.
     pub times: LoginTimes,

@@ -55,7 +55,6 @@ pub fn id(cluster: &ObjectId) -> ObjectId {
     }
 }
 
-/// The name of the file.
 pub const fn file_name(form: OwnersForm) -> &'static str {
     match form {
         OwnersForm::Certificate | OwnersForm::Admin => AGE_FILE,

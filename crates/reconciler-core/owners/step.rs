@@ -46,7 +46,6 @@ pub struct LastOwnersFile {
 /// Everything that is decided on.
 #[derive(Debug, Clone)]
 pub struct OwnersFacts {
-    /// Now.
     pub now: Timestamp,
     /// What is to be; `None` without owners.
     pub wanted: Option<WantedAccess>,

@@ -30,11 +30,8 @@ pub fn mark(object: &Value) -> Option<&str> {
 pub struct PassMember {
     /// Its identity.
     pub id: ObjectId,
-    /// Its kind.
     pub kind: ProviderKind,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its object; `None` where only its inventory is left.
     pub object: Option<Value>,

@@ -23,7 +23,6 @@ pub struct Prepared {
     pub manifests: BTreeMap<ObjectId, AppliedObject>,
 }
 
-/// One object as it is applied.
 #[derive(Debug)]
 pub struct AppliedObject {
     /// Which it is.

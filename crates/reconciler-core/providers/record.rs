@@ -8,7 +8,6 @@ use serde_json::Value;
 
 /// Version of what is remembered.
 pub const API_VERSION: &str = "capstan.dev/v1alpha1";
-/// Its kind.
 pub const KIND: &str = "ManagedProvider";
 
 /// A `ManagedProvider`, as the API server has it.
@@ -57,7 +56,6 @@ pub fn read(object: &Value) -> Result<Remembered, LiveError> {
     })
 }
 
-/// The object that it is.
 pub fn object(kind: ProviderKind, namespace: &str, name: &str) -> ApiObject {
     ApiObject {
         kind: ApiKind::of_version(API_VERSION, KIND),

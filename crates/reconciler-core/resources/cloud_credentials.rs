@@ -6,19 +6,48 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A cloud whose credentials a Fleet opens for some of its clusters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Credentials of a cloud that Capstan makes for clusters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct CloudCredentialsSpec {
-    /// Which clusters: patterns over the paths of their folders.
+    /// For which clusters: patterns over the paths of their folders, for example `gauss/*`. Each of them must also
+    /// ask for it with `cloud` in its capstan.yaml.
+    #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 1024)))]
     pub clusters: Vec<String>,
-    /// What `cloud` of their `capstan.yaml` calls it, and the entry of the maker's `clouds.yaml`.
+    /// Its name in `cloud` of their capstan.yaml. The Secret's clouds.yaml has an entry of that name.
+    #[schemars(length(min = 1, max = 100))]
     pub cloud: String,
-    /// The namespace of the Secret with the `clouds.yaml` that they are made with.
+    /// The Secret with the credential that makes the others, in a namespace that no folder applies to. It has the key
+    /// clouds.yaml, and cacert if the cloud's certificates are from your own CA.
+    pub secret_ref: SecretRef,
+    /// How long each credential lives, in seconds. The next one is made after two thirds of it.
+    #[serde(default = "lifetime")]
+    #[schemars(with = "i32", range(min = 3600, max = 31_536_000))]
+    pub lifetime_seconds: u32,
+}
+
+/// A Secret by namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretRef {
+    /// Its namespace.
+    #[schemars(length(min = 1, max = 63))]
     pub namespace: String,
     /// Its name.
-    pub secret: String,
-    /// How long each of them lives; 30 days by default.
-    pub lifetime: Duration,
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// 30 days.
+const fn lifetime() -> u32 {
+    2_592_000
+}
+
+impl CloudCredentialsSpec {
+    /// How long each credential lives.
+    pub fn lifetime(&self) -> Duration {
+        Duration::from_secs(self.lifetime_seconds.into())
+    }
 }
 
 /// The credentials that were made for a cluster, as the Secrets had them at the end of the last look.

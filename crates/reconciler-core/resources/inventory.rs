@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::condition::Conditions;
 use super::status::RolloutState;
 
-/// `ClusterDefinition.status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterDefinitionStatus {

@@ -1,8 +1,8 @@
 //! What people ask of the reconciler and what it answers: the content of `Fleet`, `ManagedCluster` and
 //! `VaultSecret`.
 //!
-//! Specs are parsed values (`k8s` reads them from the custom resources). Statuses are exactly the content of the custom
-//! resources, so `k8s` embeds them as they are.
+//! Statuses and all of a `ManagedCluster` are exactly what the custom resources have, so `k8s` embeds them as they are. Of
+//! a `Fleet` that holds for each part; `k8s` reads the whole into durations and one of the sources.
 
 mod cloud_credentials;
 mod condition;
@@ -12,7 +12,7 @@ mod spec;
 mod status;
 mod vault_secret;
 
-pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret};
+pub use cloud_credentials::{CloudCredentialsSpec, CloudCredentialsStatus, PublishedSecret, SecretRef};
 pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
 pub use inventory::{ClusterDefinitionStatus, LevelStatus};
 pub use owners_key::{KeyFile, KeyRecipient, OwnersKeyStatus};

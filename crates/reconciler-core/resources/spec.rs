@@ -1,9 +1,13 @@
 //! What people ask of a Fleet and of one of its clusters.
+//!
+//! The documentation and the bounds of what derives `JsonSchema` are those of the definitions that `k8s` prints.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capstan_model::ids::ClusterId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::cloud_credentials::CloudCredentialsSpec;
 use capstan_ports::ServiceAccount;
@@ -49,7 +53,6 @@ pub enum SourceSpec {
     Git {
         /// `https://…`, without credentials.
         url: String,
-        /// The branch.
         branch: String,
         /// The Secret beside the Fleet with `token`, or `username` and `password`.
         secret: Option<String>,
@@ -72,13 +75,29 @@ impl SourceSpec {
     }
 }
 
-/// With whose rights a folder is applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The service account that is impersonated for a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ServiceAccountSpec {
-    /// Its name; `capstan-applier` by default.
+    /// Its name.
+    #[serde(default = "applier")]
+    #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Its namespace; the one of the folder's `Cluster` by default.
+    /// Its namespace. Default: the namespace of the folder's Cluster. Each customer's objects are then applied with
+    /// rights in the customer's namespace only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
     pub namespace: Option<String>,
+}
+
+fn applier() -> String {
+    ServiceAccountSpec::DEFAULT_NAME.to_owned()
+}
+
+impl Default for ServiceAccountSpec {
+    fn default() -> Self {
+        Self { name: applier(), namespace: None }
+    }
 }
 
 impl ServiceAccountSpec {
@@ -92,51 +111,93 @@ impl ServiceAccountSpec {
     }
 }
 
-/// What is not done without being asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What needs the consent of a person first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Guards {
-    /// How many objects of one cluster may be deleted in one reconciliation; 5 by default.
+    /// How many objects of one cluster one reconciliation may delete. If a commit asks for more, the folder deletes
+    /// nothing and says so.
+    #[serde(default = "deletions")]
+    #[schemars(with = "i32", range(min = 0, max = 10000))]
     pub max_deletions: usize,
-    /// How many clusters replace machines at a time; any number where `None`.
+    /// How many clusters replace machines at a time. A change of more clusters continues with the next one, in the
+    /// order of their folders, once the machines of one are done. A stuck cluster keeps its place. New clusters do
+    /// not count. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<i32>", range(min = 1, max = 10000))]
     pub max_rolling_clusters: Option<usize>,
-    /// What happens to objects that others applied before; `preview` by default.
+    /// What happens to objects that others applied before (kubectl, Flux, Argo CD). With preview, they do not change,
+    /// and the ManagedCluster shows what taking them over would change. With take, Capstan manages their fields, and
+    /// removes those that Git does not name. spec.adopt of a ManagedCluster overrides it for one cluster.
+    #[serde(default)]
     pub adopt: Adopt,
-    /// When a `Cluster` that does not exist live is created; `recorded` by default.
+    /// Whether a Cluster that does not exist here is created. With recorded: only if no other management cluster is
+    /// known to have had it. With always: any.
+    #[serde(default)]
     pub create_clusters: CreateClusters,
 }
 
+const fn deletions() -> usize {
+    5
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self {
+            max_deletions: deletions(),
+            max_rolling_clusters: None,
+            adopt: Adopt::default(),
+            create_clusters: CreateClusters::default(),
+        }
+    }
+}
+
 /// What happens to objects that others applied before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Adopt {
-    /// The cluster waits; its status says what would change.
+    /// Nothing; what taking them would change is shown.
     #[default]
     Preview,
-    /// They are taken over: their managers moved, fields that Git lacks removed.
+    /// They are taken.
     Take,
 }
 
-/// When a `Cluster` that does not exist live is created.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Whether absent Clusters are created.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum CreateClusters {
-    /// Where the bot never heard of it from another management cluster.
+    /// Where no other management cluster is known to have had it.
     #[default]
     Recorded,
-    /// Always: an admin said so.
+    /// Always.
     Always,
 }
 
-/// `ManagedCluster.spec`, parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Which folder it is for, and what people request for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ManagedClusterSpec {
-    /// The cluster's id, the path of its folder.
+    /// The cluster's id: the path of its folder, e.g. gauss/peu01.
+    #[schemars(length(min = 1, max = 1024), extend("x-kubernetes-validations" = [
+        {"rule": "self == oldSelf", "message": "the folder of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
+    ]))]
     pub cluster: String,
-    /// The Fleet's name, in the same namespace.
+    /// The Fleet, in the same namespace, whose repository holds the folder.
+    #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
+        {"rule": "self == oldSelf", "message": "the Fleet of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
+    ]))]
     pub fleet: String,
-    /// Nothing is applied to this cluster; it is still judged.
+    /// Apply and delete nothing of this cluster, and say so. Its live state is still reported.
+    #[serde(default)]
     pub suspend: bool,
-    /// Wins over the Fleet's guard.
+    /// What happens to objects of this cluster that others applied before: preview or take. Left out, the
+    /// Fleet's guards say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopt: Option<Adopt>,
-    /// Wins over the Fleet's guard.
+    /// Whether the cluster is created where it does not exist: always, or, with recorded, only where no other
+    /// management cluster is known to have had it. Left out, the Fleet's guards say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create_cluster: Option<CreateClusters>,
 }
 

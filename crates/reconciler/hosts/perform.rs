@@ -19,7 +19,6 @@ use capstan_reconciler_core::hosts::HostMemory;
 pub(super) enum HostWrite {
     /// The SIPCluster is like that now.
     Cluster(Value),
-    /// A host is.
     Host(Value),
     /// An object of a service is.
     Service(Value),

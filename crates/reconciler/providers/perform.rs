@@ -21,7 +21,6 @@ use capstan_reconciler_core::providers::sights::{Live, SeenProviderObject, Sight
 
 /// What became of a step.
 pub(super) enum Performed {
-    /// It is done.
     Done,
     /// It is not, for now: why.
     Waits(String),

@@ -33,7 +33,6 @@ const LARGE: usize = 1 << 20;
 
 /// A commit, opened.
 pub struct Revision {
-    /// The commit.
     pub commit: CommitId,
     /// Settings and layout of its tree.
     pub fleet: Arc<Fleet>,
@@ -78,7 +77,6 @@ impl fmt::Display for Print {
 pub struct Viewpoint<'a> {
     /// The management cluster's name in the Fleet.
     pub name: &'a str,
-    /// Its UID.
     pub uid: &'a str,
     /// What discovery said.
     pub scopes: &'a Scopes,
@@ -363,7 +361,6 @@ fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) ->
     clusters.map(|id| (id.clone(), content(id))).collect()
 }
 
-/// Renders one folder.
 fn render_folder(fleet: &Fleet, id: &ClusterId, view: &Viewpoint<'_>) -> OpenedFolder {
     let (trial, scopes) = (view.trial, view.scopes);
     let Ok(mut rendered) = trial.render(fleet, id) else { return OpenedFolder::Unreadable };

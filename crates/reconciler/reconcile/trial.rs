@@ -43,13 +43,11 @@ pub struct Trial {
 /// A folder that is not rendered.
 #[derive(Debug, Clone)]
 pub struct Untried {
-    /// Why.
     pub why: TrialFailed,
     /// After how long it may come to something else; `None` where this commit never will.
     pub again_after: Option<Duration>,
 }
 
-/// A trial that failed.
 struct FailedTrial {
     why: TrialFailed,
     at: Instant,

@@ -17,7 +17,6 @@ const END: &str = " -->";
 /// What a ticked box asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The verb.
     pub verb: Verb,
     /// Its arguments, as in a comment.
     pub given: String,

@@ -52,7 +52,6 @@ pub enum ClosedDashboard {
     Duplicate,
 }
 
-/// The record of a dashboard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DashboardRecord {
     /// Counts Capstan's writes: of two records the higher one is the later.

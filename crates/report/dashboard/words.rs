@@ -44,7 +44,6 @@ pub struct BlockingConflict {
 pub struct Entry {
     /// Which.
     pub proposal: ProposalId,
-    /// Its state.
     pub state: ProposalState,
     /// The reason, in sentences.
     pub why: String,
@@ -65,7 +64,6 @@ pub struct Entry {
 pub struct CampaignStanding {
     /// The campaign's name.
     pub name: String,
-    /// The release.
     pub release: String,
     /// Why it stopped, as a sentence; `None` = it continues.
     pub stopped: Option<String>,

@@ -44,7 +44,6 @@ pub(crate) enum Door {
     Loopback,
     /// The internal one, on another address.
     Inside,
-    /// The public one.
     Public,
 }
 

@@ -163,7 +163,6 @@ pub(super) enum Ways {
     All,
     /// Those of people who sign in.
     OfPeople,
-    /// None.
     None,
 }
 

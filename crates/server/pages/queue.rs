@@ -64,7 +64,6 @@ pub(super) struct QueueLine<'a> {
     may_write: bool,
 }
 
-/// A repository that failed.
 pub(super) struct FailedRepository<'a> {
     pub(super) repository: &'a str,
     pub(super) url: String,

@@ -182,13 +182,10 @@ pub enum DatabaseCommand {
 /// An offline command with the options that all of them share.
 #[derive(Debug)]
 pub struct Offline {
-    /// `--repo`
     pub repo: Option<PathBuf>,
     /// `--at`
     pub at: Option<String>,
-    /// `--releases`
     pub releases: Option<PathBuf>,
-    /// The command.
     pub command: Command,
 }
 

@@ -108,7 +108,7 @@ async fn who_asks_in_the_middle_of_a_run_that_uses_up_the_budget_is_answered_wit
 
 /// Another process of the same App reads and comments as much as it may, for more than a minute.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_is_answered_within_ten_seconds_while_all_that_may_be_asked_is_used() {
+async fn a_command_is_answered_by_the_first_run_while_all_that_may_be_asked_is_used() {
     let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
@@ -168,18 +168,24 @@ async fn a_command_is_answered_within_ten_seconds_while_all_that_may_be_asked_is
                 .iter()
                 .any(|answer| capstan_report::answered_comment(answer) == Some(CommentId::Comment(comment)))
         };
+        let mut runs = 0;
         while !answered() {
             if let Some(job) = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() {
+                runs += 1;
                 perform(&ports, &jobs, &job, Duration::from_secs(600)).await.unwrap();
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert!(clock.now().duration_since(asked).as_secs() < 60, "never answered");
         }
         is_over.store(true, Ordering::SeqCst);
-        clock.now().duration_since(asked)
+        println!(
+            "answered after {:?} beside a process that uses all there is",
+            clock.now().duration_since(asked)
+        );
+        runs
     };
-    let ((), took) = tokio::join!(using, asking);
-    println!("answered after {} ms beside a process that uses all that may be asked", took.as_millis());
-    assert!(took.as_secs() < 10, "{took:?}");
+    let ((), runs) = tokio::join!(using, asking);
+    // A call of a command waits for ten seconds at most, and a run with one that has to wait longer is put off.
+    assert_eq!(runs, 1, "no call of it was put off");
     town.done();
 }

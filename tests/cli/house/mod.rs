@@ -14,6 +14,7 @@ use syn::visit::Visit;
 
 mod circles;
 mod methods;
+mod names;
 mod shape;
 mod wording;
 

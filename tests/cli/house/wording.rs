@@ -124,12 +124,7 @@ impl Texts {
 
     /// Whether an item's documentation is shown. It is taken, where it is.
     fn enter(&mut self, attributes: &[syn::Attribute]) -> bool {
-        let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
-        let derived: Vec<syn::Path> = derives.flat_map(derived).collect();
-        let is_shown = derived.iter().any(|path| {
-            path.segments.last().is_some_and(|last| SHOWN.contains(&last.ident.to_string().as_str()))
-        });
-        let outer = std::mem::replace(&mut self.is_shown, is_shown);
+        let outer = std::mem::replace(&mut self.is_shown, is_shown(attributes));
         self.document(attributes);
         outer
     }
@@ -146,8 +141,16 @@ fn derived(attribute: &syn::Attribute) -> syn::punctuated::Punctuated<syn::Path,
     attribute.parse_args_with(syn::punctuated::Punctuated::parse_terminated).unwrap()
 }
 
+/// Whether users are shown the documentation of an item with these attributes.
+pub(super) fn is_shown(attributes: &[syn::Attribute]) -> bool {
+    let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    derives
+        .flat_map(derived)
+        .any(|path| path.segments.last().is_some_and(|last| SHOWN.contains(&last.ident.to_string().as_str())))
+}
+
 /// A line of documentation.
-fn line(attribute: &syn::Attribute) -> Option<String> {
+pub(super) fn line(attribute: &syn::Attribute) -> Option<String> {
     let value = &attribute.meta.require_name_value().ok().filter(|meta| meta.path.is_ident("doc"))?.value;
     match value {
         syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),

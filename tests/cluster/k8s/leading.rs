@@ -7,40 +7,81 @@ use std::time::Duration;
 use capstan_controllers::OperatorLeases;
 use capstan_k8s::{KubeLease, KubeLeases, Timing};
 use capstan_ports::Leadership as _;
-use capstan_test_support::tally;
+use capstan_test_parts::plane::Plane;
+use capstan_test_parts::plane::audit::Request;
+use jiff::Timestamp;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{connection, shared};
 
+const TIMING: Timing = Timing {
+    duration: Duration::from_secs(4),
+    renew: Duration::from_secs(3),
+    retry: Duration::from_millis(200),
+};
+
 async fn lease(name: &str, identity: &str) -> Option<KubeLease> {
     let connection = connection(shared()?).await;
-    let timing = Timing {
-        duration: Duration::from_secs(4),
-        renew: Duration::from_secs(3),
-        retry: Duration::from_millis(200),
+    Some(KubeLease::new(&connection, "default", name, identity).with_timing(TIMING))
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let holding = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     };
-    Some(KubeLease::new(&connection, "default", name, identity).with_timing(timing))
+    timeout(PATIENCE, holding).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+/// How often somebody has looked at a Lease so far.
+fn looks(plane: &Plane, name: &str) -> usize {
+    let is_look = |request: &Request| request.verb == "get" && request.name == name;
+    plane.audit().iter().filter(|request| request.resource == "leases" && is_look(request)).count()
 }
 
 #[tokio::test]
-async fn a_second_one_waits_and_leads_as_soon_as_the_first_resigns() {
-    let Some(first) = lease("resigning", "one").await else { return };
-    let second = lease("resigning", "two").await.unwrap();
+async fn a_second_one_waits_while_the_first_renews_its_lease() {
+    let Some(first) = lease("renewing", "one").await else { return };
+    let second = lease("renewing", "two").await.unwrap();
     let never = CancellationToken::new();
     let term = first.lead(&never).await.unwrap();
-
     let waiting = tokio::spawn({
         let never = never.clone();
         async move { second.lead(&never).await }
     });
-    // Twice as long as a Lease holds: the first one renews it.
-    tokio::time::sleep(tally::wait(Duration::from_secs(8))).await;
+    // It is held for longer than it holds by itself.
+    let times = ["acquireTime", "renewTime"].map(|field| format!("-o=jsonpath={{.spec.{field}}}"));
+    until("it is renewed", || {
+        let [acquired, renewed] = times.each_ref().map(|path| {
+            let time = shared().unwrap().kubectl(&["get", "lease", "renewing", "-n", "default", path]);
+            time.parse::<Timestamp>().unwrap()
+        });
+        renewed.duration_since(acquired).unsigned_abs() > TIMING.duration + TIMING.retry
+    })
+    .await;
     assert!(!waiting.is_finished() && !term.lost().is_cancelled());
-
     term.resign().await;
-    let next = timeout(Duration::from_secs(3), waiting).await.expect("at once, not when the Lease runs out");
-    next.unwrap().unwrap().resign().await;
+    timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap().resign().await;
+}
+
+#[tokio::test]
+async fn one_that_resigns_is_followed_before_its_lease_runs_out() {
+    let Some(first) = lease("resigning", "one").await else { return };
+    let second = lease("resigning", "two").await.unwrap();
+    let never = CancellationToken::new();
+    // Of an hour, so that nothing but the resignation lets another one lead.
+    let hour = Timing { duration: Duration::from_secs(3600), ..TIMING };
+    let term = first.with_timing(hour).lead(&never).await.unwrap();
+    let waiting = tokio::spawn({
+        let never = never.clone();
+        async move { second.lead(&never).await }
+    });
+    until("the second one looks", || looks(shared().unwrap(), "resigning") > 2).await;
+    assert!(!waiting.is_finished());
+    term.resign().await;
+    timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap().resign().await;
 }
 
 #[tokio::test]
@@ -140,10 +181,17 @@ async fn an_operators_lease_is_held_and_an_operator_that_starts_later_waits() {
 
     let operator = KubeLease::new(&connection(plane).await, "leased", "of-an-operator", "operator");
     let never = CancellationToken::new();
-    assert!(timeout(Duration::from_secs(5), operator.lead(&never)).await.is_err(), "it stands by");
-    // Given up, not given away.
+    let leading = tokio::spawn(async move { operator.lead(&never).await });
+    let looks_on = async || {
+        let before = looks(plane, "of-an-operator");
+        until("the operator looks", || looks(plane, "of-an-operator") >= before + 2).await;
+    };
+    looks_on().await;
+    assert!(!leading.is_finished(), "it stands by");
+    // Given up, not given away: it runs out.
     leases.give_up().await;
     assert_eq!(plane.kubectl(&holder), "capstan-providers_test");
-    assert!(timeout(Duration::from_secs(2), operator.lead(&never)).await.is_err());
-    timeout(Duration::from_secs(30), operator.lead(&never)).await.unwrap().unwrap().resign().await;
+    looks_on().await;
+    assert!(!leading.is_finished());
+    timeout(PATIENCE, leading).await.unwrap().unwrap().unwrap().resign().await;
 }

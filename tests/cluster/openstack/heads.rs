@@ -16,7 +16,7 @@ use capstan_ports::{
 };
 use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan_reconciler::reconcile::preflight::preflight;
-use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
+use capstan_reconciler::reconcile::resources::{CloudCredentialsSpec, SecretRef};
 use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
 use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
@@ -288,9 +288,8 @@ async fn a_cluster_without_a_credential_yet_is_asked_for_with_what_will_make_it(
     world.fleet.lock().unwrap().spec.cloud_credentials = vec![CloudCredentialsSpec {
         clusters: vec!["gauss/*".to_owned()],
         cloud: "openstack".to_owned(),
-        namespace: "capstan-clouds".to_owned(),
-        secret: "eu".to_owned(),
-        lifetime: std::time::Duration::from_secs(2_592_000),
+        secret_ref: SecretRef { namespace: "capstan-clouds".to_owned(), name: "eu".to_owned() },
+        lifetime_seconds: 2_592_000,
     }];
     world.write("gauss/peu01/capstan.yaml", "cloud: openstack\n");
     world.status_store.posted().put_secret("capstan-clouds", "eu", "clouds.yaml", "maker");

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_ports::{Clock, Fence, LiveError};
-use capstan_reconciler::reconcile::resources::{CloudCredentialsSpec, ConditionType};
+use capstan_reconciler::reconcile::resources::{CloudCredentialsSpec, ConditionType, SecretRef};
 use capstan_reconciler::reconcile::{CloudCredentials, ReconcileEnd, ReconcileOutcome};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -275,9 +275,8 @@ pub(crate) fn opened(clusters: &[&str], cloud: &str, secret: &str) -> CloudCrede
     CloudCredentialsSpec {
         clusters: clusters.iter().map(|pattern| (*pattern).to_owned()).collect(),
         cloud: cloud.to_owned(),
-        namespace: "capstan-clouds".to_owned(),
-        secret: secret.to_owned(),
-        lifetime: std::time::Duration::from_secs(2_592_000),
+        secret_ref: SecretRef { namespace: "capstan-clouds".to_owned(), name: secret.to_owned() },
+        lifetime_seconds: 2_592_000,
     }
 }
 

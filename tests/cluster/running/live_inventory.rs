@@ -13,7 +13,6 @@ use capstan_reconciler::reconcile::ports::{
 };
 use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
 use capstan_reconciler::reconcile::{InventorySource, Ports};
-use capstan_test_support::tally;
 use serde_json::{Value, json};
 
 use super::judging::green;
@@ -156,6 +155,18 @@ impl Town {
         InventorySource::new(&self.world.ports(), &fleet, UID, labels(), self.note.clone())
     }
 
+    /// Waits until every cluster has had a whole turn from now on: the second one begins once the first has ended.
+    async fn has_had_a_turn(&self) {
+        let turns = || {
+            let posted = self.world.status_store.posted();
+            let of = |name: &String| posted.turns.get(name).copied().unwrap_or_default();
+            posted.clusters.keys().map(of).collect::<Vec<_>>()
+        };
+        let before = turns();
+        eventually("a turn of each", || turns().iter().zip(&before).all(|(now, before)| *now >= before + 2))
+            .await;
+    }
+
     /// What the live note of a cluster says.
     fn said(&self, cluster: &str) -> Option<String> {
         let note = self.world.live.object("ConfigMap", &format!("{cluster}-note"))?;
@@ -246,7 +257,7 @@ async fn objects_that_are_applied_create_clusters_and_a_site_reaches_its_own() {
         digest != status["digest"] && town.condition("peu02", "Ready") == "True Done"
     })
     .await;
-    tokio::time::sleep(tally::wait(Duration::from_millis(500))).await;
+    town.has_had_a_turn().await;
     let writes = town.world.live.take_writes();
     let applied: Vec<&String> = writes.iter().filter(|write| write.starts_with("apply ")).collect();
     let mut applied: Vec<&str> = applied.into_iter().map(String::as_str).collect();
@@ -255,7 +266,7 @@ async fn objects_that_are_applied_create_clusters_and_a_site_reaches_its_own() {
     assert!(!writes.iter().any(|write| write.contains("pus01")), "{writes:?}");
 
     // What has nothing new to say says nothing.
-    tokio::time::sleep(tally::wait(Duration::from_millis(700))).await;
+    town.has_had_a_turn().await;
     assert_eq!(town.world.live.take_writes(), [""; 0]);
     running.stop().await;
 }
@@ -268,7 +279,7 @@ async fn a_definition_that_goes_deletes_nothing_before_it_is_retired() {
     eventually("it is there", || town.condition("peu01", "Ready") == "True Done").await;
     town.delete("peu01");
     eventually("it says so", || town.condition("peu01", "RetireFirst") == "True RetireFirst").await;
-    tokio::time::sleep(tally::wait(Duration::from_millis(500))).await;
+    town.has_had_a_turn().await;
     assert!(town.world.live.object("Cluster", "peu01").is_some());
     assert!(town.world.live.object("ClusterDefinition", "peu01").is_some());
     let notes = || {
@@ -515,13 +526,13 @@ async fn an_edit_of_a_site_rolls_so_many_clusters_at_a_time_also_over_a_restart(
     assert!(why.contains(&expected), "{why}");
     running.stop().await;
     let running = town.start();
-    tokio::time::sleep(tally::wait(Duration::from_millis(700))).await;
+    town.has_had_a_turn().await;
     assert_eq!(rolling(), [first]);
 
     town.finish(first);
     eventually("the next one", || rolling().len() == 2).await;
     assert!(rolling().contains(&others[0]), "in the order of their folders: {:?}", rolling());
-    tokio::time::sleep(tally::wait(Duration::from_millis(500))).await;
+    town.has_had_a_turn().await;
     assert_eq!(rolling().len(), 2);
     town.finish(others[0]);
     eventually("the last one", || rolling() == ["peu01", "peu02", "peu03"]).await;

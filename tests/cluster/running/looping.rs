@@ -2,6 +2,7 @@
 
 use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,6 @@ use capstan_reconciler::reconcile::ports::{
     PreflightVerdict, SecretData, SourceError, SourceOpener, SourceTree, TreeSource, TrialFailed,
 };
 use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
-use capstan_test_support::tally;
 use tokio_util::sync::CancellationToken;
 
 use super::applying::plain;
@@ -33,6 +33,8 @@ struct Remote {
     questions: Mutex<Vec<Preflight>>,
     answers: Mutex<Vec<PreflightAnswer>>,
     reports: Mutex<Vec<ClusterReport>>,
+    /// How often it was asked for work.
+    asked_for_work: AtomicUsize,
     enrolled: Mutex<Option<NewAgent>>,
 }
 
@@ -92,6 +94,7 @@ impl TreeSource for Handle {
 impl Bot for Handle {
     async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<PendingWork, BotError> {
         tokio::time::sleep(Duration::from_millis(20)).await;
+        self.0.asked_for_work.fetch_add(1, Ordering::SeqCst);
         Ok(PendingWork {
             commit: None,
             preflights: self.0.questions.lock().unwrap().drain(..).collect(),
@@ -504,8 +507,11 @@ async fn a_question_stays_open_while_the_rendering_of_a_head_is_unknown() {
         remote.questions.lock().unwrap().push(question);
     };
     ask();
-    eventually("tried", || remote.questions.lock().unwrap().is_empty()).await;
-    tokio::time::sleep(tally::wait(Duration::from_secs(1))).await;
+    eventually("taken", || remote.questions.lock().unwrap().is_empty()).await;
+    let asked_for_work = || remote.asked_for_work.load(Ordering::SeqCst);
+    let taken = asked_for_work();
+    // More work is asked for once all that was taken is tried.
+    eventually("tried", || asked_for_work() > taken).await;
     assert!(remote.answers.lock().unwrap().is_empty(), "nobody knows yet");
     // The bot asks until it is answered.
     world.trial.open_all();

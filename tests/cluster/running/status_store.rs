@@ -16,6 +16,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 #[derive(Default)]
 pub(crate) struct Posted {
     pub(crate) clusters: BTreeMap<String, ClusterRecord>,
+    /// How often each ManagedCluster was read by its name: each turn begins with that.
+    pub(crate) turns: BTreeMap<String, usize>,
     pub(crate) fleets: Vec<FleetRecord>,
     pub(crate) fleet_status: FleetStatus,
     pub(crate) writes: usize,
@@ -112,7 +114,9 @@ impl StatusStore for FakeStatusStore {
     }
 
     async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, StatusStoreError> {
-        Ok(self.posted().clusters.get(&key.name).cloned())
+        let mut posted = self.posted();
+        *posted.turns.entry(key.name.clone()).or_default() += 1;
+        Ok(posted.clusters.get(&key.name).cloned())
     }
 
     async fn create_cluster(

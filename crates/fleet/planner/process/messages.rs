@@ -36,7 +36,6 @@ pub enum Request {
     Open(FleetRequest),
     /// What every source brings to every target; answered by [`Response::Planned`] for each.
     Plan {
-        /// The fleet.
         fleet: FleetRequest,
         /// To these targets alone.
         only: Option<BTreeSet<ClusterId>>,
@@ -45,21 +44,14 @@ pub enum Request {
     },
     /// [`OpenFleet::create`](super::super::OpenFleet::create)
     Create {
-        /// The fleet.
         fleet: FleetRequest,
         /// What is wanted.
         wanted: ClusterFrom,
     },
     /// [`OpenFleet::retire`](super::super::OpenFleet::retire)
-    Retire {
-        /// The fleet.
-        fleet: FleetRequest,
-        /// The cluster.
-        cluster: ClusterId,
-    },
+    Retire { fleet: FleetRequest, cluster: ClusterId },
     /// [`OpenFleet::candidates`](super::super::OpenFleet::candidates)
     Candidates {
-        /// The fleet.
         fleet: FleetRequest,
         /// Those that are beyond the limits, which are not rendered.
         unrendered: BTreeSet<ClusterId>,
@@ -114,7 +106,6 @@ pub enum Request {
     MadeOf {
         /// The snapshot.
         tree: TreeRef,
-        /// The clusters.
         clusters: Vec<Folders>,
         /// Clusters that are not rendered: only the files of their folders are returned.
         unrendered: BTreeSet<ClusterId>,
@@ -141,7 +132,6 @@ pub enum Request {
         tree: TreeRef,
         /// The settings in force.
         settings: RepositorySettings,
-        /// The clusters.
         clusters: Vec<ClusterId>,
     },
 }

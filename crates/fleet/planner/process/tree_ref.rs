@@ -44,7 +44,6 @@ impl TreeRef {
         }
     }
 
-    /// Opens it.
     pub(super) fn open(self, stored: &mut dyn StoredTrees) -> Result<Arc<dyn Tree>, String> {
         match self.0 {
             Named::Stored(named) => stored.open(&named),

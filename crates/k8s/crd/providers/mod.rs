@@ -5,6 +5,9 @@
 //! so that an object is taken, completed and refused alike by both; the words are Capstan's. `make test-real` holds a table
 //! of objects against both.
 //!
+//! The schemas are JSON by hand: they are another program's, and Capstan has no types of these specs. It reads single
+//! fields by their paths, and keeps the rest as it is.
+//!
 //! | file | tells |
 //! |---|---|
 //! | `spec` | the fields of `spec` and `status` |

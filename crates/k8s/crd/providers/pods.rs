@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::super::parts::{atomic, atomic_list, boolean, integer, list, map, object, sized, text, with};
 
-/// `LabelSelector`.
 pub(super) fn label_selector() -> Value {
     atomic(object([("matchExpressions", expressions()), ("matchLabels", map(text()))], &[]))
 }
@@ -15,7 +14,6 @@ fn expressions() -> Value {
     atomic_list(object(expression, &["key", "operator"]))
 }
 
-/// `Affinity`.
 pub(super) fn affinity() -> Value {
     let term = || atomic(object([("matchExpressions", expressions()), ("matchFields", expressions())], &[]));
     let preferred = object([("preference", term()), ("weight", sized("int32"))], &["preference", "weight"]);

@@ -10,9 +10,7 @@ use capstan_model::version::KubernetesVersion;
 /// A guard that a render breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardBroken {
-    /// The object.
     pub object: ObjectId,
-    /// The field.
     pub field: FieldPath,
     /// Where it was written.
     pub written: Place,
@@ -55,7 +53,6 @@ pub enum GuardBreach {
     ControlPlaneReplaced {
         /// Kind of that control plane.
         kind: String,
-        /// Its name.
         name: String,
         /// How many machines of it are seen; a provider's are not seen.
         machines: u32,
@@ -64,7 +61,6 @@ pub enum GuardBreach {
     ControlPlaneOfAnother {
         /// Kind of the control plane.
         kind: String,
-        /// Its name.
         name: String,
         /// The name of the other Cluster.
         cluster: String,
@@ -87,7 +83,6 @@ pub enum GuardBreach {
     MissingReference {
         /// Kind of the object named.
         kind: String,
-        /// Its name.
         name: String,
     },
     /// The `Cluster` is being deleted: what is applied now would be created again beneath it. Passes by itself.
@@ -96,7 +91,6 @@ pub enum GuardBreach {
     ReferenceTerminating {
         /// Kind of the object named.
         kind: String,
-        /// Its name.
         name: String,
     },
 }

@@ -11,7 +11,6 @@ use capstan_model::object::ObjectId;
 /// An object that its controller has given up, and that the folder does not change now.
 #[derive(Debug, Clone)]
 pub struct GivenUp<'r> {
-    /// The object.
     pub object: &'r RenderedObject,
     /// In its controller's own words.
     pub words: String,

@@ -51,7 +51,6 @@ pub struct ApplyPlan {
 pub struct Step {
     /// Which part of the cluster.
     pub stage: ApplyStage,
-    /// The objects.
     pub objects: Vec<ObjectId>,
 }
 

@@ -18,7 +18,6 @@ use capstan_yaml::Value;
 /// A change that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// The object.
     pub object: ObjectId,
     /// What it waits for: its control plane, or what the cloud must have before.
     pub waits_for: ObjectId,

@@ -14,7 +14,6 @@ use capstan_plan::templates::NamedTemplate;
 /// What a round of deletions is decided from.
 #[derive(Debug, Clone, Copy)]
 pub struct PruneFacts<'a> {
-    /// The folder.
     pub folder: &'a ClusterId,
     /// What it has applied.
     pub inventory: &'a AppliedInventory,

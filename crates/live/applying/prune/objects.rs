@@ -182,7 +182,6 @@ enum DeletionKind {
     Unnamed,
     /// By itself, where nothing names it and every machine is up to date.
     Template,
-    /// With a tombstone.
     Tombstone,
 }
 

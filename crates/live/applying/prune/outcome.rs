@@ -30,7 +30,6 @@ impl Deletions {
 /// An object that is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doomed {
-    /// The object.
     pub object: ObjectId,
     /// Its UID: an object of that name with another one stays.
     pub uid: String,
@@ -54,7 +53,6 @@ pub enum DeletionReason {
 /// An object that is gone from Git and stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrphanedObject {
-    /// The object.
     pub object: ObjectId,
     /// Why it stays.
     pub why: Keep,
@@ -71,7 +69,6 @@ pub enum Keep {
     Carries(ObjectId),
     /// Something names it.
     StillNamed(ObjectId),
-    /// The rollout is not done.
     RolloutNotDone,
     /// Too much would go at once.
     OverBudget {
@@ -152,16 +149,13 @@ impl fmt::Display for OrphanedObject {
 /// An object that leaves the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
-    /// The object.
     pub object: ObjectId,
-    /// Why.
     pub why: Forget,
 }
 
 /// Why an object leaves the inventory without a deletion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forget {
-    /// It is gone.
     Gone,
     /// It is another one of the same name.
     Replaced,
@@ -174,7 +168,6 @@ pub enum Forget {
 /// A tombstone that deletes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TombstoneFinding {
-    /// The tombstone.
     pub tombstone: Tombstone,
     /// Why.
     pub what: Useless,

@@ -13,7 +13,6 @@ use crate::installing::WorkloadHealth;
 pub struct ProviderFacts {
     /// The provider object.
     pub id: ObjectId,
-    /// Its kind.
     pub kind: ProviderKind,
     /// What shall be there.
     pub wanted: DesiredProvider,
@@ -43,7 +42,6 @@ pub enum DesiredProvider {
     Nothing,
 }
 
-/// A provider, rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedProvider {
     /// Which version and content.
@@ -52,7 +50,6 @@ pub struct RenderedProvider {
     pub objects: Vec<ProviderObject>,
 }
 
-/// One object of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderObject {
     /// Which.

@@ -17,7 +17,6 @@ pub enum Step {
     /// Objects of a definition's kind are written again, so that they are stored in the version that stays, and entries
     /// of `managedFields` in the versions that go are removed. Then those leave `status.storedVersions`.
     Migrate {
-        /// The definition.
         definition: ObjectId,
         /// The versions that go.
         versions: Vec<String>,
@@ -58,7 +57,6 @@ pub enum Wait {
     Refused {
         /// Which.
         object: ObjectId,
-        /// Why.
         why: String,
     },
     /// Something passes by itself: what, in words.
@@ -72,7 +70,6 @@ pub enum Wait {
 /// What time it is, and how long one thing is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstallPatience {
-    /// Now.
     pub now: Timestamp,
     /// How long definitions, workloads, webhooks and the ends of pods are waited for.
     pub limit: SignedDuration,

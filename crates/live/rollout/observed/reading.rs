@@ -32,7 +32,6 @@ pub(super) struct OwnerReading<'v> {
     beneath: Option<&'v Value>,
 }
 
-/// One condition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnerCondition<'v> {
     pub(super) kind: &'v str,

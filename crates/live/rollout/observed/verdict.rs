@@ -74,7 +74,6 @@ pub struct OwnerVerdict {
 pub enum OwnerKind {
     /// A control plane, or a topology, which has one.
     ControlPlane,
-    /// Workers.
     Workers,
 }
 
@@ -94,13 +93,10 @@ pub struct Counts {
     pub wanted: u32,
     /// That there are, those going included.
     pub current: u32,
-    /// That are up to date.
     pub up_to_date: u32,
-    /// That are ready.
     pub ready: u32,
 }
 
-/// One machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineState {
     /// Name of the `Machine`.

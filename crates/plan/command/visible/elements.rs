@@ -102,7 +102,6 @@ const VOID: [&str; 16] = [
 /// Elements that need not be closed, and that hide nothing by themselves.
 const OFTEN_OPEN: [&str; 10] = ["dd", "dt", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"];
 
-/// A tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Tag {
     /// In lower case.

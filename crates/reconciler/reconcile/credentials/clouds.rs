@@ -17,7 +17,7 @@ use crate::reconcile::ports::StatusStore;
 use capstan_ports::{CloudCredential, CloudError, CloudSession, Clouds, NoClouds};
 use capstan_reconciler_core::credentials::Trouble;
 use capstan_reconciler_core::records::FleetKey;
-use capstan_reconciler_core::resources::CloudCredentialsSpec;
+use capstan_reconciler_core::resources::{CloudCredentialsSpec, SecretRef};
 
 /// How long a login may take, its tries included.
 const LOGIN: Duration = Duration::from_secs(30);
@@ -73,7 +73,7 @@ impl CloudCredentials {
         let credential = read(store, opened).await?;
         let content = credential.secret.iter().map(|(key, text)| (key.as_str(), text.expose_secret()));
         let print = sha256(json!(content.collect::<BTreeMap<_, _>>()).to_string());
-        let key = (opened.namespace.clone(), opened.secret.clone(), opened.cloud.clone());
+        let key = (opened.secret_ref.namespace.clone(), opened.secret_ref.name.clone(), opened.cloud.clone());
         match self.known(&key, &print, now)? {
             Some(session) => Ok(session),
             None => match tokio::time::timeout(self.patience, self.clouds.log_in(&credential)).await {
@@ -145,7 +145,7 @@ impl CloudCredentials {
 
     /// Notes that a request failed after the login: the next one logs in again, after a pause.
     pub(super) fn failed(&self, opened: &CloudCredentialsSpec, now: Timestamp, why: &Trouble) {
-        let key = (opened.namespace.clone(), opened.secret.clone(), opened.cloud.clone());
+        let key = (opened.secret_ref.namespace.clone(), opened.secret_ref.name.clone(), opened.cloud.clone());
         let print = self.makers().get(&key).map(|maker| maker.print.clone());
         if let Some(print) = print {
             self.away(&key, &print, now, why);
@@ -185,13 +185,13 @@ impl Default for CloudCredentials {
 
 /// The Secret with the credential that makes the others.
 fn named(opened: &CloudCredentialsSpec) -> String {
-    let CloudCredentialsSpec { namespace, secret, .. } = opened;
-    format!("Secret {namespace}/{secret}, which `cloudCredentials` of the Fleet names")
+    let SecretRef { namespace, name } = &opened.secret_ref;
+    format!("Secret {namespace}/{name}, which `cloudCredentials` of the Fleet names")
 }
 
 async fn read(store: &dyn StatusStore, opened: &CloudCredentialsSpec) -> Result<CloudCredential, Trouble> {
     let unusable = |why: &str| Trouble::login(format!("{}, {why}", named(opened)));
-    let found = store.secret(&opened.namespace, &opened.secret).await;
+    let found = store.secret(&opened.secret_ref.namespace, &opened.secret_ref.name).await;
     let found = found.map_err(|error| unusable(&format!("cannot be read: {error}")))?;
     let secret = found.ok_or_else(|| unusable("is not there"))?;
     // A Fleet names clouds of one kind.

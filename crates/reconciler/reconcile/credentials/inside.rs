@@ -43,7 +43,6 @@ pub(in crate::reconcile) fn id_inside() -> ObjectId {
 pub(in crate::reconcile) enum Brought {
     /// The folder asks for none, or none was made yet.
     Nothing,
-    /// It is there.
     There(Inside),
     /// A Secret of another owner is in its place.
     Anothers(Reason),

@@ -105,7 +105,7 @@ impl Life for CredentialLife<'_> {
         Ok(Facts {
             now: self.now,
             wish: self.wish,
-            lifetime: SignedDuration::try_from(self.subject.opened.lifetime).unwrap_or(SignedDuration::MAX),
+            lifetime: SignedDuration::try_from(self.subject.opened.lifetime()).unwrap_or(SignedDuration::MAX),
             user: self.cloud.account().user.clone(),
             issued: self.cloud.credentials(&self.beginning()).await?,
             // A Secret whose content cannot be read counts as empty, and is written again.

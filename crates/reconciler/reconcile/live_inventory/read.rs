@@ -19,7 +19,6 @@ const OBJECTS: usize = 20_000;
 /// Bytes of all of them, as they are listed, and of releases unpacked.
 const BYTES: usize = 128 << 20;
 
-/// One object.
 #[derive(Debug, Clone)]
 pub(super) struct FetchedObject {
     /// `None` of the `Inventory` itself.
@@ -154,7 +153,6 @@ impl FetchedObject {
         }
     }
 
-    /// Its kind.
     pub(super) fn kind(&self) -> &'static str {
         self.level.map_or(SETTINGS, LevelKind::kind)
     }

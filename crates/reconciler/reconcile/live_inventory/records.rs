@@ -16,7 +16,6 @@ const LIST: SignedDuration = SignedDuration::from_mins(5);
 /// A ManagedCluster in short.
 #[derive(Debug, Clone)]
 pub(super) struct ManagedClusterState {
-    /// Its name.
     pub(super) name: String,
     pub(super) ready: Option<Condition>,
     pub(super) rollout: Option<RolloutState>,

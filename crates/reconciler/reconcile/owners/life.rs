@@ -41,7 +41,6 @@ const DAY_SECONDS: u32 = 86_400;
 
 /// The cluster that a look is at.
 pub(super) struct OwnersSubject {
-    /// The `Cluster`.
     pub(super) cluster: ObjectId,
     /// As it is live; `None` where it is not there.
     pub(super) live: Option<Value>,

@@ -9,7 +9,6 @@ use capstan_reconciler_core::reports::{
     BotError, ClusterReport, NewAgent, OwnersFile, PendingWork, Preflight, PreflightAnswer,
 };
 
-/// The bot.
 #[async_trait]
 pub trait Bot: Send + Sync {
     /// What there is to do; returns at once where the tip is not `after` or a question is open, else

@@ -6,7 +6,6 @@ use capstan_reconciler_core::leases::LoginTimes;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-/// A login.
 #[derive(Debug, Clone)]
 pub(super) struct StoreLogin {
     pub(super) accessor: String,

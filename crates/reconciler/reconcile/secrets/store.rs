@@ -141,7 +141,6 @@ impl Store {
         if is_shared { Err(VaultError::new(ResolvedReason::NotAllowed, message)) } else { Ok(()) }
     }
 
-    /// Its name.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -15,7 +15,6 @@ use capstan_reconciler_core::resources::{ConditionStatus, ConditionType, VaultSe
 /// Set while there is something to end or to delete.
 const FINALIZER: &str = "capstan.dev/vault-secret";
 
-/// A VaultSecret.
 #[derive(Debug, Clone)]
 pub(super) struct VaultSecretSubject {
     pub(super) key: VaultSecretKey,

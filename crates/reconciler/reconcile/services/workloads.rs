@@ -88,7 +88,6 @@ struct SilentWorkload {
     problem: Problem,
 }
 
-/// A workload cluster.
 #[derive(Clone)]
 pub(in crate::reconcile) struct WorkloadCluster {
     /// Behind the bound on requests to it.

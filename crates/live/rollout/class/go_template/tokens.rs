@@ -14,7 +14,6 @@ pub(super) enum TemplateToken {
     RootField(Vec<String>),
     /// `$`
     Root,
-    /// `"text"`
     Text(String),
     Word(String),
     Open,
