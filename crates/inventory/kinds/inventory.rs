@@ -233,8 +233,7 @@ fn read_levels(fields: &mut Fields<'_>, node: &Node) -> Vec<LevelKind> {
             Some(_) => fields.wrong(rules::INVENTORY_TYPE, at, format!("`{text}` is there twice")),
             None => {
                 let known = LevelKind::SHARED.map(LevelKind::kind);
-                let message =
-                    format!("`{text}` is not a level{}", capstan_model::spelling::hint(text, &known));
+                let message = format!("`{text}` is not a level{}", hint(text, &known));
                 fields.wrong(rules::INVENTORY_TYPE, at, message);
             }
         }
