@@ -77,11 +77,15 @@ fn failure_domains(run: &mut TableRun<'_>, base: &FieldPath) {
         }
     }
     let Some(node) = run.object.at(&zones).filter(|node| says_something(node)).cloned() else {
-        for place in [base.key("account"), base.key("domain")] {
-            if run.object.at(&place).is_some_and(says_something) {
-                let why = "the newer version has it in each failure domain";
-                run.refuse(&place, why, "write it in each of `failureDomains`");
-            }
+        let says = |run: &TableRun<'_>, key: &str| run.object.at(&base.key(key)).is_some_and(says_something);
+        let owned: Vec<&str> = ["account", "domain"].into_iter().filter(|key| says(run, key)).collect();
+        for key in &owned {
+            let why = "the newer version has it in each failure domain";
+            run.refuse(&base.key(key), why, "write it in each of `failureDomains`");
+        }
+        if owned.is_empty() && run.is_complete() && !says(run, "failureDomains") {
+            let why = "the newer version requires this field, and the object has no zones to make it of";
+            run.refuse(&base.key("failureDomains"), why, "write `zones`");
         }
         return;
     };

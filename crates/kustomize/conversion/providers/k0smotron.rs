@@ -13,16 +13,14 @@ const VERSIONS: (&str, &str) = ("v1beta1", "v1beta2");
 pub(super) const BOOTSTRAP: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: VERSIONS,
-    parts: &[
-        TablePart {
-            at: &[("K0sWorkerConfig", "spec"), ("K0sWorkerConfigTemplate", "spec.template.spec")],
-            rules: &[In("", COMMANDS), Hand(provisioner)],
-        },
-        TablePart {
-            at: &[("K0sControllerConfig", "spec")],
-            rules: &[In("", COMMANDS), Hand(provisioner), Hand(platform)],
-        },
-    ],
+    parts: &[TablePart {
+        at: &[
+            ("K0sWorkerConfig", "spec"),
+            ("K0sWorkerConfigTemplate", "spec.template.spec"),
+            ("K0sControllerConfig", "spec"),
+        ],
+        rules: &[In("", COMMANDS), Hand(provisioner), Hand(platform)],
+    }],
 };
 
 pub(super) const PLANES: ConversionTable = ConversionTable {

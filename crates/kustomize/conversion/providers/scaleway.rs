@@ -15,9 +15,16 @@ pub(super) const TABLE: ConversionTable = ConversionTable {
             rules: &[In("network", NETWORK), TableRule::Empty("controlPlaneEndpoint")],
         },
         TablePart {
+            at: &[("ScalewayMachine", "spec"), ("ScalewayMachineTemplate", "spec.template.spec")],
+            rules: &[TableRule::Silent(
+                "commercialType",
+                "PRO2-S",
+                "where nothing is said, v1alpha1 fills in `PRO2-S`, and v1alpha2 requires the field: the old value is \
+                 written out",
+            )],
+        },
+        TablePart {
             at: &[
-                ("ScalewayMachine", "spec"),
-                ("ScalewayMachineTemplate", "spec.template.spec"),
                 ("ScalewayManagedCluster", "spec"),
                 ("ScalewayManagedControlPlane", "spec"),
                 ("ScalewayManagedMachinePool", "spec"),

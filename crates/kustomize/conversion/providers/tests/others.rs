@@ -119,6 +119,12 @@ fn oracle_and_scaleway() {
             "/spec/network/controlPlaneDNS",
         )],
     );
+    let machines = Case { kind: "ScalewayMachineTemplate", ..scaleway };
+    machines.written("spec.template.spec", &[("{commercialType: GP1-M}", "{commercialType: GP1-M}")]);
+    machines.said(
+        "spec.template.spec",
+        &[("{image: {}}", "{image: {}, commercialType: PRO2-S}", &["/spec/template/spec/commercialType"])],
+    );
 }
 
 #[test]
