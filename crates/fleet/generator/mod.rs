@@ -418,6 +418,11 @@ impl Fleet {
         self.wide.cluster_api(self.tree.as_ref(), &self.layout)
     }
 
+    /// The releases of providers that the repository installs, where it says so.
+    pub(super) fn installed(&self) -> &InstalledProviders {
+        self.wide.installed(self.tree.as_ref(), &self.layout)
+    }
+
     fn folder(&self, id: &ClusterId) -> Result<&TargetFolder, Refused> {
         self.layout.target(id.as_str()).ok_or_else(|| Refused {
             message: format!("there is no cluster or provider set `{id}`"),

@@ -2,7 +2,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-cloudstack/blob/main/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{self, Hand, Move, Refuse};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -11,6 +11,7 @@ use capstan_yaml::Node;
 pub(super) const OLD: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-cloudstack", "v0.4.7-rc1"),
     parts: &[
         TablePart { at: &[("CloudStackCluster", "spec")], rules: &[Hand(failure_domains)] },
         TablePart {
@@ -32,6 +33,7 @@ pub(super) const OLD: ConversionTable = ConversionTable {
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta2", "v1beta3"),
+    since: ServedSince::release("infrastructure-cloudstack", "v0.4.9"),
     parts: &[TablePart {
         at: &[
             ("CloudStackCluster", "spec"),

@@ -5,7 +5,7 @@ use super::rule::TableRule::{
     self, Choices, Each, Empty, Hand, In, Least, Leave, Move, Named, Not, Only, Pairs, Required, Seconds,
     Silent, Unique, Zero,
 };
-use super::rule::{ConversionTable, ShortDuration, TablePart};
+use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
 use super::run::TableRun;
 use crate::conversion::step::ConversionStep::Remove;
 use capstan_model::object::FieldPath;
@@ -13,6 +13,7 @@ use capstan_model::object::FieldPath;
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-metal3", "v1.13.0"),
     parts: &[
         TablePart {
             at: &[("Metal3Cluster", "spec"), ("Metal3ClusterTemplate", "spec.template.spec")],

@@ -2,13 +2,14 @@
 //! (<https://github.com/scaleway/cluster-api-provider-scaleway>).
 
 use super::rule::TableRule::{self, In, Move};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, says_something};
 use capstan_model::object::FieldPath;
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
+    since: ServedSince::release("infrastructure-scaleway", "v0.2.0"),
     parts: &[
         TablePart {
             at: &[("ScalewayCluster", "spec"), ("ScalewayClusterTemplate", "spec.template.spec")],

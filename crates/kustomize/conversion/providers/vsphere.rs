@@ -5,11 +5,12 @@ use super::rule::TableRule::{
     self, Ask, Choices, Each, Empty, In, Least, Move, Only, Refuse, RefuseTrue, Required, Seconds, Silent,
     Zero,
 };
-use super::rule::{ConversionTable, ShortDuration, TablePart};
+use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
 
 pub(super) const GOVMOMI: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-vsphere", "v1.16.0"),
     parts: &[
         TablePart {
             at: &[("VSphereMachine", "spec"), ("VSphereMachineTemplate", "spec.template.spec")],
@@ -50,6 +51,7 @@ pub(super) const GOVMOMI: ConversionTable = ConversionTable {
 pub(super) const SUPERVISOR: ConversionTable = ConversionTable {
     group: "vmware.infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-vsphere", "v1.16.0"),
     parts: &[
         TablePart {
             at: &[("VSphereMachine", "spec"), ("VSphereMachineTemplate", "spec.template.spec")],
