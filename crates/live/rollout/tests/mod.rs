@@ -16,7 +16,7 @@ mod workers;
 use serde_json::json;
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
-use capstan_kustomize::schema::Schemas;
+use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
