@@ -1,4 +1,4 @@
-//! Kinds of which `apiVersion` changes, and no field.
+//! Kinds of which `apiVersion` changes, and no field; of some the newer version takes fewer values.
 
 use super::rule::TableRule::{Choices, Each, Say};
 use super::rule::{ConversionTable, ServedSince, TablePart};
@@ -39,7 +39,7 @@ pub(super) const TALOS: ConversionTable = ConversionTable {
     since: ServedSince::coming("bootstrap-talos", "v0.7.0-alpha.1"),
     parts: &[TablePart {
         at: &[("TalosConfig", "spec"), ("TalosConfigTemplate", "spec.template.spec")],
-        rules: &[],
+        rules: &[Choices("generateType", &["controlplane", "worker", "init", "none"])],
     }],
 };
 

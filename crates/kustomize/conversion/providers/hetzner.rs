@@ -1,7 +1,9 @@
 //! Cluster API Provider Hetzner, v1beta1 to v1beta2
 //! (<https://github.com/syself/cluster-api-provider-hetzner/blob/main/api/v1beta1/conversion.go>).
 
-use super::rule::TableRule::{self, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique};
+use super::rule::TableRule::{
+    self, Distinct, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique,
+};
 use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
@@ -14,6 +16,7 @@ pub(super) const TABLE: ConversionTable = ConversionTable {
             rules: &[
                 In("sshKeys", &[Move("robotRescueSecretRef", "rescueSecretRef"), Unique("hcloud", "name")]),
                 Unique("hcloudPlacementGroups", "name"),
+                Distinct("controlPlaneRegions"),
                 Empty("controlPlaneEndpoint"),
             ],
         },

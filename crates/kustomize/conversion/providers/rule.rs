@@ -37,7 +37,10 @@ pub struct ServedSince {
 
 impl ServedSince {
     /// Served by final releases.
-    pub(in crate::conversion) const fn release(provider: &'static str, release: &'static str) -> Option<Self> {
+    pub(in crate::conversion) const fn release(
+        provider: &'static str,
+        release: &'static str,
+    ) -> Option<Self> {
         Some(Self { provider, release, is_final: true })
     }
 
@@ -112,6 +115,8 @@ pub(super) enum TableRule {
     AskAbsent(&'static str, &'static str, &'static str),
     /// The newer version refuses two items of one value in this field.
     Unique(&'static str, &'static str),
+    /// The newer version refuses two items that are the same.
+    Distinct(&'static str),
     /// The newer version refuses smaller numbers.
     Least(&'static str, i64),
     /// The newer version takes these alone.
