@@ -9,8 +9,8 @@ use std::str::FromStr;
 use serde_json::json;
 
 use crate::merge::cluster_objects::Base;
-use crate::policy::InstalledProviders;
 use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
+use crate::policy::InstalledProviders;
 use capstan_kustomize::conversion::{ServedSince, served_since, versions_after};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
@@ -102,7 +102,9 @@ impl Moves {
             let is_wanted = |version: &&String| wanted.is_empty() || wanted.iter().any(|one| one.is(version));
             let is_known = !wanted.is_empty() || !schemas.served(&id.kind, api_group(own)).is_empty();
             let why_not = |version: &str| {
-                served_since(&id.kind, version).filter(|_| !is_known).and_then(|since| why_held(since, installed))
+                served_since(&id.kind, version)
+                    .filter(|_| !is_known)
+                    .and_then(|since| why_held(since, installed))
             };
             if let Some((version, why)) = after.last().and_then(|newest| Some((newest, why_not(newest)?))) {
                 held.entry((own, format!("{version} {why}"))).or_default().insert(&id.kind);

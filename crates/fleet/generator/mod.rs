@@ -77,7 +77,7 @@ use capstan_plan::flux::FluxIndex;
 use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{self, Layout, TargetFolder};
 use capstan_plan::merge::AppliedBy;
-use capstan_plan::policy::{self, CoreVersion};
+use capstan_plan::policy::{self, CoreVersion, InstalledProviders};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_plan::settings::{
     ComponentsRecord, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,

@@ -65,13 +65,18 @@ impl InstalledProviders {
         // clusterctl: `providers: [{name: cluster-api, type: CoreProvider, url: …/releases/v1.10.3/core-components.yaml}]`
         for provider in root.get("providers").and_then(Node::as_sequence).unwrap_or_default() {
             let Some(kind) = kind(provider, "type") else { continue };
-            let version = text(provider.get("url")).and_then(|url| url.split('/').find_map(CoreVersion::parse));
+            let version =
+                text(provider.get("url")).and_then(|url| url.split('/').find_map(CoreVersion::parse));
             self.add(kind, text(provider.get("name")), version);
         }
     }
 
     fn add(&mut self, kind: ProviderKind, name: Option<String>, version: Option<ReleaseVersion>) {
-        let label = if kind == ProviderKind::Core { Some(CORE.to_owned()) } else { name.map(|name| kind.label(&name)) };
+        let label = if kind == ProviderKind::Core {
+            Some(CORE.to_owned())
+        } else {
+            name.map(|name| kind.label(&name))
+        };
         if let (Some(label), Some(version)) = (label, version) {
             self.0.entry(label).or_default().insert(version);
         }

@@ -269,7 +269,10 @@ spec: {{version: {core}}}
     assert!(notes.contains(&format!("{openstack}and the repository installs v0.14.2: upgrade the provider first, or name the version with `--to`.")), "{notes}");
     assert!(notes.contains("MachineDeployment of cluster.x-k8s.io/v1beta1 could go to cluster.x-k8s.io/v1beta2 with cluster-api v1.11.0, and the repository installs v1.10.4:"), "{notes}");
     let (kinds, notes) = moves(&with(Some(set("v0.15.0-beta.0", "v1.11.0"))));
-    assert_eq!(kinds, ["OpenStackCluster", "OpenStackMachineTemplate", "MachineDeployment", "K0sControlPlane"]);
+    assert_eq!(
+        kinds,
+        ["OpenStackCluster", "OpenStackMachineTemplate", "MachineDeployment", "K0sControlPlane"]
+    );
     assert!(!notes.contains("could go"), "{notes}");
     // A person who names the version knows better.
     let asked = with(Some(set("v0.14.2", "v1.10.4")));

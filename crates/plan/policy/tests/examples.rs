@@ -9,8 +9,8 @@ use crate::inventory::{FleetInventory, InventoryReach, beyond};
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use crate::policy::{
-    About, AppliedBy, Facts, InstalledProviders, Occasion, ReleaseStep, Scope, Snapshot, catalogue, folders_of,
-    judge, validate,
+    About, AppliedBy, Facts, InstalledProviders, Occasion, ReleaseStep, Scope, Snapshot, catalogue,
+    folders_of, judge, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};

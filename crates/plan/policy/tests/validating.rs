@@ -381,8 +381,10 @@ fn every_provider_that_a_repository_installs_has_its_releases() {
             "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {{version: {version}}}\n---\n"
         )
     };
-    let set = object("InfrastructureProvider", "aws", "v2.8.0") + &object("BootstrapProvider", "rke2", "v0.21.0");
-    let other = object("InfrastructureProvider", "aws", "v2.13.0") + &object("CoreProvider", "capi", "v1.11.1");
+    let set =
+        object("InfrastructureProvider", "aws", "v2.8.0") + &object("BootstrapProvider", "rke2", "v0.21.0");
+    let other =
+        object("InfrastructureProvider", "aws", "v2.13.0") + &object("CoreProvider", "capi", "v1.11.1");
     let clusterctl = "providers:\n- {name: in-cluster, type: IPAMProvider, url: \"https://example.org/releases/v1.0.3/ipam-components.yaml\"}\n";
     let tree = capstan_test_support::Files::new(&[
         ("mc-eu/set/base/set.yaml", set.as_str()),
