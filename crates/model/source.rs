@@ -43,8 +43,8 @@ impl SourceKind {
     const LONGEST: usize = 32;
 
     /// The kind of that name: lower-case letters and digits, in words with single hyphens between them, a letter
-    /// first. `None` for anything else, and for `upgrade` and `providers`, which is how branches call releases of
-    /// clusters and of provider sets.
+    /// first. `None` for anything else, and for `upgrade`, `providers` and `migrate`, which is how branches call releases
+    /// of clusters and of provider sets, and migrations.
     pub fn parse(name: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -52,7 +52,7 @@ impl SourceKind {
         let is_name = name.len() <= Self::LONGEST
             && name.starts_with(|first: char| first.is_ascii_lowercase())
             && name.split('-').all(is_word)
-            && !["upgrade", "providers"].contains(&name);
+            && !["upgrade", "providers", "migrate"].contains(&name);
         is_name.then(|| Self(Cow::Owned(name.to_owned())))
     }
 
@@ -244,9 +244,20 @@ mod tests {
         for name in ["release", "values", "provider-set", "v2"] {
             assert_eq!(SourceKind::parse(name).unwrap().as_str(), name);
         }
-        for name in
-            ["", "upgrade", "providers", "Values", "2v", "a--b", "a-", "a/b", "a.b", "größe", &"a".repeat(33)]
-        {
+        for name in [
+            "",
+            "upgrade",
+            "providers",
+            "migrate",
+            "Values",
+            "2v",
+            "a--b",
+            "a-",
+            "a/b",
+            "a.b",
+            "größe",
+            &"a".repeat(33),
+        ] {
             assert_eq!(SourceKind::parse(name), None, "{name}");
         }
     }

@@ -10,11 +10,13 @@ use serde_json::json;
 
 use crate::merge::cluster_objects::Base;
 use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
-use capstan_kustomize::conversion::versions_after;
+use crate::policy::InstalledProviders;
+use capstan_kustomize::conversion::{ServedSince, served_since, versions_after};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
-use capstan_model::object::{ObjectId, version_age};
+use capstan_model::object::{ObjectId, api_group, version_age};
 use capstan_model::source::{SourceId, SourceKind};
+use capstan_model::version::ReleaseVersion;
 use capstan_model::wording::list;
 
 /// An API version that somebody asks for: of one API group, or of all.
@@ -68,8 +70,18 @@ pub struct Migration {
     pub notes: Vec<String>,
 }
 
-impl Migration {
-    /// What moves of a cluster: to the versions asked for, or, where none is, to the newest. `None` where nothing does.
+/// What moves of a cluster, and what stays though there is a newer version.
+#[derive(Debug)]
+pub struct Moves {
+    /// The step; `None` where nothing moves.
+    pub migration: Option<Migration>,
+    /// Why objects do not go to the newest version.
+    pub held: Vec<String>,
+}
+
+impl Moves {
+    /// What moves: to the versions asked for, or, where none is, to the newest that is served. That is known from a
+    /// definition, else from the provider's release, as far as the repository installs it.
     ///
     /// # Errors
     /// A file of the cluster that cannot be read as YAML, with its place.
@@ -77,8 +89,10 @@ impl Migration {
         cluster: &ClusterFacts,
         wanted: &[WantedVersion],
         schemas: &Schemas,
-    ) -> Result<Option<Self>, FileError> {
+        installed: &InstalledProviders,
+    ) -> Result<Self, FileError> {
         let base = Base::read(cluster)?;
+        let mut held = BTreeMap::<(&str, String), BTreeSet<&str>>::new();
         let (mut old, mut new) = (Documents::default(), Documents::default());
         let (mut moved, mut versions) = (BTreeMap::<&str, BTreeSet<&str>>::new(), BTreeSet::new());
         for object in 0..base.kustomizations.start {
@@ -86,22 +100,59 @@ impl Migration {
             let Some(own) = base.version_before(object) else { continue };
             let after = versions_after(&id.kind, own, schemas);
             let is_wanted = |version: &&String| wanted.is_empty() || wanted.iter().any(|one| one.is(version));
-            let Some(to) = after.iter().rfind(is_wanted) else { continue };
+            let is_known = !wanted.is_empty() || !schemas.served(&id.kind, api_group(own)).is_empty();
+            let why_not = |version: &str| {
+                served_since(&id.kind, version)
+                    .filter(|_| !is_known)
+                    .and_then(|since| why_held(since, installed))
+            };
+            if let Some((version, why)) = after.last().and_then(|newest| Some((newest, why_not(newest)?))) {
+                held.entry((own, format!("{version} {why}"))).or_default().insert(&id.kind);
+            }
+            let is_served = |version: &&String| is_wanted(version) && why_not(version).is_none();
+            let Some(to) = after.iter().rfind(is_served) else { continue };
             moved.entry(own).or_default().insert(&id.kind);
             versions.insert(to.clone());
             let file = &base.file_of(object).below;
             old.add(file, id, own);
             new.add(file, id, to);
         }
+        let held = held.into_iter().map(|((own, why), kinds)| {
+            let kinds: Vec<String> = kinds.into_iter().map(str::to_owned).collect();
+            format!("{} of {own} could go to {why}", list(&kinds))
+        });
+        let held = held.collect();
         if versions.is_empty() {
-            return Ok(None);
+            return Ok(Self { migration: None, held });
         }
         let to: BTreeSet<&str> =
             versions.iter().filter_map(|version| Some(version.split_once('/')?.1)).collect();
         let path = to.into_iter().collect::<Vec<_>>().join("+");
         let read = |path: &str, documents: Documents| documents.read(path, cluster);
-        Ok(Some(Self { old: read("present", old)?, new: read(&path, new)?, notes: notes(versions, &moved) }))
+        let (old, new) = (read("present", old)?, read(&path, new)?);
+        Ok(Self { migration: Some(Migration { old, new, notes: notes(versions, &moved) }), held })
     }
+}
+
+/// Why no object goes to a version by itself that is served from such a release on: the rest of a sentence that names
+/// the version. `None` where it does.
+fn why_held(since: ServedSince, installed: &InstalledProviders) -> Option<String> {
+    let ServedSince { provider, release, is_final } = since;
+    let first = ReleaseVersion::parse(release)?;
+    let mut known = installed.releases_of(provider).peekable();
+    if known.peek().is_none() {
+        return (!is_final).then(|| {
+            format!(
+                "with {provider} {release}, which is not known to be a final release: name the version with `--to`, if your \
+                 management cluster serves it."
+            )
+        });
+    }
+    let older = known.find(|own| **own < first)?;
+    Some(format!(
+        "with {provider} {release}, and the repository installs v{older}: upgrade the provider first, or name the version \
+         with `--to`."
+    ))
 }
 
 /// What moves, and the order that is safe.

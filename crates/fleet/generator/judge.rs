@@ -100,11 +100,13 @@ impl Reading {
         // The change does not affect classes in other folders.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
         let elsewhere = Elsewhere { before: was?, after: is? };
+        // Those by which the files were brought to newer API versions.
+        let schemas = contents.schemas();
         let rollouts = match (applied_by, given.names.as_deref()) {
             (AppliedBy::Reconciler, Some(names)) => {
-                rollout::rollouts_live(&before.objects, &after.objects, [names, names], &elsewhere)
+                rollout::rollouts_live(&before.objects, &after.objects, [names, names], &elsewhere, schemas)
             }
-            _ => rollout::rollouts(&before.objects, &after.objects, applied_by, &elsewhere),
+            _ => rollout::rollouts(&before.objects, &after.objects, applied_by, &elsewhere, schemas),
         };
         Ok(planned.finish(findings, rollouts))
     }

@@ -1,7 +1,8 @@
 //! The plan that brings one target's objects to newer API versions, whatever release it has.
 
 use capstan_model::rest::Rest;
-use capstan_plan::migration::{Migration, WantedVersion};
+use capstan_plan::migration::{Moves, WantedVersion};
+use capstan_plan::policy::InstalledProviders;
 use capstan_plan::upgrade::{self, OldSource, Request, Upgrade};
 
 use super::inputs::used_elsewhere;
@@ -10,7 +11,7 @@ use super::read_set::RestrictedTree;
 use super::step_facts::merge_settings;
 
 impl Reading {
-    /// Plans it: to the versions asked for, or to the newest.
+    /// Plans it: to the versions asked for, or to the newest that these providers serve.
     ///
     /// # Errors
     /// What cannot be read or rendered; what has to be given too.
@@ -18,14 +19,15 @@ impl Reading {
         &self,
         facts: StepFacts<'_>,
         prepared: &Prepared,
-        wanted: &[WantedVersion],
+        (wanted, installed): (&[WantedVersion], &InstalledProviders),
     ) -> Result<Upgrade, Unplanned> {
         let StepFacts { conditions, contents, given, .. } = facts;
         let Self { cluster, effective, standing, .. } = self;
         let tree = RestrictedTree::new(contents.repository(), cluster.id.folder(), &given.outside);
         let (flux, classes) = (given.flux.clone().unwrap_or_default(), used_elsewhere(&given.own_classes));
         let of_cluster = cluster_facts(&tree, cluster, effective, standing.release.clone(), flux, classes)?;
-        let planned = match Migration::of(&of_cluster, wanted, contents.schemas())? {
+        let moves = Moves::of(&of_cluster, wanted, contents.schemas(), installed)?;
+        let planned = match moves.migration {
             None => None,
             Some(migration) => {
                 let mut planned = upgrade::plan(&Request {
@@ -46,18 +48,19 @@ impl Reading {
         if !places.is_empty() {
             return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));
         }
-        let Some(planned) = planned else { return Ok(self.stays()) };
+        let Some(planned) = planned else { return Ok(self.stays(moves.held)) };
         let mut upgrade = planned?;
+        upgrade.notes.extend(moves.held);
         if upgrade.rollouts.is_empty() && upgrade.blocked.is_empty() {
             upgrade.notes.push("0 machines are replaced.".to_owned());
         }
         Ok(upgrade)
     }
 
-    fn stays(&self) -> Upgrade {
+    fn stays(&self, held: Vec<String>) -> Upgrade {
         let why = "No object has a newer API version that is asked for and that Capstan converts to.";
         Upgrade {
-            notes: vec![why.to_owned()],
+            notes: if held.is_empty() { vec![why.to_owned()] } else { held },
             rest: Rest::Current,
             ..Upgrade::nothing(self.cluster.folder.target())
         }

@@ -77,7 +77,7 @@ use capstan_plan::flux::FluxIndex;
 use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{self, Layout, TargetFolder};
 use capstan_plan::merge::AppliedBy;
-use capstan_plan::policy::{self, CoreVersion};
+use capstan_plan::policy::{self, CoreVersion, InstalledProviders};
 use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_plan::settings::{
     ComponentsRecord, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
@@ -416,6 +416,11 @@ impl Fleet {
     /// The version of Cluster API that the repository installs, where it says so.
     pub fn cluster_api(&self) -> Option<&CoreVersion> {
         self.wide.cluster_api(self.tree.as_ref(), &self.layout)
+    }
+
+    /// The releases of providers that the repository installs, where it says so.
+    pub(super) fn installed(&self) -> &InstalledProviders {
+        self.wide.installed(self.tree.as_ref(), &self.layout)
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&TargetFolder, Refused> {

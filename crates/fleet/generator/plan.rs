@@ -150,7 +150,7 @@ impl Fleet {
         let plan = |given: &StepInputs, prepared: &Prepared| {
             let tree = self.repository();
             let facts = StepFacts { conditions: self.conditions(), contents: self, tree, given };
-            reading.migrate(facts, prepared, wanted)
+            reading.migrate(facts, prepared, (wanted, self.installed()))
         };
         Ok(self.answering((&reading, &SourceKind::MIGRATION, true), plan)?.0)
     }

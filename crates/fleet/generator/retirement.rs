@@ -49,7 +49,13 @@ impl Fleet {
             cluster: id.clone(),
             claimed_by: management.name.clone(),
             file: FileChange { path, before, after: Some(after) },
-            machines: rollout::rollouts(objects, &[], AppliedBy::Reconciler, &Elsewhere::default()),
+            machines: rollout::rollouts(
+                objects,
+                &[],
+                AppliedBy::Reconciler,
+                &Elsewhere::default(),
+                self.schemas(),
+            ),
             objects: objects.iter().map(|object| object.id.clone()).collect(),
         })
     }

@@ -12,7 +12,7 @@ use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
 use capstan_plan::inventory::FleetInventory;
 use capstan_plan::layout::{Layout, TargetFolder};
-use capstan_plan::policy::{self, CoreVersion};
+use capstan_plan::policy::{self, CoreVersion, InstalledProviders};
 use capstan_plan::provider_set::{ManagedWorkload, workload};
 use capstan_plan::settings::RepositorySettings;
 
@@ -33,8 +33,8 @@ pub(super) struct Wide {
     pub(super) defined: OnceLock<Arc<Definitions>>,
     /// What Flux substitutes where.
     pub(super) flux: OnceLock<Arc<FluxIndex>>,
-    /// The version of Cluster API that the repository installs.
-    pub(super) cluster_api: OnceLock<Option<CoreVersion>>,
+    /// The releases of providers that the repository installs.
+    pub(super) installed: OnceLock<Arc<InstalledProviders>>,
     pub(super) class_users: OnceLock<Arc<ClassUsers>>,
     /// Which Kubernetes the clusters ask for: only where a provider set is planned.
     pub(super) workloads: OnceLock<Arc<Workloads>>,
@@ -54,7 +54,11 @@ impl Wide {
     }
 
     pub(super) fn cluster_api(&self, tree: &dyn Tree, layout: &Layout) -> Option<&CoreVersion> {
-        self.cluster_api.get_or_init(|| policy::core_version(tree, layout)).as_ref()
+        self.installed(tree, layout).core()
+    }
+
+    pub(super) fn installed(&self, tree: &dyn Tree, layout: &Layout) -> &InstalledProviders {
+        self.installed.get_or_init(|| Arc::new(InstalledProviders::read(tree, layout)))
     }
 
     pub(super) fn class_users(&self, read: impl FnOnce() -> ClassUsers) -> &ClassUsers {
@@ -82,10 +86,10 @@ impl Wide {
         fn holds<T>(known: &OnceLock<T>, next: &OnceLock<T>) -> bool {
             known.get().is_none() || next.get().is_some()
         }
-        let Self { defined, flux, cluster_api, class_users, workloads, inventory, elsewhere } = self;
+        let Self { defined, flux, installed, class_users, workloads, inventory, elsewhere } = self;
         holds(defined, &next.defined)
             && holds(flux, &next.flux)
-            && holds(cluster_api, &next.cluster_api)
+            && holds(installed, &next.installed)
             && holds(class_users, &next.class_users)
             && holds(workloads, &next.workloads)
             && holds(inventory, &next.inventory)
@@ -105,10 +109,10 @@ impl Wide {
         {
             let _ = wide.flux.set(Arc::clone(flux));
         }
-        if let Some(version) = self.cluster_api.get()
-            && !next.changed.iter().any(|path| policy::may_name_core(next.layout, path))
+        if let Some(installed) = self.installed.get()
+            && !next.changed.iter().any(|path| policy::may_name_providers(next.layout, path))
         {
-            let _ = wide.cluster_api.set(version.clone());
+            let _ = wide.installed.set(Arc::clone(installed));
         }
         if let Some(users) = self.class_users.get()
             && next.touched.iter().all(|at| uses_the_same(users, next, *at))

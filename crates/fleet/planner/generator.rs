@@ -203,9 +203,9 @@ impl Generator {
                 rollouts: match live.get(cluster).filter(|_| applied == AppliedBy::Reconciler) {
                     Some(names) => {
                         let names = [&names.before, &names.after];
-                        rollout::rollouts_live(&was.objects, kept, names, &elsewhere)
+                        rollout::rollouts_live(&was.objects, kept, names, &elsewhere, new.schemas)
                     }
-                    None => rollout::rollouts(&was.objects, kept, applied, &elsewhere),
+                    None => rollout::rollouts(&was.objects, kept, applied, &elsewhere, new.schemas),
                 },
                 services: if claimed {
                     services(old, new, cluster, [&was.objects, &is.objects])

@@ -1,7 +1,7 @@
 //! To which versions of its kind an object can be brought: those that are built in, else those of definitions at hand.
 
 use super::convert::version;
-use super::providers;
+use super::providers::{self, ServedSince};
 use crate::schema::{Schemas, TypeFields};
 use capstan_model::kinds::is_provider;
 use capstan_model::object::{api_group, api_version, version_age};
@@ -20,6 +20,17 @@ pub fn versions_after(kind: &str, from: &str, schemas: &Schemas) -> Vec<String> 
     found.into_iter().map(|version| api_version(group, version)).collect()
 }
 
+/// From which release of its provider on an API version (`group/version`) of a kind is served; `None` where that is not
+/// known here, or every release in use does.
+pub fn served_since(kind: &str, api_version: &str) -> Option<ServedSince> {
+    let (group, own) = (api_group(api_version), version(api_version));
+    let has = |version: &str| TypeFields::of(kind, &format!("{group}/{version}")).is_some();
+    if has("v1beta1") && has("v1beta2") {
+        return if own == "v1beta2" { ServedSince::release("cluster-api", "v1.11.0") } else { None };
+    }
+    providers::served_since(group, kind, own)
+}
+
 fn built_in<'v>(group: &str, kind: &str, own: &str) -> Vec<&'v str> {
     let has = |version: &str| TypeFields::of(kind, &api_version(group, version)).is_some();
     if is_provider(group, kind) {
@@ -36,6 +47,41 @@ mod tests {
     use super::*;
     use crate::schema::SchemaFile;
     use capstan_model::tree::RepoPath;
+
+    #[test]
+    fn a_version_is_served_from_a_release_of_its_provider_on() {
+        let since = |kind: &str, api_version: &str| {
+            served_since(kind, api_version).map(|since| (since.provider, since.release, since.is_final))
+        };
+        let openstack = "infrastructure-openstack";
+        for (kind, api_version, expected) in [
+            ("Cluster", "cluster.x-k8s.io/v1beta2", Some(("cluster-api", "v1.11.0", true))),
+            (
+                "KubeadmControlPlane",
+                "controlplane.cluster.x-k8s.io/v1beta2",
+                Some(("cluster-api", "v1.11.0", true)),
+            ),
+            ("Cluster", "cluster.x-k8s.io/v1beta1", None),
+            (
+                "OpenStackCluster",
+                "infrastructure.cluster.x-k8s.io/v1beta2",
+                Some((openstack, "v0.15.0-alpha.0", false)),
+            ),
+            (
+                "OpenStackCluster",
+                "infrastructure.cluster.x-k8s.io/v1beta1",
+                Some((openstack, "v0.10.0", true)),
+            ),
+            (
+                "VSphereMachineTemplate",
+                "vmware.infrastructure.cluster.x-k8s.io/v1beta2",
+                Some(("infrastructure-vsphere", "v1.16.0", true)),
+            ),
+            ("RackCluster", "infrastructure.cluster.x-k8s.io/v1beta2", None),
+        ] {
+            assert_eq!(since(kind, api_version), expected, "{kind} {api_version}");
+        }
+    }
 
     #[test]
     fn built_in_conversions_say_how_far_a_kind_goes() {

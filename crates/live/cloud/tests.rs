@@ -1,6 +1,7 @@
 //! Folders and clouds, and what comes of them.
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
+use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::KindReader;
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere as Classes;
@@ -171,7 +172,7 @@ fn cloud() -> CloudFacts {
 /// The needs of a change, a line each.
 fn need_lines(before: &str, after: &str, machines: &[(&str, u32)]) -> Vec<String> {
     let (before, after) = (rendered(before), rendered(after));
-    let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default());
+    let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default(), Schemas::built_in());
     let asks = asks_of(&after, &live(&before, machines), &rolls);
     let lines = |ask: &CloudAsk| {
         needs(ask, &cloud())
@@ -314,7 +315,7 @@ fn what_is_not_free_is_said_with_its_numbers() {
         .replace("clusterName: peu01\n  replicas: 3", "clusterName: peu01\n  replicas: 6")
         .replace("clusterName: peu01\n      version: v1.35.1", "clusterName: peu01\n      version: v1.35.2");
     let (before, after) = (rendered(&before), rendered(&after));
-    let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default());
+    let rolls = rollouts(&before, &after, AppliedBy::Reconciler, &Classes::default(), Schemas::built_in());
     let asks = asks_of(&after, &live(&before, &[("u-cp", 3), ("peu01-md", 3)]), &rolls);
     let mut facts = cloud();
     facts.compute = Ok([

@@ -19,13 +19,13 @@ struct TreeSide<'a> {
 }
 
 impl<'a> InOneVersion<'a> {
-    pub(super) fn of(elsewhere: &'a Elsewhere) -> Self {
+    pub(super) fn of(elsewhere: &'a Elsewhere, schemas: &Schemas) -> Self {
         let all = |classes: &'a Classes| -> Vec<RenderedObject> {
             classes.0.values().flat_map(|found| found.objects()).cloned().collect()
         };
         let (before, after) = (all(&elsewhere.before), all(&elsewhere.after));
-        let before = in_versions_of(&before, &after, Schemas::built_in()).into_owned();
-        let after = in_versions_of(&after, &before, Schemas::built_in()).into_owned();
+        let before = in_versions_of(&before, &after, schemas).into_owned();
+        let after = in_versions_of(&after, &before, schemas).into_owned();
         let side = |classes, objects| TreeSide { classes, objects };
         Self([side(&elsewhere.before, before), side(&elsewhere.after, after)])
     }

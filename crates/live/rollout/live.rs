@@ -10,6 +10,7 @@ use super::facts;
 use super::predict::{predict, rollouts};
 use super::references::class_name;
 use capstan_kustomize::render::RenderedObject;
+use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;
 use capstan_plan::classes::Elsewhere;
@@ -28,6 +29,7 @@ pub fn rollouts_live(
     after: &[RenderedObject],
     names: [&TemplateNames; 2],
     elsewhere: &Elsewhere,
+    schemas: &Schemas,
 ) -> Vec<Rollout> {
     let [names_before, names_after] = names;
     let (mut old, mut new) = (before.to_vec(), after.to_vec());
@@ -35,14 +37,14 @@ pub fn rollouts_live(
     let mut named = name_templates(&mut old, names_before, &[]);
     named.extend(name_templates(&mut new, names_after, &[]));
     if named.iter().any(|template| template.naming == Naming::Content) {
-        return rollouts(before, after, AppliedBy::Reconciler, elsewhere);
+        return rollouts(before, after, AppliedBy::Reconciler, elsewhere, schemas);
     }
     let live: LiveNames = named.into_iter().map(|template| (template.logical.kind, template.name)).collect();
     let class = |objects: &[RenderedObject], rollout: &Rollout| {
         let cluster = objects.iter().find(|object| object.id == rollout.object);
         cluster.and_then(|cluster| class_name(&cluster.value).map(str::to_owned))
     };
-    let mut found = predict(&old, &new, AppliedBy::Reconciler, &live, elsewhere);
+    let mut found = predict(&old, &new, AppliedBy::Reconciler, &live, elsewhere, schemas);
     for rollout in &mut found {
         let by_time = rollout.because.iter().any(|path| facts::is_rollout_after(&path.to_string()));
         let same_class = class(&old, rollout) == class(&new, rollout);
@@ -68,7 +70,7 @@ mod tests {
     use capstan_plan::templates::{LiveTemplate, SpecDigest};
 
     fn live(before: &[RenderedObject], after: &[RenderedObject], names: [&TemplateNames; 2]) -> Vec<Rollout> {
-        rollouts_live(before, after, names, &Elsewhere::default())
+        rollouts_live(before, after, names, &Elsewhere::default(), Schemas::built_in())
     }
 
     fn tree(replicas: u32, version: &str, spec: &str) -> Vec<RenderedObject> {
@@ -110,7 +112,8 @@ mod tests {
             summary_of(&live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
         };
         // What is written out and means the same stays the live object that it is: in Git alone it rolls.
-        let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler, &Elsewhere::default());
+        let (elsewhere, schemas) = (Elsewhere::default(), Schemas::built_in());
+        let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler, &elsewhere, schemas);
         assert_eq!(summary_of(&from_git), format!("5 offline {rolls}"));
         assert_eq!(with(&is(A_WITH_DEFAULT), &[(A_WITH_DEFAULT, "md-x")]), "nothing");
         assert_eq!(with(&is(B), &[(A, "md-x"), (B, "md-y")]), format!("5 exact {rolls}"));

@@ -26,13 +26,16 @@ use capstan_yaml::Value;
 /// Who applies decides what an edited template means: the reconciler gives it a new name, so machines
 /// roll; under its old name, applied by others, it is refused or rolls nothing. `elsewhere` is what is known of
 /// classes that the Clusters name and these objects lack: they are looked up, and nothing becomes of them here.
+/// `schemas` bring both to one API version: they are those by which the files were, so that only what differs besides
+/// counts.
 pub fn rollouts(
     before: &[RenderedObject],
     after: &[RenderedObject],
     applied: AppliedBy,
     elsewhere: &Elsewhere,
+    schemas: &Schemas,
 ) -> Vec<Rollout> {
-    predict(before, after, applied, &LiveNames::default(), elsewhere)
+    predict(before, after, applied, &LiveNames::default(), elsewhere, schemas)
 }
 
 /// What [`rollouts`] gives, where objects of these kinds and names are one live object each: the same name, the same spec.
@@ -42,12 +45,13 @@ pub(super) fn predict(
     applied: AppliedBy,
     live: &LiveNames,
     elsewhere: &Elsewhere,
+    schemas: &Schemas,
 ) -> Vec<Rollout> {
     // What one API version only spells otherwise than another replaces nothing. A change may go back to an older
     // one, to which no steps are known: then both are compared in the newer.
-    let before: &[RenderedObject] = &in_versions_of(before, after, Schemas::built_in());
-    let after: &[RenderedObject] = &in_versions_of(after, before, Schemas::built_in());
-    let elsewhere = InOneVersion::of(elsewhere);
+    let before: &[RenderedObject] = &in_versions_of(before, after, schemas);
+    let after: &[RenderedObject] = &in_versions_of(after, before, schemas);
+    let elsewhere = InOneVersion::of(elsewhere, schemas);
     let change = ClusterChange {
         before: by_id(before),
         after: by_id(after),

@@ -43,6 +43,8 @@ pub(crate) struct NewerVersion {
     old: Option<Node>,
     /// What the new release says of it.
     release: Node,
+    /// The fields that the cluster's patches say of it. There the file's silence means nothing.
+    pub(crate) patched: Vec<FieldPath>,
 }
 
 /// The objects that the new release has in another version.
@@ -78,7 +80,7 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, NewerVersion> {
             let of_old = work.old.map(|old| pieces_of(old, object)).unwrap_or_default();
             let Views { old, new, .. } = work.views(object, &of_old, &pieces);
             let (old, release) = (old.map(Cow::into_owned), new.into_owned());
-            (object, NewerVersion { version: version.to_owned(), old, release })
+            (object, NewerVersion { version: version.to_owned(), old, release, patched: Vec::new() })
         })
     };
     objects.filter_map(version).collect()
@@ -98,7 +100,9 @@ struct PlannedConversion {
 impl PlannedConversion {
     /// `None` where the object has no conversion.
     fn new(object: usize, was: &Node, wanted: &NewerVersion, schemas: &Schemas) -> Option<Self> {
-        let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
+        let (mut conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
+        fields.retain(|why| why.value.is_some() || !wanted.patched.contains(&why.field));
+        wanted.patches_speak(&mut conversion);
         let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
         wanted.speaks_for_silence(was, &mut conversion, schemas);
         // An unedited field comes from the release. So does a field that the cluster lacks, if the release has it.
@@ -119,6 +123,21 @@ impl PlannedConversion {
 }
 
 impl NewerVersion {
+    /// Where a patch says a field, nothing is written out for the file's silence.
+    fn patches_speak(&self, conversion: &mut Conversion) {
+        let is_said = |step: &ConversionStep| match step {
+            ConversionStep::Add { at, value } => {
+                leaves(at, value).iter().all(|leaf| self.patched.contains(leaf))
+            }
+            _ => false,
+        };
+        let (said, steps) = std::mem::take(&mut conversion.steps).into_iter().partition(is_said);
+        conversion.steps = steps;
+        let is_of = |note: &ConversionNote, step: &ConversionStep| matches!(step, ConversionStep::Add { at, .. } if *at == note.field);
+        let said: Vec<ConversionStep> = said;
+        conversion.notes.retain(|note| !said.iter().any(|step| is_of(note, step)));
+    }
+
     /// If neither the cluster nor the old release sets a field, the older version's default does not count. The
     /// release's value comes then, as for any field that the cluster lacks.
     fn speaks_for_silence(&self, was: &Node, conversion: &mut Conversion, schemas: &Schemas) {
@@ -138,6 +157,16 @@ impl NewerVersion {
             let ConversionStep::Add { at, .. } = step else { return true };
             !differs(step) || written.steps.contains(step) || old.at(at).is_some_and(|node| !node.is_null())
         });
+    }
+}
+
+/// The fields of a value that have no others below them.
+fn leaves(at: &FieldPath, value: &Node) -> Vec<FieldPath> {
+    match value.as_mapping() {
+        Some(entries) if !entries.is_empty() => {
+            entries.iter().flat_map(|entry| leaves(&at.key(&entry.key), &entry.value)).collect()
+        }
+        _ => vec![at.clone()],
     }
 }
 
@@ -298,7 +327,12 @@ mod tests {
                 "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: OpenStackCluster, metadata: {{name: c}}, spec: {{bastion: {{spec: {{{flavor}image: {{filter: {{name: i}}}}}}}}}}}}"
             );
             let version = "infrastructure.cluster.x-k8s.io/v1beta2".to_owned();
-            let wanted = NewerVersion { version, old: Some(was.clone()), release: read(&release) };
+            let wanted = NewerVersion {
+                version,
+                old: Some(was.clone()),
+                release: read(&release),
+                patched: Vec::new(),
+            };
             let planned = PlannedConversion::new(0, &was, &wanted, Schemas::built_in()).unwrap();
             planned.fields.iter().map(|why| why.field.to_string()).collect::<Vec<_>>()
         };

@@ -136,7 +136,7 @@ mod variables;
 mod wrong_type;
 
 pub use catalogue::{catalogue, ids, rule};
-pub use cluster_api::{CoreVersion, core_version, may_name_core};
+pub use cluster_api::{CoreVersion, InstalledProviders, may_name_providers};
 pub use compared_services::{ClusterState, ServiceDifference, compare_services};
 pub use evidence::{ClusterEvidence, Evidence};
 pub use facts::{Facts, Occasion, ReleaseStep, ValueGivers};

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a release, to a cluster | `capstan/upgrade/<cluster>` |
 //! | a release, to a provider set | `capstan/providers/<provider set>` |
+//! | a migration to newer API versions | `capstan/migrate/<target>` |
 //! | a source of another kind | `capstan/<kind>/<target>` |
 //! | either, for a group of clusters | `capstan/upgrade/%group/<name>`, `capstan/<kind>/%group/<name>` |
 //! | any of these, where that is too long for GitHub | `capstan/<kind>/%long/<SHA-256 of the target>` |
@@ -34,6 +35,9 @@ pub const BRANCH_PREFIX: &str = "capstan/";
 
 /// How branches call releases.
 const RELEASES: &str = "upgrade";
+
+/// How branches call migrations: by what a person says to get one. No kind of source has this name.
+const MIGRATIONS: &str = "migrate";
 
 /// The prefix of a group's name: [`encode`] makes it of no part of a path.
 const GROUP: &str = "%group/";
@@ -90,6 +94,7 @@ impl ProposalId {
         let kind = match (&self.target, self.kind == SourceKind::RELEASE) {
             (Target::Providers(_), true) => TargetKind::PROVIDERS,
             (_, true) => RELEASES,
+            (_, false) if self.kind == SourceKind::MIGRATION => MIGRATIONS,
             (_, false) => self.kind.as_str(),
         };
         let (group, between) = if self.target.group().is_some() { (GROUP, SLASH) } else { ("", "/") };
@@ -124,6 +129,7 @@ impl ProposalId {
                 let target = Target::Providers(target.id()?.clone());
                 Self { target, kind: SourceKind::RELEASE }
             }
+            MIGRATIONS => Self { target, kind: SourceKind::MIGRATION },
             kind => {
                 let kind = SourceKind::parse(kind).filter(|kind| *kind != SourceKind::RELEASE)?;
                 Self { target, kind }
@@ -260,11 +266,14 @@ mod tests {
         for (kind, cluster, branch) in [
             ("values", "gauss/peu01", "capstan/values/gauss/peu01"),
             ("provider-set", "", "capstan/provider-set/%"),
+            ("migration", "gauss/peu01", "capstan/migrate/gauss/peu01"),
+            ("migration", "group://gauss", "capstan/migrate/%group/gauss"),
         ] {
             let id = id(kind, cluster);
             assert_eq!(id.branch(), branch);
             assert_eq!(ProposalId::of_branch(branch), Some(id));
         }
+        assert_eq!(ProposalId::of_branch("capstan/migration/gauss/peu01"), None);
     }
 
     #[test]

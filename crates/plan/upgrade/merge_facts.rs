@@ -2,11 +2,13 @@
 
 use super::model::Basis;
 use super::request::{OldSource, Request};
+use super::stale_patches::said_by_patches;
 use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{ConversionObstacle, wanted};
 use crate::merge::fit::rank;
 use crate::merge::views::MergeInput;
+use capstan_yaml::YamlFile;
 
 /// What is merged: the cluster's base in the new release's API versions, and O.
 pub(super) struct ConvertedBase<'a> {
@@ -18,9 +20,12 @@ pub(super) struct ConvertedBase<'a> {
 }
 
 /// Finds O, and converts the base ([U7a](crate::merge::converted#u7a)).
-pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> ConvertedBase<'a> {
+pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFile]) -> ConvertedBase<'a> {
     let (old, basis) = old_source(request, &base);
-    let wanted = wanted(&merge_input(request, &base, old));
+    let mut wanted = wanted(&merge_input(request, &base, old));
+    for (object, wanted) in &mut wanted {
+        wanted.patched = said_by_patches(request, &base, overlay, *object);
+    }
     let obstacles = base.convert(wanted, request.schemas);
     ConvertedBase { base, old, basis, obstacles }
 }

@@ -68,7 +68,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
         }
         return Ok(planned);
     }
-    let ConvertedBase { base, old, basis, obstacles } = facts(request, base);
+    let ConvertedBase { base, old, basis, obstacles } = facts(request, base, &overlay);
     let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
     let context = Context { request, base: &base, overlay: &overlay };

@@ -10,8 +10,10 @@
 
 use super::context::Context;
 use super::moved_fields::{MovedField, There, fate_of, moved_fields, put};
+use super::request::Request;
 use super::retarget::{is_object, items, matches, text};
 use crate::merge::cluster_merge::ClusterMerge;
+use crate::merge::cluster_objects::Base;
 use capstan_kustomize::render::{is_kustomization, meets_selector};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, Position, rules};
@@ -36,13 +38,7 @@ struct Mention {
 /// Names what patches of the overlay say in the words of the version before, and patches of the base.
 pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<Finding> {
     let (base, mut findings) = (context.base, Vec::new());
-    let schemas = context.request.schemas;
-    let overlay = context.overlay.iter().zip(&context.request.cluster.overlay);
-    let overlay = Patches { files: overlay.map(|(file, source)| (file, &source.path)).collect(), schemas };
-    let is_patch = |at: &usize| is_kustomization(&base.files[*at].path) || !base.counts(*at);
-    let own = (0..base.files.len()).filter(is_patch).map(|at| (&base.files[at].yaml, &base.files[at].path));
-    let brings_them = !context.request.new.documents().kustomizations.is_empty();
-    let own = Patches { files: own.filter(|_| !brings_them).collect(), schemas };
+    let [overlay, own] = Patches::of(context.request, base, context.overlay);
     let converted = base.converted.iter().filter(|(object, _)| !merge.drops(**object));
     for (object, converted) in converted {
         let Some(version) = text(base.node(*object), "apiVersion") else { continue };
@@ -64,50 +60,109 @@ pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<F
     findings
 }
 
+/// The fields that patches say of an object, in the overlay and in the base: what they say is there, whatever the base's
+/// file says.
+pub(super) fn said_by_patches(
+    request: &Request<'_>,
+    base: &Base,
+    overlay: &[YamlFile],
+    object: usize,
+) -> Vec<FieldPath> {
+    let mut said = Vec::new();
+    for patches in Patches::of(request, base, overlay) {
+        patches
+            .each_of(&base.objects[object].id, base.node(object), &mut |patch, _| said_in(patch, &mut said));
+    }
+    said
+}
+
+fn said_in(patch: &Node, said: &mut Vec<FieldPath>) {
+    let Some(operations) = patch.as_sequence() else {
+        return fields_of(&FieldPath::root(), patch, said);
+    };
+    for operation in operations.iter().filter(|one| matches!(text(one, "op"), Some("add" | "replace"))) {
+        let Some(path) = text(operation, "path").and_then(FieldPath::parse) else { continue };
+        if let Some(value) = operation.get("value") {
+            fields_of(&path, value, said);
+        }
+    }
+}
+
+/// A field and those below it that are said. A list is said as a whole.
+fn fields_of(path: &FieldPath, node: &Node, said: &mut Vec<FieldPath>) {
+    if node.is_null() || node.get("$patch").is_some() {
+        return;
+    }
+    said.push(path.clone());
+    for entry in node.as_mapping().unwrap_or_default() {
+        fields_of(&path.key(&entry.key), &entry.value, said);
+    }
+}
+
+/// What a patch is shown with: where one of its fields is.
+type PlaceOf<'p> = &'p dyn Fn(&Node, &MovedField) -> Place;
+
 /// Files of one folder in which patches are.
 struct Patches<'p> {
     files: Vec<(&'p YamlFile, &'p RepoPath)>,
     schemas: &'p Schemas,
 }
 
-impl Patches<'_> {
+impl<'p> Patches<'p> {
+    /// Those of the overlay, and those of the base where the release brings none.
+    fn of(request: &'p Request<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> [Self; 2] {
+        let schemas = request.schemas;
+        let overlay = overlay.iter().zip(&request.cluster.overlay);
+        let overlay = Self { files: overlay.map(|(file, source)| (file, &source.path)).collect(), schemas };
+        let is_patch = |at: &usize| is_kustomization(&base.files[*at].path) || !base.counts(*at);
+        let own =
+            (0..base.files.len()).filter(is_patch).map(|at| (&base.files[at].yaml, &base.files[at].path));
+        let brings_them = !request.new.documents().kustomizations.is_empty();
+        [overlay, Self { files: own.filter(|_| !brings_them).collect(), schemas }]
+    }
+
     fn mentions_of(&self, target: &ConvertedObject<'_>) -> Vec<Mention> {
         let mut found = Vec::new();
+        self.each_of(target.id, target.was, &mut |patch, place| {
+            found.extend(self.of_patch(patch, target, place))
+        });
+        found
+    }
+
+    /// Shows every patch of an object, with what tells where its fields are.
+    fn each_of(&self, id: &ObjectId, was: &Node, see: &mut dyn FnMut(&Node, PlaceOf<'_>)) {
         for (file, path) in &self.files {
             for document in file.documents() {
                 if is_kustomization(path) {
-                    self.of_kustomization(file, path, &document.root, target, &mut found);
-                } else if is_object(&document.root, target.id) {
-                    let place = |node: &Node, moved: &MovedField| place_in(file, path, node, &moved.field);
-                    found.extend(self.of_fragment(&document.root, target, &place));
+                    self.of_kustomization((file, path), &document.root, (id, was), see);
+                } else if is_object(&document.root, id) {
+                    see(&document.root, &|node, moved| place_in(file, path, node, &moved.field));
                 }
             }
         }
-        found
     }
 
     fn of_kustomization(
         &self,
-        file: &YamlFile,
-        path: &RepoPath,
+        (file, path): (&YamlFile, &RepoPath),
         root: &Node,
-        target: &ConvertedObject<'_>,
-        found: &mut Vec<Mention>,
+        (id, was): (&ObjectId, &Node),
+        see: &mut dyn FnMut(&Node, PlaceOf<'_>),
     ) {
         for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             for item in items(root, key) {
                 let selector = item.get("target");
-                if selector.is_some_and(|selector| !selects(selector, target)) {
+                if selector.is_some_and(|selector| !selects(selector, id, was)) {
                     continue;
                 }
                 let inline = item.get("patch").or_else(|| (item.as_scalar().is_some()).then_some(item));
                 if let Some(named) = text(item, "path") {
                     if selector.is_some() {
-                        found.extend(self.of_named_file(path, named, target));
+                        self.of_named_file(path, named, id, see);
                     }
                 } else if let Some(inline) = inline {
                     let within = Inline { file, path, node: inline };
-                    found.extend(self.of_inline(&within, selector.is_some(), target));
+                    within.each_of(id, selector.is_some(), see);
                 }
             }
         }
@@ -118,48 +173,19 @@ impl Patches<'_> {
         &self,
         kustomization: &RepoPath,
         named: &str,
-        target: &ConvertedObject<'_>,
-    ) -> Vec<Mention> {
+        id: &ObjectId,
+        see: &mut dyn FnMut(&Node, PlaceOf<'_>),
+    ) {
         let path = kustomization.parent().unwrap_or_default().join(named).ok();
         let is_it = |(_, own): &&(&YamlFile, &RepoPath)| Some(*own) == path.as_ref();
-        let Some((file, path)) = self.files.iter().find(is_it).copied() else { return Vec::new() };
-        let mut found = Vec::new();
-        for document in file.documents() {
-            let place = |node: &Node, moved: &MovedField| place_in(file, path, node, &moved.field);
-            // What names the object itself is found as a patch of its own.
-            if !is_object(&document.root, target.id) {
-                found.extend(self.of_patch(&document.root, target, &place));
-            }
+        let Some((file, path)) = self.files.iter().find(is_it).copied() else { return };
+        // What names the object itself is found as a patch of its own.
+        for document in file.documents().iter().filter(|document| !is_object(&document.root, id)) {
+            see(&document.root, &|node, moved| place_in(file, path, node, &moved.field));
         }
-        found
     }
 
-    fn of_inline(
-        &self,
-        within: &Inline<'_>,
-        is_selected: bool,
-        target: &ConvertedObject<'_>,
-    ) -> Vec<Mention> {
-        let Some(scalar) = within.node.as_scalar().filter(|scalar| scalar.text.contains([':', '{'])) else {
-            return Vec::new();
-        };
-        let Ok(inner) = YamlFile::read(&scalar.text) else { return Vec::new() };
-        let mut found = Vec::new();
-        for document in inner.documents() {
-            let place = |node: &Node, moved: &MovedField| within.place(&inner, node, &moved.field);
-            if is_selected || is_object(&document.root, target.id) {
-                found.extend(self.of_patch(&document.root, target, &place));
-            }
-        }
-        found
-    }
-
-    fn of_patch(
-        &self,
-        root: &Node,
-        target: &ConvertedObject<'_>,
-        place: &dyn Fn(&Node, &MovedField) -> Place,
-    ) -> Vec<Mention> {
+    fn of_patch(&self, root: &Node, target: &ConvertedObject<'_>, place: PlaceOf<'_>) -> Vec<Mention> {
         match &root.kind {
             NodeKind::Sequence(operations) => {
                 operations.iter().flat_map(|operation| self.of_operation(operation, target, place)).collect()
@@ -169,12 +195,7 @@ impl Patches<'_> {
     }
 
     /// A strategic merge patch, whose fields are those of the object.
-    fn of_fragment(
-        &self,
-        root: &Node,
-        target: &ConvertedObject<'_>,
-        place: &dyn Fn(&Node, &MovedField) -> Place,
-    ) -> Vec<Mention> {
+    fn of_fragment(&self, root: &Node, target: &ConvertedObject<'_>, place: PlaceOf<'_>) -> Vec<Mention> {
         let mut fragment = root.clone();
         for key in ["apiVersion", "kind"] {
             if let (None, Some(own)) = (root.get(key), target.was.get(key)) {
@@ -190,7 +211,7 @@ impl Patches<'_> {
         &self,
         operation: &Node,
         target: &ConvertedObject<'_>,
-        place: &dyn Fn(&Node, &MovedField) -> Place,
+        place: PlaceOf<'_>,
     ) -> Vec<Mention> {
         let Some(field) = text(operation, "path").and_then(FieldPath::parse) else { return Vec::new() };
         let mut object = target.was.clone();
@@ -212,6 +233,18 @@ struct Inline<'p> {
 }
 
 impl Inline<'_> {
+    fn each_of(&self, id: &ObjectId, is_selected: bool, see: &mut dyn FnMut(&Node, PlaceOf<'_>)) {
+        let Some(scalar) = self.node.as_scalar().filter(|scalar| scalar.text.contains([':', '{'])) else {
+            return;
+        };
+        let Ok(inner) = YamlFile::read(&scalar.text) else { return };
+        for document in inner.documents() {
+            if is_selected || is_object(&document.root, id) {
+                see(&document.root, &|node, moved| self.place(&inner, node, &moved.field));
+            }
+        }
+    }
+
     /// The place of a field of the text in the file: the text's own line where it is a block.
     fn place(&self, inner: &YamlFile, node: &Node, field: &FieldPath) -> Place {
         let start = self.file.position(self.node.span.start);
@@ -244,11 +277,10 @@ fn position_in(file: &YamlFile, root: &Node, field: &FieldPath) -> Position {
 }
 
 /// Whether a patch's `target`, whose texts are patterns, selects an object.
-fn selects(selector: &Node, target: &ConvertedObject<'_>) -> bool {
-    let id = target.id;
+fn selects(selector: &Node, id: &ObjectId, was: &Node) -> bool {
     let fits = |key: &str, value: &str| text(selector, key).is_none_or(|pattern| matches(pattern, value));
     let meets = |key: &str, field: &str| {
-        let marks = target.was.get("metadata").and_then(|metadata| metadata.get(field));
+        let marks = was.get("metadata").and_then(|metadata| metadata.get(field));
         let value = |key: &str| Some(marks?.get(key)?.as_scalar()?.text.clone());
         text(selector, key).is_none_or(|selector| meets_selector(selector, &value) == Some(true))
     };

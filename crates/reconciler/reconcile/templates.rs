@@ -2,7 +2,8 @@
 //!
 //! A name that the status has for a rendered spec holds as long as the object lives. For a spec that the
 //! status does not know, a dry-run create under a generated name gives the spec with all defaults; a live
-//! template of the same logical name whose spec equals that keeps its name, and nothing rolls. Where none
+//! template of the same logical name whose spec equals that keeps its name, and nothing rolls. A template that was
+//! written in another API version is compared besides with the defaults that this one would give it. Where none
 //! does the name is by content, and the template is new.
 //!
 //! [U12]: capstan_plan::templates#u12
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::{RenderedFolder, RenderedObject};
 use capstan_model::ids::ClusterId;
-use capstan_model::object::ObjectId;
+use capstan_model::object::{ObjectId, api_group};
 use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
 use serde_json::Value;
 
@@ -125,8 +126,18 @@ impl Namer<'_> {
             let id = ObjectId { name: candidate.to_owned(), ..template.logical.clone() };
             let Some(found) = specs.live(self, &id, object).await? else { continue };
             let Some(wanted) = specs.defaulted(self, object).await? else { return Ok(None) };
-            if found.get("spec") == wanted.get("spec") {
+            let is_wanted = |spec: &Value| spec.get("spec") == wanted.get("spec");
+            if is_wanted(&found) {
                 return Ok(Some(candidate.to_owned()));
+            }
+            // Written in another version, it lacks the defaults that this one brought since: an object has those of
+            // the version in which it was written.
+            if is_written_otherwise(&found, &object.value) {
+                let mut again = object.clone();
+                again.value["spec"] = found.get("spec").cloned().unwrap_or_default();
+                if specs.defaulted(self, &again).await?.as_ref().is_some_and(is_wanted) {
+                    return Ok(Some(candidate.to_owned()));
+                }
             }
         }
         Ok(None)
@@ -176,6 +187,17 @@ impl DefaultedSpecs {
         }
         Ok(self.defaulted.get(&key).cloned().flatten())
     }
+}
+
+/// Whether somebody wrote a live object in another version of its API group than that of a manifest.
+fn is_written_otherwise(live: &Value, manifest: &Value) -> bool {
+    let wanted = manifest.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let entries = live.pointer("/metadata/managedFields").and_then(Value::as_array);
+    entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.get("apiVersion")?.as_str())
+        .any(|written| written != wanted && api_group(written) == api_group(wanted))
 }
 
 fn named_object<'r>(rendered: &'r RenderedFolder, template: &NamedTemplate) -> Option<&'r RenderedObject> {

@@ -416,7 +416,7 @@ pub struct Migrate {
     #[arg(long)]
     pub all: bool,
     /// Versions to go to: `v1beta2`, or `GROUP/v1beta2` for one API group
-    /// [default: the newest that are served and known]
+    /// [default: the newest that Capstan converts to and the providers serve]
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub to: Vec<WantedVersion>,
     /// Change the work tree: all files or none

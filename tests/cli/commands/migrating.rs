@@ -67,8 +67,18 @@ spec:
       namespace: acme
 ";
 
+/// What the management cluster runs: a release that serves v1beta2.
+const PROVIDERS: (&str, &str) = (
+    "mgmt/clusterctl.yaml",
+    "providers:\n- {name: openstack, type: InfrastructureProvider, url: \"https://example.org/releases/v0.15.0/infrastructure-components.yaml\"}\n",
+);
+
 fn sandbox() -> Sandbox {
-    Sandbox::with(&[("acme/peu01/base/cluster.yaml", OPENSTACK), ("acme/peu01/base/machines.yaml", MACHINES)])
+    Sandbox::with(&[
+        ("acme/peu01/base/cluster.yaml", OPENSTACK),
+        ("acme/peu01/base/machines.yaml", MACHINES),
+        PROVIDERS,
+    ])
 }
 
 /// What `migrate` plans of the only cluster, without writing.
@@ -215,6 +225,62 @@ spec:
 }
 
 #[test]
+fn nothing_goes_by_itself_to_a_version_that_the_providers_do_not_serve() {
+    let set = |openstack: &str, core: &str| {
+        format!(
+            "\
+apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: InfrastructureProvider
+metadata: {{name: openstack, namespace: capo-system}}
+spec: {{version: {openstack}}}
+---
+apiVersion: operator.cluster.x-k8s.io/v1alpha2
+kind: CoreProvider
+metadata: {{name: cluster-api, namespace: capi-system}}
+spec: {{version: {core}}}
+"
+        )
+    };
+    let with = |set: Option<String>| {
+        let mut files = vec![
+            ("acme/peu01/base/cluster.yaml", OPENSTACK.to_owned()),
+            ("acme/peu01/base/machines.yaml", MACHINES.to_owned()),
+        ];
+        files.extend(set.map(|set| ("mgmt/providers.yaml", set)));
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        Sandbox::with(&files)
+    };
+    let moves = |sandbox: &Sandbox| {
+        let plan = plan(sandbox);
+        let changes = plan[0]["changes"].as_array().unwrap().iter();
+        let kinds = changes.filter(|change| change["path"] == "/apiVersion");
+        let kinds: Vec<String> =
+            kinds.map(|change| change["object"]["kind"].as_str().unwrap().to_owned()).collect();
+        (kinds, plan[0]["notes"].to_string())
+    };
+    let openstack = "OpenStackCluster and OpenStackMachineTemplate of infrastructure.cluster.x-k8s.io/v1beta1 could go to infrastructure.cluster.x-k8s.io/v1beta2 with infrastructure-openstack v0.15.0-alpha.0, ";
+    // Nobody knows what runs there: the newest final release, at best.
+    let (kinds, notes) = moves(&with(None));
+    assert_eq!(kinds, ["MachineDeployment", "K0sControlPlane"]);
+    assert!(notes.contains(&format!("{openstack}which is not known to be a final release: name the version with `--to`, if your management cluster serves it.")), "{notes}");
+    // The core provider is too old as well.
+    let (kinds, notes) = moves(&with(Some(set("v0.14.2", "v1.10.4"))));
+    assert_eq!(kinds, ["K0sControlPlane"]);
+    assert!(notes.contains(&format!("{openstack}and the repository installs v0.14.2: upgrade the provider first, or name the version with `--to`.")), "{notes}");
+    assert!(notes.contains("MachineDeployment of cluster.x-k8s.io/v1beta1 could go to cluster.x-k8s.io/v1beta2 with cluster-api v1.11.0, and the repository installs v1.10.4:"), "{notes}");
+    let (kinds, notes) = moves(&with(Some(set("v0.15.0-beta.0", "v1.11.0"))));
+    assert_eq!(
+        kinds,
+        ["OpenStackCluster", "OpenStackMachineTemplate", "MachineDeployment", "K0sControlPlane"]
+    );
+    assert!(!notes.contains("could go"), "{notes}");
+    // A person who names the version knows better.
+    let asked = with(Some(set("v0.14.2", "v1.10.4")));
+    asked.capstan(&["migrate", "--all", "--to", "v1beta2", "--write"]).ended(0);
+    assert_eq!(asked.read("acme/peu01/base/cluster.yaml"), OPENSTACK_AFTER);
+}
+
+#[test]
 fn what_has_no_counterpart_blocks_its_cluster_alone() {
     let other = OPENSTACK.replace("peu01", "peu02");
     let plane = "\
@@ -229,6 +295,7 @@ spec:
         ("acme/peu01/base/cluster.yaml", OPENSTACK),
         ("acme/peu01/base/plane.yaml", plane),
         ("acme/peu02/base/cluster.yaml", &other),
+        PROVIDERS,
     ]);
     let blocked = "blocked: acme/peu01: nothing is written; the findings say why\n";
     let diff = sandbox.capstan(&["migrate", "--all", "-o", "diff"]);
@@ -250,6 +317,7 @@ fn a_cluster_that_cannot_be_read_keeps_no_other_from_being_written() {
         ("acme/peu01/base/cluster.yaml", OPENSTACK),
         ("acme/peu01/base/machines.yaml", "a: [\n"),
         ("acme/peu02/base/cluster.yaml", OPENSTACK),
+        PROVIDERS,
     ]);
     let said = sandbox.capstan(&["migrate", "--all", "--write"]);
     said.ended(1);
@@ -284,7 +352,7 @@ spec: {{template: {{spec: {{networkMTU: 1450}}}}}}
 ",
         path = "/a".repeat(100_000)
     );
-    let sandbox = Sandbox::with(&[("acme/peu01/base/class.yaml", &class)]);
+    let sandbox = Sandbox::with(&[("acme/peu01/base/class.yaml", &class), PROVIDERS]);
     let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(3);
     assert_eq!(plan[0]["findings"][0]["rule"], "api-version-leaves-field");
     assert_eq!(plan[0]["findings"][0]["line"], 10);

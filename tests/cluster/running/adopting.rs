@@ -145,6 +145,35 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
     assert_eq!(infrastructure(&world), "peu01-cp");
 }
 
+/// A default of v1beta2 that v1beta1 did not have: a template that was written in v1beta1 lacks it.
+#[tokio::test]
+async fn a_template_of_an_older_version_keeps_its_name_though_the_newer_one_has_another_default() {
+    for (written_in, image, is_kept) in [
+        ("v1beta1", "one", true),
+        // Nobody wrote it in another version: what it lacks, somebody took out.
+        ("v1beta2", "one", false),
+        ("v1beta1", "two", false),
+    ] {
+        let world = World::new();
+        with_machines(&world, "v1.34.3", image);
+        world.live.put_by_kubectl(json!({
+            "apiVersion": format!("infrastructure.cluster.x-k8s.io/{written_in}"), "kind": "DevMachineTemplate",
+            "metadata": {"name": "peu01-cp", "namespace": "org"},
+            "spec": {"template": {"spec": {"image": "one"}}},
+        }));
+        world.live.default_by(|object| {
+            if object["kind"] == "DevMachineTemplate"
+                && object["spec"]["template"]["spec"].get("size").is_none()
+            {
+                object["spec"]["template"]["spec"]["size"] = json!("small");
+            }
+        });
+        world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
+        world.reconcile("gauss/peu01").await;
+        assert_eq!(infrastructure(&world) == "peu01-cp", is_kept, "{written_in} {image}");
+    }
+}
+
 #[tokio::test]
 async fn a_lower_version_is_never_sent_not_even_as_a_dry_run() {
     let world = World::new();

@@ -1,11 +1,12 @@
-//! Kinds of which `apiVersion` changes, and no field.
+//! Kinds of which `apiVersion` changes, and no field; of some the newer version takes fewer values.
 
 use super::rule::TableRule::{Choices, Each, Say};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 
 pub(super) const KAMAJI: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
+    since: ServedSince::release("control-plane-kamaji", "v0.20.0"),
     parts: &[TablePart {
         at: &[("KamajiControlPlane", "spec"), ("KamajiControlPlaneTemplate", "spec.template.spec")],
         rules: &[Say(
@@ -18,6 +19,7 @@ pub(super) const KAMAJI: ConversionTable = ConversionTable {
 pub(super) const AZURE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
+    since: ServedSince::release("infrastructure-azure", "v1.20.0"),
     parts: &[TablePart {
         at: &[
             ("AzureASOManagedCluster", "spec"),
@@ -34,15 +36,17 @@ pub(super) const AZURE: ConversionTable = ConversionTable {
 pub(super) const TALOS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1alpha3", "v1beta1"),
+    since: ServedSince::coming("bootstrap-talos", "v0.7.0-alpha.1"),
     parts: &[TablePart {
         at: &[("TalosConfig", "spec"), ("TalosConfigTemplate", "spec.template.spec")],
-        rules: &[],
+        rules: &[Choices("generateType", &["controlplane", "worker", "init", "none"])],
     }],
 };
 
 pub(super) const HARVESTER: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
+    since: None,
     parts: &[
         TablePart {
             at: &[("HarvesterMachine", "spec"), ("HarvesterMachineTemplate", "spec.template.spec")],
@@ -59,6 +63,7 @@ pub(super) const HARVESTER: ConversionTable = ConversionTable {
 pub(super) const AGENT: ConversionTable = ConversionTable {
     group: "capi-provider.agent-install.openshift.io",
     versions: ("v1alpha1", "v1beta1"),
+    since: None,
     parts: &[TablePart {
         at: &[
             ("AgentCluster", "spec"),
@@ -73,5 +78,6 @@ pub(super) const AGENT: ConversionTable = ConversionTable {
 pub(super) const EXTENSIONS: ConversionTable = ConversionTable {
     group: "runtime.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta2"),
+    since: ServedSince::release("cluster-api", "v1.11.0"),
     parts: &[TablePart { at: &[("ExtensionConfig", "spec")], rules: &[] }],
 };

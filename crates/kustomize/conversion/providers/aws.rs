@@ -2,13 +2,14 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{self, Each, In, Move, Refuse, Required, Silent, Unique};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 
 const VERSIONS: (&str, &str) = ("v1beta1", "v1beta2");
 
 pub(super) const INFRASTRUCTURE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: VERSIONS,
+    since: ServedSince::release("infrastructure-aws", "v2.0.0"),
     parts: &[
         TablePart {
             at: &[("AWSCluster", "spec"), ("AWSClusterTemplate", "spec.template.spec")],
@@ -47,6 +48,7 @@ pub(super) const INFRASTRUCTURE: ConversionTable = ConversionTable {
 pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: VERSIONS,
+    since: ServedSince::release("infrastructure-aws", "v2.0.0"),
     parts: &[TablePart {
         at: &[("AWSManagedControlPlane", "spec")],
         rules: &[
@@ -67,6 +69,7 @@ pub(super) const PLANES: ConversionTable = ConversionTable {
 pub(super) const CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: VERSIONS,
+    since: ServedSince::release("infrastructure-aws", "v2.0.0"),
     parts: &[TablePart {
         at: &[("EKSConfig", "spec"), ("EKSConfigTemplate", "spec.template.spec")],
         rules: &[],

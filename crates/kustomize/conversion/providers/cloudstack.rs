@@ -2,7 +2,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-cloudstack/blob/main/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{self, Hand, Move, Refuse};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -11,6 +11,7 @@ use capstan_yaml::Node;
 pub(super) const OLD: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-cloudstack", "v0.4.7-rc1"),
     parts: &[
         TablePart { at: &[("CloudStackCluster", "spec")], rules: &[Hand(failure_domains)] },
         TablePart {
@@ -32,6 +33,7 @@ pub(super) const OLD: ConversionTable = ConversionTable {
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta2", "v1beta3"),
+    since: ServedSince::release("infrastructure-cloudstack", "v0.4.9"),
     parts: &[TablePart {
         at: &[
             ("CloudStackCluster", "spec"),
@@ -77,11 +79,15 @@ fn failure_domains(run: &mut TableRun<'_>, base: &FieldPath) {
         }
     }
     let Some(node) = run.object.at(&zones).filter(|node| says_something(node)).cloned() else {
-        for place in [base.key("account"), base.key("domain")] {
-            if run.object.at(&place).is_some_and(says_something) {
-                let why = "the newer version has it in each failure domain";
-                run.refuse(&place, why, "write it in each of `failureDomains`");
-            }
+        let says = |run: &TableRun<'_>, key: &str| run.object.at(&base.key(key)).is_some_and(says_something);
+        let owned: Vec<&str> = ["account", "domain"].into_iter().filter(|key| says(run, key)).collect();
+        for key in &owned {
+            let why = "the newer version has it in each failure domain";
+            run.refuse(&base.key(key), why, "write it in each of `failureDomains`");
+        }
+        if owned.is_empty() && run.is_complete() && !says(run, "failureDomains") {
+            let why = "the newer version requires this field, and the object has no zones to make it of";
+            run.refuse(&base.key("failureDomains"), why, "write `zones`");
         }
         return;
     };

@@ -219,6 +219,7 @@ impl TableRun<'_> {
                 }
             }
             TableRule::Unique(list, key) => self.unique(&at(list), key),
+            TableRule::Distinct(list) => self.distinct(&at(list)),
             TableRule::Least(field, least) => {
                 let place = at(field);
                 if self
@@ -392,6 +393,18 @@ impl TableRun<'_> {
                 self.refuse(&list.index(index).key(key), why, format!("give each item its own {key}"));
             } else {
                 seen.push(own);
+            }
+        }
+    }
+
+    fn distinct(&mut self, list: &FieldPath) {
+        let items = self.object.at(list).and_then(Node::as_sequence).unwrap_or_default().to_vec();
+        for (index, item) in items.iter().enumerate() {
+            if items[..index].iter().any(|before| same_meaning(before, item)) {
+                let why = format!(
+                    "the newer version takes each item of {list} once, and this one is there already"
+                );
+                self.refuse(&list.index(index), why, "take out one of the two");
             }
         }
     }

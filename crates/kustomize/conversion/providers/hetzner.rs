@@ -1,18 +1,22 @@
 //! Cluster API Provider Hetzner, v1beta1 to v1beta2
 //! (<https://github.com/syself/cluster-api-provider-hetzner/blob/main/api/v1beta1/conversion.go>).
 
-use super::rule::TableRule::{self, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique};
-use super::rule::{ConversionTable, ShortDuration, TablePart};
+use super::rule::TableRule::{
+    self, Distinct, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique,
+};
+use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::coming("infrastructure-hetzner", "v1.2.0"),
     parts: &[
         TablePart {
             at: &[("HetznerCluster", "spec"), ("HetznerClusterTemplate", "spec.template.spec")],
             rules: &[
                 In("sshKeys", &[Move("robotRescueSecretRef", "rescueSecretRef"), Unique("hcloud", "name")]),
                 Unique("hcloudPlacementGroups", "name"),
+                Distinct("controlPlaneRegions"),
                 Empty("controlPlaneEndpoint"),
             ],
         },

@@ -2,11 +2,12 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-ibmcloud/tree/main/docs/book/src/migrations>).
 
 use super::rule::TableRule::{self, Append, Each, Move, Refuse, Required, Wins, Wrap};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 
 pub(super) const VPC: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-ibmcloud", "v0.4.0"),
     parts: &[
         TablePart {
             at: &[("IBMVPCMachine", "spec"), ("IBMVPCMachineTemplate", "spec.template.spec")],
@@ -28,6 +29,7 @@ pub(super) const VPC: ConversionTable = ConversionTable {
 pub(super) const POWER_VS: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta2", "v1beta3"),
+    since: ServedSince::release("infrastructure-ibmcloud", "v0.14.0"),
     parts: &[
         TablePart {
             at: &[("IBMPowerVSCluster", "spec"), ("IBMPowerVSClusterTemplate", "spec.template.spec")],

@@ -2,7 +2,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-ipam-provider-in-cluster/blob/main/api/v1alpha1/conversion.go>).
 
 use super::rule::TableRule::{Hand, Required};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::cluster_api::number;
 use crate::conversion::step::ConversionStep::{Add, Remove, Replace};
@@ -13,6 +13,7 @@ use core::net::IpAddr;
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "ipam.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
+    since: ServedSince::release("ipam-in-cluster", "v0.1.0"),
     parts: &[TablePart {
         at: &[("InClusterIPPool", "spec"), ("GlobalInClusterIPPool", "spec")],
         rules: &[

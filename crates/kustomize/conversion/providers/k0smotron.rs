@@ -2,7 +2,7 @@
 //! (<https://github.com/k0sproject/k0smotron/blob/main/docs/update/migrate-v1beta2-api.md>).
 
 use super::rule::TableRule::{self, Hand, In, Move, Refuse, Silent};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -13,21 +13,21 @@ const VERSIONS: (&str, &str) = ("v1beta1", "v1beta2");
 pub(super) const BOOTSTRAP: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: VERSIONS,
-    parts: &[
-        TablePart {
-            at: &[("K0sWorkerConfig", "spec"), ("K0sWorkerConfigTemplate", "spec.template.spec")],
-            rules: &[In("", COMMANDS), Hand(provisioner)],
-        },
-        TablePart {
-            at: &[("K0sControllerConfig", "spec")],
-            rules: &[In("", COMMANDS), Hand(provisioner), Hand(platform)],
-        },
-    ],
+    since: ServedSince::release("bootstrap-k0sproject-k0smotron", "v2.0.0"),
+    parts: &[TablePart {
+        at: &[
+            ("K0sWorkerConfig", "spec"),
+            ("K0sWorkerConfigTemplate", "spec.template.spec"),
+            ("K0sControllerConfig", "spec"),
+        ],
+        rules: &[In("", COMMANDS), Hand(provisioner), Hand(platform)],
+    }],
 };
 
 pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: VERSIONS,
+    since: ServedSince::release("control-plane-k0sproject-k0smotron", "v2.0.0"),
     parts: &[
         TablePart {
             at: &[
@@ -46,6 +46,7 @@ pub(super) const PLANES: ConversionTable = ConversionTable {
 pub(super) const HOSTED_CLUSTERS: ConversionTable = ConversionTable {
     group: "k0smotron.io",
     versions: VERSIONS,
+    since: ServedSince::release("control-plane-k0sproject-k0smotron", "v2.0.0"),
     parts: &[
         TablePart { at: &[("Cluster", "spec")], rules: HOSTED },
         TablePart { at: &[("JoinTokenRequest", "spec")], rules: &[Hand(cluster)] },
@@ -55,6 +56,7 @@ pub(super) const HOSTED_CLUSTERS: ConversionTable = ConversionTable {
 pub(super) const INFRASTRUCTURE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: VERSIONS,
+    since: ServedSince::release("infrastructure-k0sproject-k0smotron", "v2.0.0"),
     parts: &[
         TablePart {
             at: &[

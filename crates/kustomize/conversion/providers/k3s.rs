@@ -2,13 +2,14 @@
 //! (<https://github.com/k3s-io/cluster-api-k3s/blob/main/controlplane/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{Hand, Move};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::TableRun;
 use capstan_model::object::FieldPath;
 
 pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("control-plane-k3s", "v0.2.0"),
     parts: &[TablePart {
         at: &[("KThreesControlPlane", "spec"), ("KThreesControlPlaneTemplate", "spec.template.spec")],
         rules: &[
@@ -23,6 +24,7 @@ pub(super) const PLANES: ConversionTable = ConversionTable {
 pub(super) const CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("bootstrap-k3s", "v0.2.0"),
     parts: &[TablePart {
         at: &[("KThreesConfig", "spec"), ("KThreesConfigTemplate", "spec.template.spec")],
         rules: &[Hand(cloud_provider)],

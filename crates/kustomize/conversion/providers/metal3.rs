@@ -2,21 +2,29 @@
 //! (<https://github.com/metal3-io/cluster-api-provider-metal3/blob/main/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{
-    self, Choices, Each, Empty, Hand, In, Least, Leave, Move, Named, Not, Only, Pairs, Required, Seconds,
-    Silent, Unique, Zero,
+    self, Choices, Each, Empty, Hand, In, Least, Leave, Move, Named, Not, Only, Pairs, Required, Say,
+    Seconds, Silent, Unique, Zero,
 };
-use super::rule::{ConversionTable, ShortDuration, TablePart};
-use super::run::TableRun;
+use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
+use super::run::{TableRun, says_something};
 use crate::conversion::step::ConversionStep::Remove;
 use capstan_model::object::FieldPath;
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-metal3", "v1.13.0"),
     parts: &[
         TablePart {
             at: &[("Metal3Cluster", "spec"), ("Metal3ClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,
+        },
+        TablePart {
+            at: &[("Metal3ClusterTemplate", "spec")],
+            rules: &[Say(
+                "the provider converts nothing of this kind: what the cluster has stored keeps its old fields until the \
+                 template is applied again",
+            )],
         },
         TablePart {
             at: &[("Metal3Machine", "spec"), ("Metal3MachineTemplate", "spec.template.spec")],
@@ -93,8 +101,23 @@ fn same_cloud_provider(run: &mut TableRun<'_>, base: &FieldPath) {
     }
 }
 
+/// Templates with the same reference share their indexes: machines of one get no address that a machine of another has.
+/// A template that names itself shares them with those that name it, which are refused.
+fn shared_indexes(run: &mut TableRun<'_>, base: &FieldPath) {
+    let place = base.key("templateReference");
+    let Some(named) = run.found(&place).filter(says_something) else { return run.step(Remove { at: place }) };
+    let own = run.object.get("metadata").and_then(|metadata| metadata.text_at("name"));
+    if own.is_some() && named.as_str() == own {
+        run.note(&place, REFERENCE);
+        return run.step(Remove { at: place });
+    }
+    let advice = "take it out, if no machine has its data from another template with this reference; else let all machines \
+                  take theirs from one template first";
+    run.refuse(&place, format!("{REFERENCE}: two machines could then get the same address"), advice);
+}
+
 const DATA: &[TableRule] = &[
-    Leave("templateReference", REFERENCE),
+    Hand(shared_indexes),
     In(
         "metaData",
         &[

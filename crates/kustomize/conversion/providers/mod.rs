@@ -40,6 +40,7 @@ mod vsphere;
 use super::refusal::Refusals;
 use super::step::{AtHand, ConversionNote, ConversionStep};
 use rule::ConversionTable;
+pub use rule::ServedSince;
 use run::TableRun;
 
 use capstan_model::object::FieldPath;
@@ -99,12 +100,18 @@ pub(super) fn versions_after(group: &str, kind: &str, from: &str) -> Vec<&'stati
     tables_after(group, kind, from).map(|table| table.versions.1).collect()
 }
 
+/// From which release on a version of a kind is served, where a table leads to it.
+pub(super) fn served_since(group: &str, kind: &str, version: &str) -> Option<ServedSince> {
+    let leads_there = |table: &&&ConversionTable| {
+        table.group == group && table.versions.1 == version && table.speaks_of(kind)
+    };
+    TABLES.iter().find(leads_there)?.since
+}
+
 fn tables_after(group: &str, kind: &str, from: &str) -> impl Iterator<Item = &'static ConversionTable> {
     let after = move |now: &str| {
         let knows = |table: &&&ConversionTable| {
-            table.group == group
-                && table.versions.0 == now
-                && table.parts.iter().flat_map(|part| part.at).any(|(own, _)| *own == kind)
+            table.group == group && table.versions.0 == now && table.speaks_of(kind)
         };
         TABLES.iter().find(knows).copied()
     };

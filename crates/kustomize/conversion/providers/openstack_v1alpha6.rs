@@ -11,6 +11,7 @@ use capstan_yaml::Node;
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha6", "v1alpha7"),
+    since: None,
     parts: &[
         TablePart {
             at: &[

@@ -6,7 +6,7 @@ use super::rule::TableRule::{
     self, Ask, Drop, Each, Empty, Hand, In, Least, Move, Pairs, Required, Silent, Split, Uuid, Wins, Wrap,
     Zero,
 };
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, below, own, says_something, written};
 use crate::conversion::has_variables::has_variables;
 use crate::conversion::step::ConversionStep::{Add, Move as Go, Remove, Replace};
@@ -16,6 +16,7 @@ use capstan_yaml::{Node, NodeKind};
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha7", "v1beta1"),
+    since: ServedSince::release("infrastructure-openstack", "v0.10.0"),
     parts: &[
         TablePart {
             at: &[("OpenStackCluster", "spec"), ("OpenStackClusterTemplate", "spec.template.spec")],

@@ -2,7 +2,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1beta1-to-v1beta2.md>).
 
 use super::rule::TableRule::{self, Choices, Each, Empty, In, Move, Not, Required, Wins, Wrap};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 
 /// Where a machine is described, since v1beta1.
 pub(super) const MACHINES: &[(&str, &str)] = &[
@@ -15,6 +15,7 @@ pub(super) const MACHINES: &[(&str, &str)] = &[
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::coming("infrastructure-openstack", "v0.15.0-alpha.0"),
     parts: &[
         TablePart { at: MACHINES, rules: MACHINE },
         TablePart {

@@ -2,7 +2,7 @@
 //! (<https://github.com/oracle/cluster-api-provider-oci/blob/main/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{self, Hand, In, Move, Silent};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -11,6 +11,7 @@ use capstan_yaml::Node;
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-oci", "v0.9.0"),
     parts: &[
         TablePart {
             at: &[

@@ -2,7 +2,7 @@
 //! (<https://github.com/ionos-cloud/cluster-api-provider-proxmox/blob/v0.9.0/docs/migration-v0.8-v1alpha2.md>).
 
 use super::rule::TableRule::{self, Ask, Each, Empty, Hand, In, Least, Required, Zero};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -11,6 +11,7 @@ use capstan_yaml::{Entry, Node, NodeKind};
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
+    since: ServedSince::release("infrastructure-proxmox", "v0.8.0"),
     parts: &[
         TablePart {
             at: &[("ProxmoxMachine", "spec"), ("ProxmoxMachineTemplate", "spec.template.spec")],

@@ -2,11 +2,12 @@
 //! (<https://github.com/rancher/cluster-api-provider-rke2/blob/main/docs/book/src/05_reference/01_api_versions.md>).
 
 use super::rule::TableRule::{self, Ask, AskAbsent, Copied, Group, In, Leave, Move, Required, Seconds};
-use super::rule::{ConversionTable, ShortDuration, TablePart};
+use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
 
 pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("control-plane-rke2", "v0.22.0"),
     parts: &[
         TablePart {
             at: &[("RKE2ControlPlane", "spec")],
@@ -49,6 +50,7 @@ const MACHINES: &[TableRule] = &[
 pub(super) const CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("bootstrap-rke2", "v0.22.0"),
     parts: &[TablePart {
         at: &[("RKE2Config", "spec"), ("RKE2ConfigTemplate", "spec.template.spec")],
         rules: &[],
@@ -58,6 +60,7 @@ pub(super) const CONFIGS: ConversionTable = ConversionTable {
 pub(super) const OLD_PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
+    since: None,
     parts: &[TablePart {
         at: &[("RKE2ControlPlane", "spec"), ("RKE2ControlPlaneTemplate", "spec.template.spec")],
         rules: &[Move("agentConfig.version", "version")],
@@ -67,6 +70,7 @@ pub(super) const OLD_PLANES: ConversionTable = ConversionTable {
 pub(super) const OLD_CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
+    since: None,
     parts: &[TablePart {
         at: &[("RKE2Config", "spec"), ("RKE2ConfigTemplate", "spec.template.spec")],
         rules: &[Ask(

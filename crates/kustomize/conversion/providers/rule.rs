@@ -12,8 +12,42 @@ pub(in crate::conversion) struct ConversionTable {
     pub(super) group: &'static str,
     /// The versions, older first.
     pub(super) versions: (&'static str, &'static str),
+    /// The release that served the newer version first; `None` where every release in use does.
+    pub(super) since: Option<ServedSince>,
     /// Kinds, and what changes in them.
     pub(super) parts: &'static [TablePart],
+}
+
+impl ConversionTable {
+    pub(super) fn speaks_of(&self, kind: &str) -> bool {
+        self.parts.iter().flat_map(|part| part.at).any(|(own, _)| *own == kind)
+    }
+}
+
+/// The release of a provider from which on it serves an API version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServedSince {
+    /// The provider, as the value of its label says: `infrastructure-aws`.
+    pub provider: &'static str,
+    /// The release: `v1.13.0`.
+    pub release: &'static str,
+    /// Whether that release or a later one is final. In August 2026 all others were still to come.
+    pub is_final: bool,
+}
+
+impl ServedSince {
+    /// Served by final releases.
+    pub(in crate::conversion) const fn release(
+        provider: &'static str,
+        release: &'static str,
+    ) -> Option<Self> {
+        Some(Self { provider, release, is_final: true })
+    }
+
+    /// Served by no final release yet.
+    pub(super) const fn coming(provider: &'static str, release: &'static str) -> Option<Self> {
+        Some(Self { provider, release, is_final: false })
+    }
 }
 
 /// What changes at some places of some kinds.
@@ -81,6 +115,8 @@ pub(super) enum TableRule {
     AskAbsent(&'static str, &'static str, &'static str),
     /// The newer version refuses two items of one value in this field.
     Unique(&'static str, &'static str),
+    /// The newer version refuses two items that are the same.
+    Distinct(&'static str),
     /// The newer version refuses smaller numbers.
     Least(&'static str, i64),
     /// The newer version takes these alone.

@@ -2,22 +2,30 @@
 //! (<https://github.com/scaleway/cluster-api-provider-scaleway>).
 
 use super::rule::TableRule::{self, In, Move};
-use super::rule::{ConversionTable, TablePart};
+use super::rule::{ConversionTable, ServedSince, TablePart};
 use super::run::{TableRun, says_something};
 use capstan_model::object::FieldPath;
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
+    since: ServedSince::release("infrastructure-scaleway", "v0.2.0"),
     parts: &[
         TablePart {
             at: &[("ScalewayCluster", "spec"), ("ScalewayClusterTemplate", "spec.template.spec")],
             rules: &[In("network", NETWORK), TableRule::Empty("controlPlaneEndpoint")],
         },
         TablePart {
+            at: &[("ScalewayMachine", "spec"), ("ScalewayMachineTemplate", "spec.template.spec")],
+            rules: &[TableRule::Silent(
+                "commercialType",
+                "PRO2-S",
+                "where nothing is said, v1alpha1 fills in `PRO2-S`, and v1alpha2 requires the field: the old value is \
+                 written out",
+            )],
+        },
+        TablePart {
             at: &[
-                ("ScalewayMachine", "spec"),
-                ("ScalewayMachineTemplate", "spec.template.spec"),
                 ("ScalewayManagedCluster", "spec"),
                 ("ScalewayManagedControlPlane", "spec"),
                 ("ScalewayManagedMachinePool", "spec"),

@@ -2,13 +2,15 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-vsphere/tree/main/api>).
 
 use super::rule::TableRule::{
-    self, Ask, Choices, Each, Empty, In, Least, Move, Only, Refuse, RefuseTrue, Required, Seconds, Zero,
+    self, Ask, Choices, Each, Empty, In, Least, Move, Only, Refuse, RefuseTrue, Required, Seconds, Silent,
+    Zero,
 };
-use super::rule::{ConversionTable, ShortDuration, TablePart};
+use super::rule::{ConversionTable, ServedSince, ShortDuration, TablePart};
 
 pub(super) const GOVMOMI: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-vsphere", "v1.16.0"),
     parts: &[
         TablePart {
             at: &[("VSphereMachine", "spec"), ("VSphereMachineTemplate", "spec.template.spec")],
@@ -25,7 +27,11 @@ pub(super) const GOVMOMI: ConversionTable = ConversionTable {
         TablePart { at: &[("VSphereVM", "spec")], rules: &[Only("bootstrapRef", &["name"])] },
         TablePart {
             at: &[("VSphereFailureDomain", "spec")],
-            rules: &[In("region", &[AUTO]), In("zone", &[AUTO])],
+            rules: &[
+                In("region", &[AUTO]),
+                In("zone", &[AUTO]),
+                In("topology", &[Each("networkConfigurations", &[POOLS])]),
+            ],
         },
         TablePart {
             at: &[("VSphereDeploymentZone", "spec")],
@@ -45,11 +51,13 @@ pub(super) const GOVMOMI: ConversionTable = ConversionTable {
 pub(super) const SUPERVISOR: ConversionTable = ConversionTable {
     group: "vmware.infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
+    since: ServedSince::release("infrastructure-vsphere", "v1.16.0"),
     parts: &[
         TablePart {
             at: &[("VSphereMachine", "spec"), ("VSphereMachineTemplate", "spec.template.spec")],
             rules: &[
                 FAILURE_DOMAIN,
+                POWER_OFF,
                 Move("namingStrategy", "naming"),
                 In(
                     "network.interfaces",
@@ -75,6 +83,16 @@ const FAILURE_DOMAIN: TableRule = Ask(
     "take it out, and write `spec.template.spec.failureDomain` of the MachineDeployment, if the machines are to stay there",
 );
 
+const POWER_OFF: TableRule = Silent(
+    "powerOffMode",
+    "hard",
+    "where nothing is said, v1beta1 fills in `hard`, and v1beta2 nothing: the old value is written out, so that a template \
+     is what it was",
+);
+
+const POOLS: TableRule =
+    Each("addressesFromPools", &[Required("apiGroup", "write the API group of the pool")]);
+
 const AUTO: TableRule = RefuseTrue(
     "autoConfigure",
     "the newer version makes no tags by itself",
@@ -82,6 +100,7 @@ const AUTO: TableRule = RefuseTrue(
 );
 
 const MACHINE: &[TableRule] = &[
+    POWER_OFF,
     Seconds(
         "guestSoftPowerOffTimeout",
         "guestSoftPowerOffTimeoutSeconds",
@@ -96,14 +115,7 @@ const MACHINE: &[TableRule] = &[
                 "the newer version has no such field, and drops it without a word",
                 "take it out, if the machines' first address is the right one",
             ),
-            Each(
-                "devices",
-                &[
-                    Zero("dhcp4"),
-                    Zero("dhcp6"),
-                    Each("addressesFromPools", &[Required("apiGroup", "write the API group of the pool")]),
-                ],
-            ),
+            Each("devices", &[Zero("dhcp4"), Zero("dhcp6"), POOLS]),
         ],
     ),
     Zero("numCPUs"),

@@ -76,7 +76,9 @@ fn elsewhere(before: &str, after: &str) -> Elsewhere {
 }
 
 fn becomes(before: &str, after: &str, elsewhere: &Elsewhere) -> (String, Vec<String>) {
-    let found = super::super::rollouts(&rendered(before), &rendered(after), AppliedBy::Reconciler, elsewhere);
+    let (before, after) = (rendered(before), rendered(after));
+    let (applied, schemas) = (AppliedBy::Reconciler, Schemas::built_in());
+    let found = super::super::rollouts(&before, &after, applied, elsewhere, schemas);
     let notes: BTreeSet<String> = found.iter().flat_map(|one| one.course.notes.clone()).collect();
     (summary_of(&found), notes.into_iter().collect())
 }

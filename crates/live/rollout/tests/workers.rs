@@ -210,3 +210,53 @@ fn who_applies_decides_what_a_template_edited_in_place_does() {
     let (before, after) = (tree("a"), tree("a, extra: null"));
     assert_eq!(summary_of(&rollouts(&before, &after, AppliedBy::Reconciler)), "nothing");
 }
+
+/// The files came to v2 by the repository's definitions, which write out a default that went. Without them the two
+/// specs cannot be compared.
+#[test]
+fn a_default_that_a_conversion_wrote_out_replaces_nothing() {
+    let version = |name: &str, power: &str| {
+        format!(
+            "  - name: {name}
+    served: true
+    storage: {}
+    schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{template: {{type: object, properties: {{spec: {{type: object, properties: {{image: {{type: string}}, power: {{type: string{power}}}}}}}}}}}}}}}}}}}}}
+",
+            name == "v2"
+        )
+    };
+    let definition = format!(
+        "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: rackmachinetemplates.metal.example.org}}
+spec:
+  group: metal.example.org
+  names: {{kind: RackMachineTemplate, plural: rackmachinetemplates}}
+  scope: Namespaced
+  versions:
+{}{}",
+        version("v1", ", default: hard"),
+        version("v2", "")
+    );
+    let path = RepoPath::parse(".capstan/crds/racks.yaml").unwrap();
+    let schemas = Schemas::read([SchemaFile { path, bytes: Ok(definition.into_bytes().into()) }]);
+    let tree = |version: &str, spec: &str| {
+        let deployment = DEPLOYMENT_V1BETA2.replace(
+            "{apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerMachineTemplate, name: md}",
+            "{apiGroup: metal.example.org, kind: RackMachineTemplate, name: md}",
+        );
+        rendered(&format!(
+            "{deployment}---\napiVersion: metal.example.org/{version}\nkind: RackMachineTemplate\nmetadata: {{name: md, namespace: org}}\nspec: {{template: {{spec: {{{spec}}}}}}}\n"
+        ))
+    };
+    let before = tree("v1", "image: a");
+    let becomes = |spec: &str, schemas: &Schemas| {
+        let after = tree("v2", spec);
+        let (applied, elsewhere) = (AppliedBy::Reconciler, Elsewhere::default());
+        told(&super::super::rollouts(&before, &after, applied, &elsewhere, schemas))
+    };
+    let rolls = "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0";
+    assert_eq!(becomes("image: a, power: hard", &schemas), "nothing");
+    assert_eq!(becomes("image: b, power: hard", &schemas), rolls);
+    assert_eq!(becomes("image: a, power: hard", Schemas::built_in()), rolls);
+}

@@ -9,8 +9,8 @@ use crate::inventory::{FleetInventory, InventoryReach, beyond};
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use crate::policy::{
-    About, AppliedBy, Facts, Occasion, ReleaseStep, Scope, Snapshot, catalogue, core_version, folders_of,
-    judge, validate,
+    About, AppliedBy, Facts, InstalledProviders, Occasion, ReleaseStep, Scope, Snapshot, catalogue,
+    folders_of, judge, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
@@ -178,9 +178,9 @@ fn validated(now: Texts<'_>, before: Option<Texts<'_>>) -> Result<Vec<Finding>, 
         neighbours: None,
         supplies: None,
     });
-    let core = core_version(&now, &layout);
+    let installed = InstalledProviders::read(&now, &layout);
     let flux = FluxIndex::read(&now, &layout);
-    let (cluster_api, flux) = (core.as_ref(), Some(&flux));
+    let (cluster_api, flux) = (installed.core(), Some(&flux));
     let now = Snapshot {
         tree: &now,
         layout: &layout,
@@ -252,7 +252,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from, to, place }),
         schemas: &schemas,
-        cluster_api: core_version(&tree, &layout),
+        cluster_api: InstalledProviders::read(&tree, &layout).core().cloned(),
         boundary: None,
         values: None,
         today: TODAY,

@@ -2,7 +2,7 @@
 
 use super::{TODAY, path};
 use crate::layout::discover;
-use crate::policy::{Scope, Snapshot, core_version, validate};
+use crate::policy::{InstalledProviders, Scope, Snapshot, validate};
 use crate::settings::{RepositorySettings, RuleIds};
 use capstan_model::finding::{Severity, rules};
 use capstan_test_support::Files;
@@ -16,8 +16,8 @@ fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
     let tree = Files::new(&files.collect::<Vec<_>>());
     let layout = discover(&tree, &settings);
     let schemas = crate::layout::schemas_of(&tree, &layout);
-    let core = core_version(&tree, &layout);
-    let (cluster_api, flux) = (core.as_ref(), None);
+    let installed = InstalledProviders::read(&tree, &layout);
+    let (cluster_api, flux) = (installed.core(), None);
     let now = Snapshot {
         tree: &tree,
         layout: &layout,

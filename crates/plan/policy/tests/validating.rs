@@ -368,8 +368,40 @@ fn which_cluster_api_manages_is_read_where_exactly_one_is_installed() {
     ];
     for (files, expected) in cases {
         let tree = capstan_test_support::Files::new(files);
-        let found = crate::policy::core_version(&tree, &discover(&tree, &RepositorySettings::default()));
-        assert_eq!(found.map(|found| found.to_string()).as_deref(), expected, "{files:?}");
+        let layout = discover(&tree, &RepositorySettings::default());
+        let installed = crate::policy::InstalledProviders::read(&tree, &layout);
+        assert_eq!(installed.core().map(ToString::to_string).as_deref(), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn every_provider_that_a_repository_installs_has_its_releases() {
+    let object = |kind: &str, name: &str, version: &str| {
+        format!(
+            "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {{version: {version}}}\n---\n"
+        )
+    };
+    let set =
+        object("InfrastructureProvider", "aws", "v2.8.0") + &object("BootstrapProvider", "rke2", "v0.21.0");
+    let other =
+        object("InfrastructureProvider", "aws", "v2.13.0") + &object("CoreProvider", "capi", "v1.11.1");
+    let clusterctl = "providers:\n- {name: in-cluster, type: IPAMProvider, url: \"https://example.org/releases/v1.0.3/ipam-components.yaml\"}\n";
+    let tree = capstan_test_support::Files::new(&[
+        ("mc-eu/set/base/set.yaml", set.as_str()),
+        ("mc-us/set/base/set.yaml", other.as_str()),
+        ("mgmt/clusterctl.yaml", clusterctl),
+    ]);
+    let layout = discover(&tree, &RepositorySettings::default());
+    let installed = crate::policy::InstalledProviders::read(&tree, &layout);
+    for (label, expected) in [
+        ("infrastructure-aws", &["2.8.0", "2.13.0"][..]),
+        ("bootstrap-rke2", &["0.21.0"]),
+        ("ipam-in-cluster", &["1.0.3"]),
+        ("cluster-api", &["1.11.1"]),
+        ("infrastructure-vsphere", &[]),
+    ] {
+        let found: Vec<String> = installed.releases_of(label).map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{label}");
     }
 }
 

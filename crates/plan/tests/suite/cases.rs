@@ -378,8 +378,8 @@ fn run(folder: &Path) -> Vec<String> {
         rendered_after = rendered(&planned.intended).unwrap();
     }
     let intended = planned.intended.clone();
-    let rolled =
-        rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied, &Elsewhere::default());
+    let [was, is] = [&rendered_before, &rendered_after].map(|rendered| rendered.objects.as_slice());
+    let rolled = rollouts(was, is, cluster.applied, &Elsewhere::default(), &schemas);
     let provenance = planned.provenance.clone();
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use capstan_forge::Edit;
 use capstan_git::Checkout;
 use capstan_kustomize::render::{Folders, RenderedFolder, render};
+use capstan_kustomize::schema::Schemas;
 use capstan_live::rollout::rollouts;
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere;
@@ -143,7 +144,8 @@ fn play(ground: &Ground, cluster: &Sample, rows: &[Row]) {
         }
         folder.write(&path, &edited);
         let after = read(&folder, &cluster);
-        let found = rollouts(&rendered.objects, &after.objects, AppliedBy::Others, &Elsewhere::default());
+        let (elsewhere, schemas) = (Elsewhere::default(), Schemas::built_in());
+        let found = rollouts(&rendered.objects, &after.objects, AppliedBy::Others, &elsewhere, schemas);
         let prediction =
             Prediction::of(found.iter().map(|rollout| (rollout.object.to_string(), rollout.course.replaced)));
         if *what == "a worker more" {

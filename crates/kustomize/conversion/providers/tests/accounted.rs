@@ -279,6 +279,7 @@ fn read_by(rule: &TableRule) -> Option<&'static str> {
         | TableRule::Silent(..)
         | TableRule::Say(_)
         | TableRule::Unique(..)
+        | TableRule::Distinct(_)
         | TableRule::Hand(_) => None,
     }
 }

@@ -29,6 +29,7 @@ fn clusters_of_cloudstack() {
         "spec",
         &[
             ("{account: a}", "/spec/account"),
+            ("{controlPlaneEndpoint: {host: h, port: 6443}}", "/spec/failureDomains"),
             ("{zones: [{name: zone, network: {name: nn}}]}", "/spec/zones/0"),
             ("{zones: [{id: z, network: {id: nn}}]}", "/spec/zones/0"),
             (&format!("{{identityRef: {{kind: Secret, name: mine}}, zones: [{zone}]}}"), "/spec/identityRef"),

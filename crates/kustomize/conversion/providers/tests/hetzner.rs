@@ -18,6 +18,7 @@ fn clusters_machines_and_hosts() {
         &[
             ("{sshKeys: {hcloud: [{name: a}, {name: a}]}}", "/spec/sshKeys/hcloud/1/name"),
             ("{hcloudPlacementGroups: [{name: a}, {name: a}]}", "/spec/hcloudPlacementGroups/1/name"),
+            ("{controlPlaneRegions: [fsn1, nbg1, fsn1]}", "/spec/controlPlaneRegions/2"),
         ],
     );
     case("HCloudMachineTemplate").refused(
@@ -55,6 +56,15 @@ fn remediations() {
         case(kind).refused(
             "spec.template.spec",
             &[("{strategy: {type: Reboot}}", "/spec/template/spec/strategy/timeoutSeconds")],
+        );
+    }
+    for kind in ["HCloudRemediation", "HetznerBareMetalRemediation"] {
+        case(kind).written(
+            "spec",
+            &[(
+                "{strategy: {timeout: 180s, cooldown: 1h, retryLimit: 2}}",
+                "{strategy: {timeoutSeconds: 180, cooldownSeconds: 3600, retryLimit: 2}}",
+            )],
         );
     }
 }

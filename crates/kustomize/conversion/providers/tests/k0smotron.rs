@@ -9,11 +9,11 @@ fn workers_and_controllers() {
     let rows = [
         (
             "{preStartCommands: [a], postStartCommands: [b]}",
-            "{preK0sCommands: [a], postK0sCommands: [b], provisioner: {type: cloud-config}}",
+            "{preK0sCommands: [a], postK0sCommands: [b], provisioner: {type: cloud-config, platform: linux}}",
         ),
         (
             "{ignition: {variant: fcos, version: 1.4.0}, customUserDataRef: {secretRef: {name: s, key: k}}}",
-            "{provisioner: {type: ignition, ignition: {variant: fcos, version: 1.4.0}, customUserDataRef: {secretRef: {name: s, key: k}}}}",
+            "{provisioner: {type: ignition, platform: linux, ignition: {variant: fcos, version: 1.4.0}, customUserDataRef: {secretRef: {name: s, key: k}}}}",
         ),
     ];
     worker("K0sWorkerConfig").written("spec", &rows);

@@ -18,7 +18,10 @@ const CLUSTER_ROWS: &[(&str, &str)] = &[
 #[test]
 fn clusters() {
     case("Metal3Cluster").written("spec", CLUSTER_ROWS);
-    case("Metal3ClusterTemplate").written("spec.template.spec", CLUSTER_ROWS);
+    // The object as a whole is spoken of: the provider does not convert it.
+    let rows: Vec<(&str, &str, &[&str])> =
+        CLUSTER_ROWS.iter().map(|(before, after)| (*before, *after, &[""][..])).collect();
+    case("Metal3ClusterTemplate").said("spec.template.spec", &rows);
     case("Metal3Cluster").said(
         "spec",
         &[(
@@ -99,14 +102,32 @@ fn data() {
     case("Metal3DataTemplate").said(
         "spec",
         &[(
-            &format!("{{{rest}, templateReference: t}}"),
+            // Its own name.
+            &format!("{{{rest}, templateReference: x}}"),
             &format!("{{{rest}}}"),
             &["/spec/templateReference"],
         )],
     );
+    case("Metal3DataTemplate").written(
+        "spec",
+        &[
+            ("{metaData: {indexes: [{key: a, offset: 0}]}}", "{metaData: {indexes: [{key: a}]}}"),
+            (
+                "{networkData: {networks: {ipv4: [{id: a, routes: [{network: 10.0.0.0, prefix: 0}]}]}}}",
+                "{networkData: {networks: {ipv4: [{id: a, routes: [{network: 10.0.0.0}]}]}}}",
+            ),
+        ],
+    );
+    for list in ["ipv4", "ipv4DHCP", "ipv6", "ipv6DHCP", "ipv6SLAAC"] {
+        let twins = format!("{{networkData: {{networks: {{{list}: [{{id: a}}, {{id: a}}]}}}}}}");
+        let second = format!("/spec/networkData/networks/{list}/1/id");
+        case("Metal3DataTemplate").refused("spec", &[(&twins, &second)]);
+    }
     case("Metal3DataTemplate").refused(
         "spec",
         &[
+            ("{templateReference: shared}", "/spec/templateReference"),
+            ("{templateReference: '${TEMPLATE}'}", "/spec/templateReference"),
             (
                 "{networkData: {links: {vlans: [{id: a, vlanID: 5}, {id: b, vlanID: 5}]}}}",
                 "/spec/networkData/links/vlans/1/vlanID",
@@ -144,6 +165,7 @@ fn remediations() {
             (&of(", timeout: 99s"), "/spec/template/spec/strategy/timeout"),
             (&of(", timeout: '${T}'"), "/spec/template/spec/strategy/timeout"),
             ("{strategy: {retryLimit: 0}}", "/spec/template/spec/strategy/retryLimit"),
+            ("{strategy: {type: PowerOff}}", "/spec/template/spec/strategy/type"),
         ],
     );
 }

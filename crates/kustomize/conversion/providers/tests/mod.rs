@@ -12,6 +12,7 @@ mod others;
 mod proxmox;
 mod rke2;
 mod samples;
+mod silence;
 mod traps;
 mod vsphere;
 

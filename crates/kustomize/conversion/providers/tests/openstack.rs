@@ -261,6 +261,7 @@ fn machines_of_v1alpha7() {
         "spec.template.spec",
         &[
             ("{imageUUID: ubuntu}", "/spec/template/spec/imageUUID"),
+            ("{image: i, serverGroupID: ours}", "/spec/template/spec/serverGroupID"),
             (&long, "/spec/template/spec/serverMetadata/a"),
             (
                 "{image: i, ports: [{allowedAddressPairs: [{macAddress: m}]}]}",

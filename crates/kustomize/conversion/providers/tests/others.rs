@@ -66,6 +66,8 @@ fn pools_of_addresses() {
             ("{subnet: here, addresses: [10.0.0.1], prefix: 24}", "/spec/subnet"),
         ],
     );
+    Case { kind: "GlobalInClusterIPPool", ..pool }
+        .written("spec", &[("{subnet: 10.0.0.0/24}", "{addresses: [10.0.0.2-10.0.0.254], prefix: 24}")]);
 }
 
 #[test]
@@ -119,6 +121,12 @@ fn oracle_and_scaleway() {
             "/spec/network/controlPlaneDNS",
         )],
     );
+    let machines = Case { kind: "ScalewayMachineTemplate", ..scaleway };
+    machines.written("spec.template.spec", &[("{commercialType: GP1-M}", "{commercialType: GP1-M}")]);
+    machines.said(
+        "spec.template.spec",
+        &[("{image: {}}", "{image: {}, commercialType: PRO2-S}", &["/spec/template/spec/commercialType"])],
+    );
 }
 
 #[test]
@@ -139,6 +147,13 @@ fn kinds_of_which_the_version_alone_changes() {
         versions: ("v1alpha1", "v1alpha2"),
     };
     kamaji.said("spec", &[("{a: b}", "{a: b}", &[""])]);
+    let talos = Case {
+        kind: "TalosConfigTemplate",
+        group: "bootstrap.cluster.x-k8s.io",
+        versions: ("v1alpha3", "v1beta1"),
+    };
+    talos.written("spec.template.spec", &[("{generateType: worker}", "{generateType: worker}")]);
+    talos.refused("spec.template.spec", &[("{generateType: join}", "/spec/template/spec/generateType")]);
     let harvester = Case {
         kind: "HarvesterMachineTemplate",
         group: "infrastructure.cluster.x-k8s.io",

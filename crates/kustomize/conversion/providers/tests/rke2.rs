@@ -65,11 +65,12 @@ fn templates_and_configs() {
     plane("RKE2ControlPlaneTemplate").said(
         "spec.template.spec",
         &[(
-            "{replicas: 3, version: v1, nodeDrainTimeout: 2m, gzipUserData: true}",
+            "{replicas: 3, version: v1, infrastructureRef: {kind: M, name: m}, nodeDrainTimeout: 2m, gzipUserData: true}",
             "{gzipUserData: true}",
             &[
                 "/spec/template/spec/replicas",
                 "/spec/template/spec/version",
+                "/spec/template/spec/infrastructureRef",
                 "/spec/template/spec/nodeDrainTimeout",
             ],
         )],
