@@ -404,8 +404,8 @@ mod tests {
         let mut outcome = outcome(&case, "gauss/peu01", &BranchOwner::Capstan);
         assert!(case.heard(&requests, |planned| merges_due(planned, &requests, &mut outcome)).is_empty());
         let told: Vec<String> =
-            outcome.merges.iter().map(|(id, words)| format!("{id}: {}", words.text())).collect();
-        let said = "The settings say `mode: observe`: nothing is merged.\n";
+            outcome.merges.iter().map(|(id, answer)| format!("{id}: {}", words(answer))).collect();
+        let said = "!The settings say `mode: observe`: nothing is merged.";
         assert_eq!(told, [format!("comment 1: {said}"), format!("comment 2: {said}")]);
         // And nobody is put off.
         case.heard(&requests, |planned| note_unheard(planned, &requests, &mut outcome));
@@ -542,10 +542,7 @@ mod tests {
     #[test]
     fn what_prevents_a_merge_is_answered_and_github_is_asked_nothing() {
         for (view, answer) in [
-            (
-                MergeView { draft: Draft::Draft, ..view() },
-                "!`gauss/peu01`: It is not merged. It is a draft.",
-            ),
+            (MergeView { draft: Draft::Draft, ..view() }, "!`gauss/peu01`: It is not merged. It is a draft."),
             (
                 MergeView { status: MergeStatus::Conflicts, ..view() },
                 "!`gauss/peu01`: It is not merged. It conflicts with `main`.",
@@ -607,7 +604,7 @@ mod tests {
                 refused(),
                 &asked[..],
                 vec![
-                    "refused until 2026-03-02T12:05:00Z: merge gauss/peu01: Base branch was modified",
+                    "refused until 2026-03-02T12:10:00Z: merge gauss/peu01: Base branch was modified",
                     "audit write-refused of gauss/peu01 by capstan: merge gauss/peu01: Base branch was modified",
                 ],
             ),
@@ -662,7 +659,9 @@ mod tests {
         assert_eq!(happened.asked, ["#3 at bbbb: TakeBack(Queue)"]);
         assert_eq!(
             happened.answers,
-            ["!`gauss/peu01`: It is not merged. Its head is now `bbbbbbb`, which is not the commit that the command named. Look at it, and repeat the command."]
+            [
+                "!`gauss/peu01`: It is not merged. Its head is now `bbbbbbb`, which is not the commit that the command named. Look at it, and repeat the command."
+            ]
         );
     }
 

@@ -50,7 +50,7 @@ use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::{heads_to_try, retargeted};
 use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Outcome, ProposalFailure, Wrote};
+use capstan_bot_core::proposals::{ProposalFailure, Wrote};
 use capstan_bot_core::requests::{Decided, Ground, Kept, Request};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
