@@ -64,6 +64,7 @@ use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::components::SuppliedComponents;
 pub use self::elsewhere::{Consumers, notify_consumers};
+use self::elsewhere::{ReleasesRepository, consumers_to_notify, supply};
 use self::facts::{Loaded, load};
 use self::planning::NotOpened;
 use super::agents::Reconcilers;
@@ -342,7 +343,7 @@ impl Run<'_> {
         commands.extend(self.pressed_buttons(&settings.commands).await?);
         let noted_in = board.issue.as_ref().map(|issue| issue.number);
         commands.extend(self.page_orders(&settings.commands, noted_in).await?);
-        let consumers = self.consumers_to_notify(&settings).await;
+        let consumers = consumers_to_notify(self.ports, self.facts, &settings).await;
         let consumers =
             ending.isolate(self.repository, "finding who uses its releases", consumers)?.flatten();
         let mut afterwards = Afterwards { consumers, look_again: None };
@@ -424,6 +425,14 @@ impl Run<'_> {
         )?;
         afterwards.look_again = outcome.campaigns.look_again;
         Ok((ending.and(later).and(checked).and(answered), afterwards))
+    }
+
+    /// Gives a fleet what is outside of its snapshot.
+    async fn supply(
+        self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
+        supply(self.ports, self.repository, fleet).await
     }
 
     /// Plans every target with the decisions, and once more if a decision depends on a plan. The inner error
