@@ -43,7 +43,7 @@ fn kind() -> SourceKind {
     SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE)
 }
 
-/// A file of which a reconciler told, and that the default branch lacks.
+/// A file that a reconciler reported, and that the default branch lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedFile {
     /// Its cluster.
@@ -53,8 +53,8 @@ pub struct ReportedFile {
     path: RepoPath,
 }
 
-/// Of all files of which reconcilers told those that belong into Git, for clusters that are there, and that the default
-/// branch lacks.
+/// Of all files that reconcilers reported, those that belong into Git: their cluster is there, and the default branch
+/// lacks them.
 pub fn reported(
     facts: &Facts,
     scopes: &Scopes,

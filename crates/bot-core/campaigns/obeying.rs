@@ -35,7 +35,7 @@ impl<'a> Obeying<'a> {
         Self { planned, places, now }
     }
 
-    /// The result before any release is looked at. Where nothing is written, what was recorded stays.
+    /// The result without any release. Where nothing is written, what was recorded stays.
     pub fn begin(&self) -> Obeyed {
         let mut obeyed = Obeyed::default();
         if self.planned.settings.campaigns.is_empty() {

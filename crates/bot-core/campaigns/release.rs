@@ -103,7 +103,7 @@ pub struct ReleaseDecided {
     decision: CampaignDecision,
     memory: Memory,
     members: Vec<(ProposalId, Member)>,
-    /// When something of it is looked at again.
+    /// When it changes without an event.
     again: Option<Timestamp>,
 }
 

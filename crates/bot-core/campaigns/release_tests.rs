@@ -158,7 +158,7 @@ fn waits(obeyed: &Obeyed) -> String {
     obeyed.waiting.get(&id("kiel/peu01")).map(|waits| waits.why.clone()).unwrap_or_default()
 }
 
-/// In how many minutes it is looked at again.
+/// In how many minutes it changes without an event.
 fn minutes(obeyed: &Obeyed) -> Option<i64> {
     obeyed.campaigns.look_again.map(|at| at.duration_since(now()).as_mins())
 }

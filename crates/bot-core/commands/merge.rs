@@ -39,7 +39,7 @@ impl MergeWish<'_> {
     }
 }
 
-/// A proposal whose merge is looked at, and who wants it.
+/// A proposal that may be merged, and who wants it.
 #[derive(Debug, Clone)]
 pub struct MergeDue<'r> {
     /// The proposal.
@@ -87,17 +87,16 @@ enum MergeReason<'a> {
     Wished(&'a MergeWish<'a>, MergeStep),
 }
 
-/// What came of a step towards a merge.
+/// The result of a step towards a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeCame {
     /// What is remembered of it.
     pub effects: Vec<Effect>,
-    /// Whether it is looked at again soon.
+    /// Whether a new run has to follow soon.
     pub again: bool,
 }
 
-/// The proposals whose merge is looked at. Where the settings say that nothing is merged, this is the answer to all who
-/// ask for a merge.
+/// The proposals that may be merged. Where the settings say that nothing is merged, all who ask for a merge are answered.
 pub fn merges_due<'r>(
     planned: Planned<'_>,
     requests: &'r [Request],
@@ -144,7 +143,7 @@ fn merge_wishes<'r>(
 }
 
 impl MergeDue<'_> {
-    /// Notes the answer to all who ask for a merge that could not be looked at, or failed.
+    /// Notes the answer to all who ask for a merge that failed.
     pub fn failed(&self, why: &str, outcome: &mut Outcome) {
         let words = refused(self.proposal.target.path(), &merge_refused_in_words(why), Refusal::NotMerged);
         let asked = self.wishes.iter().filter_map(MergeWish::id);
@@ -205,7 +204,7 @@ impl<'a> ProposalMerge<'a> {
         undo.into_iter().chain(self.due.wishes.iter().filter_map(wished)).collect()
     }
 
-    /// What came of a step: what is remembered, and what people are told. `answer` is GitHub's, where it was asked.
+    /// The result of a step: what is remembered, and what people read. `answer` is GitHub's, where it was asked.
     pub fn came_of(
         &self,
         turn: MergeTurn<'_>,
@@ -460,7 +459,7 @@ mod tests {
         MergeView { auto_merge: Some(by), ..view() }
     }
 
-    /// What happened: each thing that GitHub was asked, what is remembered, and what people are told.
+    /// What happened: each thing that GitHub was asked, what is remembered, and what people read.
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Happened {
         asked: Vec<String>,

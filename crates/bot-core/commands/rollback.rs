@@ -129,7 +129,7 @@ impl RollBackAsked<'_> {
 /// request's own.
 ///
 /// # Errors
-/// It cannot be told which one: why, as a part of a sentence.
+/// It is unknown which one: why, as a part of a sentence.
 fn subject_of<'r>(
     facts: &Facts,
     scopes: &Scopes,

@@ -104,7 +104,7 @@ pub struct ApprovalFound {
 pub enum ApprovedResult {
     /// It is not known yet: GitHub or Git computes it.
     NotYet,
-    /// It has none, such as one that conflicts with its base.
+    /// There is none: it conflicts with its base, say.
     None,
     /// This.
     Known(ResultDigest),

@@ -221,7 +221,7 @@ fn rights_are_asked_of_those_alone_whose_word_may_count() {
             "result, whose",
             "counted , missing 1, noted Ada+capstan[bot]+eve (0 dismissed)",
         ),
-        // Nobody knows who pushed.
+        // GitHub does not say who pushed.
         (
             BranchOwner::Unknown,
             "result, whose",

@@ -101,7 +101,7 @@ impl<'a> HeadFacts<'a> {
         self.read_tip(found).map_or_else(Step::Ask, Step::Decided)
     }
 
-    /// The branch, if this is its head: whose work it is, and whether below Capstan's commit lies the base alone.
+    /// The branch, if this is its head: whose work it is, and whether Capstan's commit is on top of the base.
     pub fn branch(&self, found: &HeadFound) -> Step<Branch, HeadNeed> {
         let branch = self.judged(found).map(|(authorship, stands_on)| Branch {
             head: self.commit.clone(),
