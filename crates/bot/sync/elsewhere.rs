@@ -15,7 +15,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ReleasesOrigin;
 use capstan_plan::settings::RepositorySettings;
 
-use super::trees::old_release;
+use super::trees::{old_release, visible};
 use super::{OpenFleet, PlannerFailed, Ports, SyncError};
 use capstan_fleet::planner::ReleasesFailed;
 use capstan_ports::{
@@ -42,13 +42,6 @@ pub(super) struct ReleasesRepository {
     pub(super) origin: ReleasesOrigin,
 }
 
-impl ReleasesRepository {
-    /// The other repository.
-    pub(super) const fn repository(&self) -> &Repository {
-        &self.repository
-    }
-}
-
 /// Gives a fleet what is outside of its snapshot: releases of another repository, and old ones that
 /// clusters record.
 pub(super) async fn supply(
@@ -57,8 +50,9 @@ pub(super) async fn supply(
     fleet: Box<dyn OpenFleet>,
 ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
     let (mut fleet, elsewhere) = bring_releases(ports, repository, fleet).await?;
+    let home = elsewhere.as_ref().map(|elsewhere| &elsewhere.repository);
     for id in fleet.missing_contents() {
-        if let Some(content) = old_release(ports, repository, elsewhere.as_ref(), &id).await? {
+        if let Some(content) = old_release(ports, repository, home, &id).await? {
             fleet.provide_content(id, content);
         }
     }
@@ -200,13 +194,4 @@ async fn installation_of(host: &dyn Installations, owner: &str) -> Result<Option
         .iter()
         .find(|installation| !installation.suspended && installation.account.eq_ignore_ascii_case(owner));
     Ok(found.map(|installation| installation.id))
-}
-
-/// What this installation may not see does not exist for it.
-pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
-    match answer {
-        Ok(content) => Ok(Some(content)),
-        Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

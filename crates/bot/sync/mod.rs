@@ -63,8 +63,8 @@ use tokio_util::sync::CancellationToken;
 use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::components::SuppliedComponents;
+use self::elsewhere::consumers_to_notify;
 pub use self::elsewhere::{Consumers, notify_consumers};
-use self::elsewhere::{ReleasesRepository, consumers_to_notify, supply};
 use self::facts::{Loaded, load};
 use self::planning::NotOpened;
 use super::agents::Reconcilers;
@@ -425,14 +425,6 @@ impl Run<'_> {
         )?;
         afterwards.look_again = outcome.campaigns.look_again;
         Ok((ending.and(later).and(checked).and(answered), afterwards))
-    }
-
-    /// Gives a fleet what is outside of its snapshot.
-    async fn supply(
-        self,
-        fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
-        supply(self.ports, self.repository, fleet).await
     }
 
     /// Plans every target with the decisions, and once more if a decision depends on a plan. The inner error

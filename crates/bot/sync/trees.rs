@@ -7,9 +7,8 @@ use capstan_model::ids::ContentId;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::release::ReleaseContent;
 
-use super::elsewhere::{ReleasesRepository, visible};
 use super::{Ports, SyncError};
-use capstan_ports::Repository;
+use capstan_ports::{CodeHostError, Repository};
 
 /// Files of an old release that are read one by one through the Git Data API.
 const MOST_FILES: usize = 1_000;
@@ -19,10 +18,10 @@ const MOST_FILES: usize = 1_000;
 pub(super) async fn old_release(
     ports: &Ports,
     repository: &Repository,
-    elsewhere: Option<&ReleasesRepository>,
+    elsewhere: Option<&Repository>,
     id: &ContentId,
 ) -> Result<Option<ReleaseContent>, SyncError> {
-    for home in elsewhere.map(ReleasesRepository::repository).into_iter().chain([repository]) {
+    for home in elsewhere.into_iter().chain([repository]) {
         if let Some(content) = old_release_in(ports, home, id).await? {
             return Ok(Some(content));
         }
@@ -79,6 +78,15 @@ async fn old_folder(
     }
     tree.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Some(Arc::new(tree)))
+}
+
+/// What this installation may not see does not exist for it.
+pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
+    match answer {
+        Ok(content) => Ok(Some(content)),
+        Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// A folder, read through the Git Data API.
