@@ -80,7 +80,7 @@
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned in `fleet/generator/plan_cached.rs` |
 //! | newer API versions without a release (`migrate`) | `plan/migration.rs` says which, `fleet/generator/migration.rs` plans; what becomes of a field, `kustomize/conversion` |
-//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` asks for its facts, `bot/sync/campaigns` reads them |
+//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` asks for its facts, `bot/sync/campaigns.rs` reads them |
 //! | who is asked whether a wave is well | `bot-core/campaigns/release.rs` decides about which wave, `bot-core/campaigns/webhooks.rs` when, `bot/wave_webhooks.rs` which hosts may be; `webhooks` asks |
 //! | what a preflight asks of a cloud | `live/cloud` judges, its rooms such as `openstack` read the objects, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
 //! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them and writes what their users read |

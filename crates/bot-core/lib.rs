@@ -15,12 +15,13 @@
 //! | [`components`] | components of providers that plans lack: which are requested, and what counts where one cannot be had | `facts` |
 //! | [`planned`] | the plans of a run with their inputs | `facts`, `requests` |
 //! | [`proposals`] | proposals: which pull request carries which, the decision about each, approvals | `effects`, `facts`, `planned`, `requests` |
+//! | [`rollouts`] | merges whose machines are followed, and the clusters that each changed | `facts`, `proposals` |
 //! | [`campaigns`] | progress of each cluster with a release, and which clusters wait | `effects`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`checks`] | what needs a check, the inputs of a report, and its content | `effects`, `facts`, `proposals` |
 //! | [`commands`] | slash-commands, a file each: its decision and its answer; which comments, buttons and orders are requests | `checks`, `effects`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`answers`] | the answer to each request, and when it is written | `commands`, `effects`, `facts`, `proposals`, `requests` |
 //! | [`dashboard`] | the dashboard issue: who ticked, its text, its record | `answers`, `facts`, `planned`, `proposals`, `requests` |
-//! | [`kubeconfigs`] | kubeconfigs of clusters' owners in Git | `effects`, `facts` |
+//! | [`kubeconfigs`] | kubeconfigs of clusters' owners in Git | `effects`, `facts`, `proposals` |
 //! | [`onboarding`] | the onboarding pull request of a repository | `effects`, `facts` |
 
 pub mod answers;
@@ -36,5 +37,6 @@ pub mod onboarding;
 pub mod planned;
 pub mod proposals;
 pub mod requests;
+pub mod rollouts;
 #[cfg(test)]
 mod testing;

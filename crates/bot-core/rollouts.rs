@@ -95,7 +95,10 @@ impl Reporters {
     }
 
     /// The live names of templates before and after a merge: from reports, and from the merge's preflight.
-    pub fn names_after(&self, preflights: &[Preflight]) -> BTreeMap<ClusterId, (TemplateNames, TemplateNames)> {
+    pub fn names_after(
+        &self,
+        preflights: &[Preflight],
+    ) -> BTreeMap<ClusterId, (TemplateNames, TemplateNames)> {
         let mut found = BTreeMap::new();
         for preflight in preflights {
             let Standing::Answered(answer) = &preflight.standing else { continue };
@@ -167,7 +170,9 @@ mod tests {
     /// Settings by which one management cluster applies `gauss/*`.
     fn settings() -> RepositorySettings {
         let mc = serde_json::json!({"name": "mc", "uid": UID, "clusters": ["gauss/*"]});
-        Case::new().settings(|settings| settings.management_clusters = vec![serde_json::from_value(mc).unwrap()]).settings
+        Case::new()
+            .settings(|settings| settings.management_clusters = vec![serde_json::from_value(mc).unwrap()])
+            .settings
     }
 
     #[test]
@@ -323,7 +328,10 @@ mod tests {
                 report.applied = None;
             }
             let management_cluster = serde_json::from_value(serde_json::json!(UID)).unwrap();
-            (cluster(path), ClusterStanding { management_cluster, name: "mc".to_owned(), agent: None, report })
+            (
+                cluster(path),
+                ClusterStanding { management_cluster, name: "mc".to_owned(), agent: None, report },
+            )
         };
         let reporters = Reporters::named(&settings(), vec![agent(UID, now())]).with_standings(vec![
             standing("gauss/peu01", vec![template("workers-old")], true),
@@ -345,9 +353,11 @@ mod tests {
         };
         let names = |live| TemplateNames::new(vec![template(live)]).unwrap();
         let answered = preflight(Standing::Answered(PreflightAnswer { clusters, duration_ms: 0 }));
-        for (preflights, expected) in
-            [(vec![answered], "workers-new"), (vec![preflight(Standing::Asked)], "workers-old"), (vec![], "workers-old")]
-        {
+        for (preflights, expected) in [
+            (vec![answered], "workers-new"),
+            (vec![preflight(Standing::Asked)], "workers-old"),
+            (vec![], "workers-old"),
+        ] {
             let both = reporters.names_after(&preflights);
             assert_eq!(both.len(), 2);
             assert_eq!(both[&cluster("gauss/peu01")], (names("workers-old"), names(expected)));

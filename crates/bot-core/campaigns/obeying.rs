@@ -15,11 +15,11 @@ use crate::proposals::{DecidedPull, Waits};
 
 /// The decisions of a run, to which campaigns are applied.
 pub struct Obeying<'a> {
-    pub(super) planned: Planned<'a>,
+    planned: Planned<'a>,
     /// The progress of every target.
-    pub(super) places: BTreeMap<ProposalId, Place>,
+    places: BTreeMap<ProposalId, Place>,
     /// When it began.
-    pub(super) now: Timestamp,
+    now: Timestamp,
 }
 
 impl<'a> Obeying<'a> {
@@ -56,7 +56,7 @@ impl<'a> Obeying<'a> {
 
     /// One of them, with what the ones before it began.
     pub fn release(&self, moving: Moving<'a>, obeyed: &Obeyed) -> CampaignRelease<'_, 'a> {
-        CampaignRelease::new(self, moving, obeyed)
+        CampaignRelease::new((self.planned, &self.places), moving, obeyed, self.now)
     }
 
     /// The result of all campaigns.

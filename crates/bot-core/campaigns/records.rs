@@ -52,6 +52,7 @@ fn target(planned: Planned<'_>, proposal: &ProposalId, one: &ProposalOutcome) ->
 mod tests {
     use super::*;
     use crate::testing::{Case, V21, V22, campaigns, comment, id, upgrade};
+    use capstan_model::finding::{Finding, rules};
     use capstan_model::target::Target;
     use capstan_plan::upgrade::Upgrade;
 
@@ -69,7 +70,7 @@ mod tests {
             sources: [(SourceKind::RELEASE, "aws/v22.0.0".to_owned())].into_iter().collect(),
             ..Outcome::default()
         };
-        let requests = [comment(1, "ada", None, commands)];
+        let requests = [comment(1, "ada", case.open.first(), commands)];
         let effects = case.heard(&requests, |planned| records(planned, &outcome));
         let [Effect::SaveCampaigns(campaigns), Effect::SaveProgress(progress), Effect::SaveDetails(details)] =
             effects.as_slice()
@@ -114,13 +115,14 @@ mod tests {
     #[test]
     fn a_hold_by_command_comes_before_one_of_the_settings() {
         let held = "The overlay holds it.";
+        let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
         for (commands, state, expected) in [
             ("/capstan status", ProposalState::Proposed, None),
             ("/capstan status", ProposalState::Held, Some(held)),
-            ("/capstan hold gauss/peu01", ProposalState::Held, Some("On hold by `ada`.")),
+            ("/capstan hold", ProposalState::Held, Some("On hold by `ada`.")),
         ] {
             let states = [("gauss/peu01", state, held)];
-            let (campaigns, _) = remembered(&Case::new().offered("gauss/peu01"), commands, &states);
+            let (campaigns, _) = remembered(&case, commands, &states);
             assert_eq!(campaigns[0].targets[0].hold.as_deref(), expected, "{commands} {state:?}");
         }
     }
@@ -144,8 +146,8 @@ mod tests {
 
     #[test]
     fn details_are_remembered_of_targets_whose_upgrade_has_some() {
-        let blocked =
-            Upgrade { blocked: vec!["It removes machines.".to_owned()], ..upgrade("gauss/peu02", V21, V22) };
+        let found = vec![Finding::new(rules::REMOVES_MACHINES, "machines go")];
+        let blocked = Upgrade { findings: found, ..upgrade("gauss/peu02", V21, V22) };
         let nothing = Upgrade::nothing(Target::parse("kiel/peu01").unwrap());
         let case = Case::new().plan("gauss/peu02", Ok(blocked)).plan("kiel/peu01", Ok(nothing));
         let states = [

@@ -17,9 +17,8 @@ use capstan_report::Fingerprint;
 use jiff::{SignedDuration, Timestamp};
 
 use super::moving::{Moving, give, note_begun};
-use super::obeying::Obeying;
 use super::releases::{Obeyed, is_urgent, waiting};
-use super::standing::{Members, besides, members};
+use super::standing::{Members, Place, besides, members};
 use super::telling::{progress, standing};
 use super::webhooks::{Wave, WebhookAnswerState};
 use crate::facts::Scopes;
@@ -34,7 +33,8 @@ const LOST: SignedDuration = SignedDuration::from_mins(2);
 
 /// A release that moves through its campaign, with its clusters.
 pub struct CampaignRelease<'o, 'a> {
-    obeying: &'o Obeying<'a>,
+    planned: Planned<'a>,
+    places: &'o BTreeMap<ProposalId, Place>,
     moving: Moving<'a>,
     members: Members,
     /// What began in the campaign's waves in this run, for other releases.
@@ -118,15 +118,19 @@ enum WebhookSays {
 
 impl<'o, 'a> CampaignRelease<'o, 'a> {
     /// A release with people's orders to its campaign carried out.
-    pub(super) fn new(obeying: &'o Obeying<'a>, mut moving: Moving<'a>, obeyed: &Obeyed) -> Self {
-        let (planned, now) = (obeying.planned, obeying.now);
+    pub(super) fn new(
+        (planned, places): (Planned<'a>, &'o BTreeMap<ProposalId, Place>),
+        mut moving: Moving<'a>,
+        obeyed: &Obeyed,
+        now: Timestamp,
+    ) -> Self {
         for order in planned.decided.orders() {
             give(order, moving.settings, &mut moving.note, now);
         }
         let (settings, memory) = (moving.settings, &moving.note.memory);
-        let members = members(planned, settings, &moving.release, memory, &obeying.places, now);
+        let members = members(planned, settings, &moving.release, memory, places, now);
         let begun = obeyed.begun.get(&settings.name).cloned().unwrap_or_default();
-        Self { obeying, moving, members, begun }
+        Self { planned, places, moving, members, begun }
     }
 
     /// The campaign's name.
@@ -140,7 +144,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
     }
 
     fn decided(&self, found: &ReleaseFound, now: Timestamp) -> Result<ReleaseDecided, ReleaseNeed> {
-        let planned = self.obeying.planned;
+        let planned = self.planned;
         let (settings, before) = (self.moving.settings, &self.moving.note.memory);
         let reported = self.members.reported(planned);
         let nothing = BTreeSet::new();
@@ -151,7 +155,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
         };
         let mut all = self.members.clone().settle(planned, stale);
         let polls = self.add_checks(found, &mut all)?;
-        let places = (&self.obeying.places, all.as_slice());
+        let places = (self.places, all.as_slice());
         let mut besides = besides(planned, settings, &self.moving.release, places, &before.skipped);
         for (load, more) in besides.iter_mut().zip(&self.begun) {
             *load = load.and(*more);
@@ -245,7 +249,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
         for (id, member) in of_wave.iter_mut().map(|one| (&one.0, &mut one.1)) {
             let Ok(commit) = merge_commit(merges.get(id).copied(), found)? else { return Ok(Err(UnreadNow)) };
             // A change that no pull request of Capstan's merged is judged at the tip of the branch.
-            let commit = commit.unwrap_or(&self.obeying.planned.facts.base.commit);
+            let commit = commit.unwrap_or(&self.planned.facts.base.commit);
             for name in &wave.verify.checks {
                 let check = (commit.clone(), name.clone());
                 let verdict = match found.checks.get(&check) {
@@ -273,7 +277,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
         those: &[&ProposalId],
         found: &ReleaseFound,
     ) -> Result<Result<BTreeMap<ProposalId, u64>, UnreadNow>, ReleaseNeed> {
-        let branches = branches_of(self.obeying.planned, those);
+        let branches = branches_of(self.planned, those);
         let names = || branches.iter().map(|(branch, _)| branch.clone()).collect::<BTreeSet<String>>();
         let newest = found.merges.get(&at);
         let newest = newest.ok_or_else(|| ReleaseNeed::Merges(at, names().into_iter().collect()))?;
@@ -332,7 +336,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
             _ => state.field("cluster", &member.cluster),
         });
         Wave {
-            repository: self.obeying.planned.facts.repository.id,
+            repository: self.planned.facts.repository.id,
             campaign: self.moving.settings.name.clone(),
             release: self.moving.release.to_string(),
             wave: wave.name.clone(),
@@ -360,7 +364,7 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
             });
         }
         let Wave { campaign, release, wave, state, .. } = wave;
-        let repository = &self.obeying.planned.facts.repository;
+        let repository = &self.planned.facts.repository;
         let question = Fingerprint::of("question")
             .field("repository", repository.id)
             .field("campaign", campaign)
@@ -381,15 +385,20 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
     /// Adds how it continues to the result of all campaigns.
     pub fn conclude(mut self, decided: ReleaseDecided, obeyed: &mut Obeyed) {
         let ReleaseDecided { decision, memory, members: all, again } = decided;
-        let planned = self.obeying.planned;
+        let planned = self.planned;
         let settings = self.moving.settings;
         let was_stopped = self.moving.note.memory.stopped.is_some();
         self.moving.note.memory = memory;
         let members: Vec<Member> = all.iter().map(|(_, member)| member.clone()).collect();
         note_begun(obeyed.begun.entry(settings.name.clone()).or_default(), &decision.open, &members);
         let of_all: Vec<(&ProposalId, &Member)> = all.iter().map(|(id, member)| (id, member)).collect();
-        let places = &self.obeying.places;
-        obeyed.waiting.extend(waiting(planned, (settings, &self.moving.release), &decision, &of_all, places));
+        obeyed.waiting.extend(waiting(
+            planned,
+            (settings, &self.moving.release),
+            &decision,
+            &of_all,
+            self.places,
+        ));
         let campaigns = &mut obeyed.campaigns;
         if let Some(stop) = decision.stopped.as_ref().filter(|_| !was_stopped) {
             campaigns.stopped.push((self.moving.note.clone(), stop.clone()));

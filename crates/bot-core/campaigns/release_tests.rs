@@ -130,7 +130,7 @@ fn answer(need: ReleaseNeed, told: &ReleaseFound, found: &mut ReleaseFound) -> S
         ReleaseNeed::Check(at, name) => {
             let words = format!("{name} at {}", letter(&at));
             let key = (at, name);
-            found.checks.insert(key.clone(), told.checks[&key].clone());
+            found.checks.insert(key.clone(), told.checks[&key]);
             words
         }
         ReleaseNeed::Webhook(asked) => {

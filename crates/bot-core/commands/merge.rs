@@ -403,8 +403,8 @@ mod tests {
         let mut outcome = outcome(&case, "gauss/peu01", &BranchOwner::Capstan);
         assert!(case.heard(&requests, |planned| merges_due(planned, &requests, &mut outcome)).is_empty());
         let told: Vec<String> =
-            outcome.merges.iter().map(|(id, words)| format!("{id}: {}", words.text())).collect();
-        let said = "The settings say `mode: observe`: nothing is merged.\n";
+            outcome.merges.iter().map(|(id, answer)| format!("{id}: {}", words(answer))).collect();
+        let said = "!The settings say `mode: observe`: nothing is merged.";
         assert_eq!(told, [format!("comment 1: {said}"), format!("comment 2: {said}")]);
         // And nobody is put off.
         case.heard(&requests, |planned| note_unheard(planned, &requests, &mut outcome));
@@ -603,7 +603,7 @@ mod tests {
                 refused(),
                 &asked[..],
                 vec![
-                    "refused until 2026-03-02T12:05:00Z: merge gauss/peu01: Base branch was modified",
+                    "refused until 2026-03-02T12:10:00Z: merge gauss/peu01: Base branch was modified",
                     "audit write-refused of gauss/peu01 by capstan: merge gauss/peu01: Base branch was modified",
                 ],
             ),

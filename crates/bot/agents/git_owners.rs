@@ -2,13 +2,12 @@
 //! for owners are checked against it.
 
 use std::collections::VecDeque;
-use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_bot_core::kubeconfigs::git_owners;
 use capstan_live::agent::GitOwners;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{CommitId, Tree};
-use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
+use capstan_model::tree::CommitId;
 
 use super::{Agents, Denied};
 use capstan_ports::WatchedRepository;
@@ -71,18 +70,4 @@ impl Agents {
         self.owners.keep(place, said.clone());
         Ok(said)
     }
-}
-
-/// What a tree says of the owners of a cluster.
-///
-/// # Errors
-/// Its `capstan.yaml` cannot be read: part of a sentence that begins with the file.
-pub(crate) fn git_owners(tree: &dyn Tree, cluster: &ClusterId) -> Result<GitOwners, String> {
-    let unread = |why: &dyn Display| format!("is for the owners of {cluster}, which cannot be read: {why}");
-    let path = cluster.folder().join(FOLDER_FILE).map_err(|error| unread(&error))?;
-    let Some(entry) = tree.entry(&path) else { return Ok(GitOwners::default()) };
-    let bytes = tree.read(entry).map_err(|error| unread(&error))?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| unread(&format_args!("{path}: {error}")))?;
-    let settings = ClusterSettings::read(&path, text).map_err(|error| unread(&error))?;
-    Ok(GitOwners::new(&settings.owners, &settings.access))
 }

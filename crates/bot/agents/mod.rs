@@ -44,7 +44,6 @@ use capstan_ports::{
 pub use self::admin::{Invited, Invitee, NotInvited, invite};
 pub use self::archive::SignedArchive;
 pub(super) use self::content::content;
-pub(super) use self::git_owners::git_owners;
 pub use self::keys::{BotKey, KeyError};
 pub use self::limits::AgentLimits;
 pub use self::notifier::Notifier;

@@ -10,14 +10,16 @@
 
 use std::sync::Arc;
 
+use capstan_bot_core::facts::Facts;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ReleasesOrigin;
 use capstan_plan::settings::RepositorySettings;
 
-use super::{OpenFleet, PlannerFailed, Ports, Run, SyncError};
+use super::trees::{old_release, visible};
+use super::{OpenFleet, PlannerFailed, Ports, SyncError};
 use capstan_fleet::planner::ReleasesFailed;
 use capstan_ports::{
-    Cause, CheckRecord, CodeHostError, Installations, JobRequest, Jobs, MirrorError, Repository,
+    Cause, CheckRecord, CodeHost, CodeHostError, Installations, JobRequest, Jobs, MirrorError, Repository,
     RepositoryName, Snapshot,
 };
 
@@ -40,134 +42,131 @@ pub(super) struct ReleasesRepository {
     pub(super) origin: ReleasesOrigin,
 }
 
-impl ReleasesRepository {
-    /// The other repository.
-    pub(super) const fn repository(&self) -> &Repository {
-        &self.repository
+/// Gives a fleet what is outside of its snapshot: releases of another repository, and old ones that
+/// clusters record.
+pub(super) async fn supply(
+    ports: &Ports,
+    repository: &Repository,
+    fleet: Box<dyn OpenFleet>,
+) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
+    let (mut fleet, elsewhere) = bring_releases(ports, repository, fleet).await?;
+    let home = elsewhere.as_ref().map(|elsewhere| &elsewhere.repository);
+    for id in fleet.missing_contents() {
+        if let Some(content) = old_release(ports, repository, home, &id).await? {
+            fleet.provide_content(id, content);
+        }
+    }
+    Ok((fleet, elsewhere))
+}
+
+/// Gives the fleet its releases, if its settings say that they are in another repository.
+async fn bring_releases(
+    ports: &Ports,
+    consumer: &Repository,
+    mut fleet: Box<dyn OpenFleet>,
+) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
+    let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
+    let name = consumer.name.to_string();
+    let unknown = || {
+        format!(
+            "the releases are in {named}, which Capstan cannot read, or whose .capstan.yaml does not list \
+             {name} under `consumers` on its default branch"
+        )
+    };
+    let Some((repository, snapshot)) = read_elsewhere(ports, consumer, &named).await? else {
+        tracing::warn!(repository = %consumer.name, releases = %named, "the repository of the releases cannot be read");
+        fleet.refuse_releases(unknown());
+        return Ok((fleet, None));
+    };
+    let (releases, name) = (snapshot.tree, name.clone());
+    let provide = move || {
+        let provided = fleet.provide_releases(releases, &name);
+        (fleet, provided)
+    };
+    let (mut fleet, provided) = tokio::task::spawn_blocking(provide).await?;
+    match provided {
+        Ok(()) => {
+            let origin = ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
+            Ok((fleet, Some(ReleasesRepository { repository, origin })))
+        }
+        Err(ReleasesFailed::Refused(why)) => {
+            tracing::warn!(repository = %consumer.name, releases = %named, why, "the releases may not be used");
+            fleet.refuse_releases(unknown());
+            Ok((fleet, None))
+        }
+        // Whether this repository may know the reason is unknown: only the log has it.
+        Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
+            tracing::warn!(repository = %consumer.name, releases = %named, why, "the releases are beyond the limits");
+            fleet.refuse_releases(unknown());
+            Ok((fleet, None))
+        }
+        Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
     }
 }
 
-impl Run<'_> {
-    /// Gives a fleet what is outside of its snapshot: releases of another repository, and old ones that
-    /// clusters record.
-    pub(super) async fn supply(
-        self,
-        fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
-        let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
-        for id in fleet.missing_contents() {
-            if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
-                fleet.provide_content(id, content);
-            }
+async fn read_elsewhere(
+    ports: &Ports,
+    consumer: &Repository,
+    named: &str,
+) -> Result<Option<(Repository, Snapshot)>, SyncError> {
+    let Some(name) = RepositoryName::parse(named) else { return Ok(None) };
+    let (host, own) = (ports.host.as_ref(), consumer.installation);
+    let found = match visible(host.repository(own, &name).await)? {
+        Some(repository) => Some(repository),
+        None => match installation_of(host, name.owner()).await? {
+            Some(other) if other != own => visible(host.repository(other, &name).await)?,
+            _ => None,
+        },
+    };
+    let Some(repository) = found else { return Ok(None) };
+    let tip = visible(host.branch(&repository, &repository.default_branch).await)?.flatten();
+    let Some(tip) = tip else { return Ok(None) };
+    let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
+    match ports.mirror.snapshot(&repository, &token, &tip).await {
+        Ok(snapshot) => Ok(Some((repository, snapshot))),
+        // Whether this repository may know the reason is in files that cannot be read: only the log has
+        // it.
+        Err(error @ MirrorError::TooLarge { .. }) => {
+            tracing::warn!(repository = %consumer.name, releases = named, error = %error, "the repository of the releases is too large to be read");
+            Ok(None)
         }
-        Ok((fleet, elsewhere))
+        Err(error) => Err(error.into()),
     }
+}
 
-    /// Gives the fleet its releases, if its settings say that they are in another repository.
-    async fn bring_releases(
-        self,
-        mut fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
-        let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
-        let consumer = self.repository.name.to_string();
-        let unknown = || {
-            format!(
-                "the releases are in {named}, which Capstan cannot read, or whose .capstan.yaml does not list \
-                 {consumer} under `consumers` on its default branch"
-            )
-        };
-        let Some((repository, snapshot)) = self.read_elsewhere(&named).await? else {
-            tracing::warn!(repository = %self.repository.name, releases = %named, "the repository of the releases cannot be read");
-            fleet.refuse_releases(unknown());
-            return Ok((fleet, None));
-        };
-        let (releases, consumer) = (snapshot.tree, consumer.clone());
-        let provide = move || {
-            let provided = fleet.provide_releases(releases, &consumer);
-            (fleet, provided)
-        };
-        let (mut fleet, provided) = tokio::task::spawn_blocking(provide).await?;
-        match provided {
-            Ok(()) => {
-                let origin =
-                    ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
-                Ok((fleet, Some(ReleasesRepository { repository, origin })))
-            }
-            Err(ReleasesFailed::Refused(why)) => {
-                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");
-                fleet.refuse_releases(unknown());
-                Ok((fleet, None))
-            }
-            // Whether this repository may know the reason is unknown: only the log has it.
-            Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
-                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases are beyond the limits");
-                fleet.refuse_releases(unknown());
-                Ok((fleet, None))
-            }
-            Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
+/// The consumers that were not notified of this commit yet.
+pub(super) async fn consumers_to_notify(
+    ports: &Ports,
+    facts: &Facts,
+    settings: &RepositorySettings,
+) -> Result<Option<Consumers>, SyncError> {
+    let (head, id) = (&facts.base.commit, facts.repository.id);
+    if settings.consumers.is_empty() || ports.records.check(id, head, NOTIFIED).await?.is_some() {
+        return Ok(None);
+    }
+    let mut jobs = Vec::new();
+    for name in &settings.consumers {
+        let Some(name) = RepositoryName::parse(name.as_str()) else { continue };
+        if let Some(job) = job_of(ports.host.as_ref(), &name).await? {
+            jobs.push(job);
         }
     }
+    Ok(Some(Consumers { commit: head.clone(), jobs }))
+}
 
-    async fn read_elsewhere(self, named: &str) -> Result<Option<(Repository, Snapshot)>, SyncError> {
-        let Some(name) = RepositoryName::parse(named) else { return Ok(None) };
-        let (host, own) = (self.ports.host.as_ref(), self.repository.installation);
-        let found = match visible(host.repository(own, &name).await)? {
-            Some(repository) => Some(repository),
-            None => match installation_of(host, name.owner()).await? {
-                Some(other) if other != own => visible(host.repository(other, &name).await)?,
-                _ => None,
-            },
-        };
-        let Some(repository) = found else { return Ok(None) };
-        let tip = visible(host.branch(&repository, &repository.default_branch).await)?.flatten();
-        let Some(tip) = tip else { return Ok(None) };
-        let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
-        match self.ports.mirror.snapshot(&repository, &token, &tip).await {
-            Ok(snapshot) => Ok(Some((repository, snapshot))),
-            // Whether this repository may know the reason is in files that cannot be read: only the log has
-            // it.
-            Err(error @ MirrorError::TooLarge { .. }) => {
-                tracing::warn!(repository = %self.repository.name, releases = named, error = %error, "the repository of the releases is too large to be read");
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The consumers that were not notified of this commit yet.
-    pub(super) async fn consumers_to_notify(
-        &self,
-        settings: &RepositorySettings,
-    ) -> Result<Option<Consumers>, SyncError> {
-        let (head, id) = (&self.facts.base.commit, self.repository.id);
-        if settings.consumers.is_empty() || self.ports.records.check(id, head, NOTIFIED).await?.is_some() {
-            return Ok(None);
-        }
-        let mut jobs = Vec::new();
-        for name in &settings.consumers {
-            let Some(name) = RepositoryName::parse(name.as_str()) else { continue };
-            if let Some(job) = self.job_of(&name).await? {
-                jobs.push(job);
-            }
-        }
-        Ok(Some(Consumers { commit: head.clone(), jobs }))
-    }
-
-    /// The App does not know this consumer, so nothing is done.
-    async fn job_of(&self, name: &RepositoryName) -> Result<Option<JobRequest>, SyncError> {
-        let host = self.ports.host.as_ref();
-        let Some(installation) = installation_of(host, name.owner()).await? else { return Ok(None) };
-        let Some(repositories) = visible(host.repositories(installation).await)? else { return Ok(None) };
-        let same = |repository: &Repository| {
-            repository.name.to_string().eq_ignore_ascii_case(&name.to_string()) && !repository.archived
-        };
-        Ok(repositories.into_iter().find(same).map(|repository| JobRequest {
-            repository: repository.id,
-            installation,
-            name: repository.name,
-            cause: Cause::Event,
-        }))
-    }
+/// The App does not know this consumer, so nothing is done.
+async fn job_of(host: &dyn CodeHost, name: &RepositoryName) -> Result<Option<JobRequest>, SyncError> {
+    let Some(installation) = installation_of(host, name.owner()).await? else { return Ok(None) };
+    let Some(repositories) = visible(host.repositories(installation).await)? else { return Ok(None) };
+    let same = |repository: &Repository| {
+        repository.name.to_string().eq_ignore_ascii_case(&name.to_string()) && !repository.archived
+    };
+    Ok(repositories.into_iter().find(same).map(|repository| JobRequest {
+        repository: repository.id,
+        installation,
+        name: repository.name,
+        cause: Cause::Event,
+    }))
 }
 
 /// Queues the jobs of a repository's consumers, and records that they were notified of its commit: otherwise
@@ -195,13 +194,4 @@ async fn installation_of(host: &dyn Installations, owner: &str) -> Result<Option
         .iter()
         .find(|installation| !installation.suspended && installation.account.eq_ignore_ascii_case(owner));
     Ok(found.map(|installation| installation.id))
-}
-
-/// What this installation may not see does not exist for it.
-pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
-    match answer {
-        Ok(content) => Ok(Some(content)),
-        Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -65,6 +65,7 @@ use tokio_util::sync::CancellationToken;
 use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::components::SuppliedComponents;
+use self::elsewhere::consumers_to_notify;
 pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{Loaded, load};
 use self::listening::while_listening;
@@ -346,7 +347,7 @@ impl Run<'_> {
         commands.extend(self.pressed_buttons(&settings.commands).await?);
         let noted_in = board.issue.as_ref().map(|issue| issue.number);
         commands.extend(self.page_orders(&settings.commands, noted_in).await?);
-        let consumers = self.consumers_to_notify(&settings).await;
+        let consumers = consumers_to_notify(self.ports, self.facts, &settings).await;
         let consumers =
             ending.isolate(self.repository, "finding who uses its releases", consumers)?.flatten();
         let mut afterwards = Afterwards { consumers, look_again: None };

@@ -12,6 +12,7 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 
+use super::elsewhere::{ReleasesRepository, supply};
 use super::{Run, SyncError, beyond_limits};
 use capstan_fleet::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan_ports::Snapshot;
@@ -60,6 +61,14 @@ impl Run<'_> {
         let (before, after) = (before.clone(), after.clone());
         let scopes: Vec<Scope> = scopes.values().cloned().collect();
         Ok(self.ask_planner(move |planner| planner.touched(before, after, &scopes)).await??)
+    }
+
+    /// Gives a fleet what is outside of its snapshot.
+    pub(super) async fn supply(
+        self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<ReleasesRepository>), SyncError> {
+        supply(self.ports, self.repository, fleet).await
     }
 
     /// What selectors of waves need besides folders, for clusters with or without a proposal.

@@ -2,44 +2,26 @@
 //! asked, and which clusters wait for their machines.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use capstan_bot_core::facts::{AwaitedRollout, Reporters, Scopes, target_in};
-use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_bot_core::proposals::Step;
+use capstan_bot_core::rollouts::{Differing, MergeChanges, NewMerge, new_merges};
+use capstan_live::agent::preflight::Preflight;
 use capstan_live::agent::{Progress, SpeaksOf};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::templates::TemplateNames;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{Ending, Run, SyncError};
 use crate::agents::Reconcilers;
-use capstan_fleet::planner::LiveNames;
-use capstan_fleet::planner::PlannerFailed;
-use capstan_ports::{
-    FollowedCluster, FollowedMerge, PullRequest, PullRequestState, ReportedToGitHub, WatchedRepository,
-};
+use capstan_fleet::planner::{LiveNames, PlannerFailed};
+use capstan_ports::{FollowedCluster, FollowedMerge, PullRequest, ReportedToGitHub, WatchedRepository};
 
-/// A merge that was missed for longer is not followed any more.
-const DAYS_BACK: i64 = 7;
-
-/// The live names of templates before and after a merge: from reports, and from the merge's preflight.
+/// The live names of templates before and after a merge, as the planner takes them.
 pub(super) fn live_names(reporters: &Reporters, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
-    let mut found = BTreeMap::new();
-    for preflight in preflights {
-        let Standing::Answered(answer) = &preflight.standing else { continue };
-        for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
-            found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
-        }
-    }
-    let both = |(cluster, before): (ClusterId, Arc<TemplateNames>)| {
-        let before = Arc::unwrap_or_clone(before);
-        let after = found.get(&cluster).cloned().unwrap_or_else(|| before.clone());
-        (cluster, LiveNames { before, after })
-    };
-    reporters.names().into_iter().map(both).collect()
+    let names = |(cluster, (before, after))| (cluster, LiveNames { before, after });
+    reporters.names_after(preflights).into_iter().map(names).collect()
 }
 
 fn followed(reporters: &Reporters, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {
@@ -63,14 +45,9 @@ impl Run<'_> {
         let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
             return Ok(Reporters::default());
         };
-        let managed_by = ManagedBy::of(settings);
-        let mut enrolled = Vec::new();
-        if !managed_by.is_empty() {
-            enrolled = records.agents().await?;
-            enrolled
-                .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
-        }
-        let mut reporters = Reporters { managed_by, enrolled, ..Reporters::default() };
+        let enrolled =
+            if settings.management_clusters.is_empty() { Vec::new() } else { records.agents().await? };
+        let mut reporters = Reporters::named(settings, enrolled);
         // Before agents see the tip: a report must not come before its merge is followed.
         self.follow_merges(&reporters, scopes, settings, ending).await?;
         let watched = WatchedRepository {
@@ -88,11 +65,7 @@ impl Run<'_> {
             records.keep_preflights_of(self.repository.id, &heads).await?;
         }
         if !reporters.enrolled.is_empty() {
-            let mut standings = records.standings(self.repository.id).await?;
-            standings.retain(|(cluster, standing)| {
-                reporters.managed_by.has(&standing.management_cluster, cluster)
-            });
-            reporters.standings = standings.into_iter().collect();
+            reporters = reporters.with_standings(records.standings(self.repository.id).await?);
         }
         Ok(reporters)
     }
@@ -105,10 +78,7 @@ impl Run<'_> {
         ending: &mut Ending,
     ) -> Result<(), SyncError> {
         let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
-        let Some(first) = reporters.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
-            return Ok(());
-        };
-        let since = first.max(self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK));
+        let Some(since) = reporters.follow_since(self.ports.clock.now()) else { return Ok(()) };
         let known: BTreeSet<u64> =
             records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
         let closed = match self.ports.host.recently_closed_pull_requests(self.repository).await {
@@ -121,14 +91,8 @@ impl Run<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        for pull in closed {
-            let merged = pull.state == PullRequestState::Merged
-                && pull.comes_to(&self.repository.default_branch)
-                && !known.contains(&pull.number);
-            // GitHub's times are whole seconds.
-            let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
-            let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
-            let clusters = match self.touched_by_merge(&pull, merge, scopes, settings).await {
+        for NewMerge { pull, commit, at } in new_merges(self.facts, &closed, &known, since) {
+            let clusters = match self.touched_by_merge(pull, commit, scopes, settings).await {
                 // Machines of a merge that can never be read are not followed; the other merges have theirs.
                 Err(error) if error.is_lasting() => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "the machines of a merge cannot be followed");
@@ -146,12 +110,12 @@ impl Run<'_> {
                 repository: self.repository.id,
                 pull_request: pull.number,
                 head: pull.head.clone(),
-                merge_commit: merge.clone(),
-                merged_at,
+                merge_commit: commit.clone(),
+                merged_at: at,
                 reported: ReportedToGitHub::default(),
                 clusters: clusters
                     .into_iter()
-                    .filter_map(|cluster| followed(reporters, cluster, merged_at))
+                    .filter_map(|cluster| followed(reporters, cluster, at))
                     .collect(),
             };
             if !followed.clusters.is_empty() {
@@ -163,8 +127,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The clusters that a merge changed: those that differ from its parent. Of several rebased commits only
-    /// the last one's parent is known, so the head's changes that the merge has count too.
+    /// The clusters that a merge changed.
     async fn touched_by_merge(
         &self,
         pull: &PullRequest,
@@ -179,23 +142,28 @@ impl Run<'_> {
             Err(SyncError::Planner(PlannerFailed::Exceeded(_))) => scopes.clone(),
             there => there?,
         };
-        let scopes = &there;
-        let mut clusters = BTreeSet::new();
-        if let Some(parent) = merged.parents.first()
-            && let Some(before) = self.snapshot(parent).await?
-        {
-            clusters.extend(self.touched(&before.tree, &merged.tree, scopes).await?);
-        }
-        let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
-        if let (Some(base), Some(head)) = ends {
-            let mut changed = self.touched(&base.tree, &head.tree, scopes).await?;
-            if !changed.is_empty() {
-                let elsewhere = self.touched(&head.tree, &merged.tree, scopes).await?;
-                changed.retain(|cluster| !elsewhere.contains(cluster));
+        let changes = MergeChanges {
+            commit: merge.clone(),
+            parent: merged.parents.first().cloned(),
+            base: pull.base.clone(),
+            head: pull.head.clone(),
+        };
+        let mut found = Differing::new();
+        loop {
+            match changes.clusters(&found) {
+                Step::Decided(clusters) => return Ok(clusters),
+                Step::Ask((before, after)) => {
+                    let snapshots = (self.snapshot(&before).await?, self.snapshot(&after).await?);
+                    let clusters = match snapshots {
+                        (Some(before), Some(after)) => {
+                            Some(self.touched(&before.tree, &after.tree, &there).await?.into_iter().collect())
+                        }
+                        _ => None,
+                    };
+                    found.insert((before, after), clusters);
+                }
             }
-            clusters.extend(changed);
         }
-        Ok(clusters)
     }
 
     /// Why a cluster is not offered its next step yet: its machines still follow the last one.

@@ -7,74 +7,85 @@ use capstan_model::ids::ContentId;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::release::ReleaseContent;
 
-use super::elsewhere::{ReleasesRepository, visible};
-use super::{Run, SyncError};
-use capstan_ports::Repository;
+use super::{Ports, SyncError};
+use capstan_ports::{CodeHostError, Repository};
 
 /// Files of an old release that are read one by one through the Git Data API.
 const MOST_FILES: usize = 1_000;
 
-impl Run<'_> {
-    /// A release by the ids of its content: from the mirror, otherwise from GitHub; from the other repository
-    /// first, if the releases are there.
-    pub(super) async fn old_release(
-        self,
-        elsewhere: Option<&ReleasesRepository>,
-        id: &ContentId,
-    ) -> Result<Option<ReleaseContent>, SyncError> {
-        for home in elsewhere.map(ReleasesRepository::repository).into_iter().chain([self.repository]) {
-            if let Some(content) = self.old_release_in(home, id).await? {
-                return Ok(Some(content));
-            }
+/// A release by the ids of its content: from the mirror, otherwise from GitHub; from the other repository
+/// first, if the releases are there.
+pub(super) async fn old_release(
+    ports: &Ports,
+    repository: &Repository,
+    elsewhere: Option<&Repository>,
+    id: &ContentId,
+) -> Result<Option<ReleaseContent>, SyncError> {
+    for home in elsewhere.into_iter().chain([repository]) {
+        if let Some(content) = old_release_in(ports, home, id).await? {
+            return Ok(Some(content));
         }
-        Ok(None)
     }
+    Ok(None)
+}
 
-    async fn old_release_in(
-        &self,
-        home: &Repository,
-        id: &ContentId,
-    ) -> Result<Option<ReleaseContent>, SyncError> {
-        let Some(folder) = self.old_folder(home, &id.tree).await? else { return Ok(None) };
-        let mut release = ReleaseContent::from(folder);
-        for (path, blob) in &id.reads {
-            let content = match self.ports.mirror.file(home, blob).await? {
-                Some(content) => content,
-                None => {
-                    let Some(contents) = self.ports.host.contents() else { return Ok(None) };
-                    match visible(contents.blob(home, blob).await)? {
-                        Some(content) => content.into(),
-                        None => return Ok(None),
-                    }
+async fn old_release_in(
+    ports: &Ports,
+    home: &Repository,
+    id: &ContentId,
+) -> Result<Option<ReleaseContent>, SyncError> {
+    let Some(folder) = old_folder(ports, home, &id.tree).await? else { return Ok(None) };
+    let mut release = ReleaseContent::from(folder);
+    for (path, blob) in &id.reads {
+        let content = match ports.mirror.file(home, blob).await? {
+            Some(content) => content,
+            None => {
+                let Some(contents) = ports.host.contents() else { return Ok(None) };
+                match visible(contents.blob(home, blob).await)? {
+                    Some(content) => content.into(),
+                    None => return Ok(None),
                 }
-            };
-            let Some(more) = release.with(path.clone(), content) else { return Ok(None) };
-            release = more;
-        }
-        Ok(Some(release))
-    }
-
-    async fn old_folder(&self, home: &Repository, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
-        if let Some(tree) = self.ports.mirror.folder(home, id).await? {
-            return Ok(Some(tree));
-        }
-        let Some(contents) = self.ports.host.contents() else { return Ok(None) };
-        let found = contents.tree(home, id).await?;
-        // A record may name any tree, even the whole repository's, which is not a release.
-        let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };
-        let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
-        let mut bytes = 0;
-        for (path, blob) in files {
-            let content = contents.blob(home, &blob).await?;
-            bytes += content.len();
-            if bytes > ReleaseContent::MOST_BYTES {
-                return Ok(None);
             }
-            tree.contents.insert(blob.clone(), content.into());
-            tree.entries.push(TreeEntry { path, kind: EntryKind::File, blob });
+        };
+        let Some(more) = release.with(path.clone(), content) else { return Ok(None) };
+        release = more;
+    }
+    Ok(Some(release))
+}
+
+async fn old_folder(
+    ports: &Ports,
+    home: &Repository,
+    id: &TreeId,
+) -> Result<Option<Arc<dyn Tree>>, SyncError> {
+    if let Some(tree) = ports.mirror.folder(home, id).await? {
+        return Ok(Some(tree));
+    }
+    let Some(contents) = ports.host.contents() else { return Ok(None) };
+    let found = contents.tree(home, id).await?;
+    // A record may name any tree, even the whole repository's, which is not a release.
+    let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };
+    let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
+    let mut bytes = 0;
+    for (path, blob) in files {
+        let content = contents.blob(home, &blob).await?;
+        bytes += content.len();
+        if bytes > ReleaseContent::MOST_BYTES {
+            return Ok(None);
         }
-        tree.entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Some(Arc::new(tree)))
+        tree.contents.insert(blob.clone(), content.into());
+        tree.entries.push(TreeEntry { path, kind: EntryKind::File, blob });
+    }
+    tree.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Some(Arc::new(tree)))
+}
+
+/// What this installation may not see does not exist for it.
+pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
+    match answer {
+        Ok(content) => Ok(Some(content)),
+        Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

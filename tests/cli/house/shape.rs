@@ -23,7 +23,6 @@ const PARAMETERS: usize = 6;
 
 /// Functions with more: package, how many there are.
 const MANY_PARAMETERS: &[(&str, usize)] = &[
-    ("crates/bot", 1),
     ("crates/bot-core", 5),
     ("crates/budget", 1),
     ("crates/k8s", 1),

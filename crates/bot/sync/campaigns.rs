@@ -9,21 +9,21 @@
 //! database changes no decision. While the dashboard cannot be written nothing new is opened. A person's
 //! `upgrade` passes waves and windows, like the other limits, but not a stopped campaign.
 
-mod settings;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
     AskedWave, CheckSeen, Obeyed, Obeying, ReleaseFound, ReleaseNeed, UnreadNow, WebhookAnswerState,
-    not_allowed, told,
+    by_folder, new_problems, not_allowed, told,
 };
-use capstan_bot_core::facts::Scopes;
+use capstan_bot_core::facts::{Scopes, settings_file};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{Campaigns, DecidedPull, Step};
 use capstan_campaign::membership::Candidate;
+use capstan_campaign::settings::Webhook;
+use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
-use capstan_model::tree::CommitId;
+use capstan_model::tree::{CommitId, RepoPath, Tree};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::{Mode, RepositorySettings};
 
@@ -161,5 +161,36 @@ impl Run<'_> {
             }
         }
         Ok(stale)
+    }
+
+    /// Problems of campaigns under new settings, except those that the old ones have too.
+    pub(super) async fn judge_campaigns(
+        self,
+        tree: &dyn Tree,
+        fleet: Box<dyn OpenFleet>,
+        old: &RepositorySettings,
+    ) -> Result<Vec<Finding>, SyncError> {
+        let new = fleet.settings().clone();
+        let (true, Some(entry)) = (!new.campaigns.is_empty(), settings_file(tree)) else {
+            return Ok(Vec::new());
+        };
+        let text = tree.read(entry).ok();
+        let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+        let (fleet, candidates) = self.wave_candidates(fleet, &new).await?;
+        let ids = fleet.scopes().into_iter().filter_map(|scope| scope.target.id().cloned());
+        let all: Vec<_> =
+            ids.map(|id| candidates.get(&id).cloned().unwrap_or_else(|| by_folder(&id))).collect();
+        let file: &RepoPath = &entry.path;
+        let now = self.ports.clock.now();
+        let allowed = |webhook: &Webhook| match &self.ports.webhooks {
+            Some(webhooks) => webhooks.allows(&self.repository.name, &webhook.url).map(drop),
+            None => Err(not_allowed(&webhook.url)),
+        };
+        let judge = |settings: &RepositorySettings| {
+            let mut findings = settings.judge_campaigns((file, text), &all, now);
+            findings.extend(settings.judge_webhooks((file, text), allowed));
+            findings
+        };
+        Ok(new_problems(old, &judge(old), judge(&new)))
     }
 }
