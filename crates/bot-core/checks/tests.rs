@@ -18,7 +18,6 @@ use capstan_report::{
 
 use super::exemptions::{override_exemption, retirement_exemption};
 use super::inputs::{gravity, inputs, inputs_of, overrides_in_words};
-use super::judging::{begun, claimed_twice, says_nothing};
 use super::preflights::{Trust, is_same_question, trust, trust_in};
 use super::*;
 use crate::effects::{Effect, FirstStatus};
