@@ -64,7 +64,7 @@ fn upgrade_in_letters(upgrade: &Upgrade) -> String {
 }
 
 /// Which rules are overridden; for which cluster, where several share the pull request.
-pub fn overrides_in_words(remarks: &Remarks) -> Vec<String> {
+pub(super) fn overrides_in_words(remarks: &Remarks) -> Vec<String> {
     let is_shared = remarks.overrides.len() > 1;
     let of = |target: &Target| if is_shared { format!("`{target}`: ") } else { String::new() };
     let all = remarks.overrides.iter().flat_map(|(target, all)| all.iter().map(move |one| (target, one)));

@@ -1,13 +1,18 @@
 //! What a pull request does to clusters through the inventory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_plan::forecast::worst;
 use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, beyond};
+use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::RepositorySettings;
+use capstan_plan::upgrade::Upgrade;
 
+/// Clusters planned to see their changes.
+const MOST_PLANNED: usize = 1_000;
 /// Upgrades that are shown.
 const MOST_SHOWN: usize = 3;
 
@@ -32,7 +37,31 @@ pub struct InventoryJudged {
     pub findings: [Vec<Finding>; 2],
 }
 
+/// The clusters that are planned to see what a change does to them.
+pub fn affected(change: &InventoryChange) -> BTreeSet<ClusterId> {
+    change.clusters.iter().take(MOST_PLANNED).cloned().collect()
+}
+
+/// Plans by proposal, as the planner gives them.
+type PlannedProposals = Vec<(ProposalId, Result<Arc<Upgrade>, String>)>;
+
 impl InventoryPlans {
+    /// A change with all plans of the clusters that it affects, before and after it.
+    pub fn of(change: InventoryChange, before: PlannedProposals, after: PlannedProposals) -> Self {
+        let by_cluster = |plans: PlannedProposals| {
+            let mut all: BTreeMap<ClusterId, PlansOfCluster> =
+                affected(&change).into_iter().map(|id| (id, Vec::new())).collect();
+            for (proposal, plan) in plans {
+                if let Some(of_one) = proposal.target.id().and_then(|id| all.get_mut(id)) {
+                    of_one.push(plan);
+                }
+            }
+            all
+        };
+        let (before, after) = (by_cluster(before), by_cluster(after));
+        Self { change, before, after }
+    }
+
     /// What a report says of it under these settings.
     pub fn outlook(self, settings: &RepositorySettings) -> InventoryJudged {
         let Self { change, before, after } = self;

@@ -43,7 +43,7 @@ impl Remarks {
 }
 
 /// What is known before anything is judged.
-pub fn begun(
+pub(super) fn begun(
     comparison: &Comparison,
     remarks: &Remarks,
     preflights: &[Preflight],
@@ -67,7 +67,7 @@ pub fn changes_settings(comparison: &Comparison) -> bool {
 }
 
 /// Whether there is nothing to report besides clusters.
-pub const fn says_nothing(judged: &Judged) -> bool {
+pub(super) const fn says_nothing(judged: &Judged) -> bool {
     judged.inventory.is_none()
         && judged.outlook.is_none()
         && judged.notes.is_empty()
@@ -154,7 +154,7 @@ pub fn head_file(judged: &dyn Tree, head: &dyn Tree, path: &RepoPath) -> Option<
 }
 
 /// Clusters that two management clusters claim under the new settings, and did not under the old.
-pub fn claimed_twice(
+pub(super) fn claimed_twice(
     comparison: &Comparison,
     [old, new]: [&RepositorySettings; 2],
     scopes: &[Scope],

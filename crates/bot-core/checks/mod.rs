@@ -4,6 +4,7 @@ mod comparing;
 #[cfg(test)]
 mod comparing_tests;
 mod exemptions;
+mod failures;
 mod head;
 #[cfg(test)]
 mod head_tests;
@@ -13,6 +14,9 @@ mod judging;
 mod outlook;
 #[cfg(test)]
 mod outlook_tests;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod preflights;
 mod questions;
 #[cfg(test)]
@@ -25,16 +29,16 @@ mod tree_status;
 
 pub use self::comparing::{ComparisonAnswers, ComparisonFacts, ComparisonNeed, compare};
 pub use self::exemptions::{overridden, override_exemptions, retirement_exemptions};
+pub use self::failures::{OwnFailure, failure_report};
 pub use self::head::{CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, head};
-pub use self::inputs::overrides_in_words;
-pub use self::inventory::{InventoryJudged, InventoryPlans};
+pub use self::inventory::{InventoryJudged, InventoryPlans, affected};
 pub use self::judging::{
-    Comparison, begun, changes_settings, claimed_twice, edited_files, head_file, says_nothing, settle,
-    to_judge, with_buttons,
+    Comparison, changes_settings, edited_files, head_file, settle, to_judge, with_buttons,
 };
 pub use self::outlook::{
-    BothSettings, ReleasePlans, looked_at, release_outlook, removes_releases, settings_outlook,
+    BothSettings, ReleasePlans, looked_at, of_releases, release_outlook, removes_releases, settings_outlook,
 };
+pub use self::parts::{NewSettings, Parts, PartsFacts, PartsNeed, WholeParts, next_part, put_together};
 pub use self::preflights::{Asked, Preflights, is_asked, live_inputs};
 pub use self::questions::{
     AnsweredQuestion, ClaimedClusters, LiveQuestion, QuestionAnswers, QuestionFacts, QuestionNeed, Tried,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::ids::{ClusterId, Provider};
+use capstan_model::source::SourceKind;
 use capstan_plan::forecast::{Prospect, to_look_at, worst};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::RepositorySettings;
@@ -19,6 +20,15 @@ const MOST_SHOWN: usize = 3;
 
 /// The upgrades of some clusters to releases, or why one cannot be planned.
 pub type ReleasePlans = BTreeMap<ClusterId, Result<Arc<Upgrade>, String>>;
+
+/// The plans that bring releases.
+pub fn of_releases(plans: Vec<(ProposalId, Result<Arc<Upgrade>, String>)>) -> ReleasePlans {
+    let one = |(proposal, plan): (ProposalId, Result<Arc<Upgrade>, String>)| {
+        let id = proposal.target.id().filter(|_| proposal.kind == SourceKind::RELEASE)?;
+        Some((id.clone(), plan))
+    };
+    plans.into_iter().filter_map(one).collect()
+}
 
 /// The clusters that are planned: those of changed releases' providers first. `plans` are those at the tip of the default
 /// branch, as far as there are any.

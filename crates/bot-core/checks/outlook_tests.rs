@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::RepoPath;
+use capstan_plan::inventory::InventoryChange;
+use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{Becomes, ChangedRelease};
 
@@ -115,4 +118,30 @@ fn clusters_of_the_changed_providers_are_planned_first() {
         assert_eq!((found.len(), found.contains(&last)), (200, expected));
     }
     assert_eq!(looked_at(&clusters(&["a/c1"]), None, &BTreeSet::new(), &settings).len(), 1);
+}
+
+#[test]
+fn plans_are_told_apart_by_what_they_bring_and_gathered_by_cluster() {
+    let of = |id: &str, kind: SourceKind| {
+        let target = capstan_model::target::Target::parse(id).unwrap();
+        (ProposalId { target, kind }, Ok(Arc::new(upgrade(id, V21, V22))))
+    };
+    let all = || {
+        vec![
+            of("gauss/peu01", SourceKind::RELEASE),
+            of("gauss/peu01", SourceKind::INVENTORY),
+            of("kiel/peu01", SourceKind::INVENTORY),
+        ]
+    };
+    assert_eq!(of_releases(all()).into_keys().collect::<Vec<_>>(), [cluster("gauss/peu01")]);
+    // One that the change does not affect is not among them, and one without a plan is.
+    let affected = ["gauss/peu01", "gauss/peu02"].map(cluster).to_vec();
+    let change = InventoryChange { clusters: affected, all: 9, ..InventoryChange::default() };
+    let plans = InventoryPlans::of(change, Vec::new(), all());
+    let count = |plans: &BTreeMap<ClusterId, Vec<_>>| {
+        plans.iter().map(|(id, plans)| (id.to_string(), plans.len())).collect::<Vec<_>>()
+    };
+    let rows = |rows: [(&str, usize); 2]| rows.map(|(id, count)| (id.to_owned(), count)).to_vec();
+    assert_eq!(count(&plans.after), rows([("gauss/peu01", 2), ("gauss/peu02", 0)]));
+    assert_eq!(count(&plans.before), rows([("gauss/peu01", 0), ("gauss/peu02", 0)]));
 }

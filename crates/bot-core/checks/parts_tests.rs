@@ -7,16 +7,15 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::inventory::InventoryOutlook;
 use capstan_plan::settings::{Mode, RepositorySettings};
-use capstan_report::{
-    Becomes, ChangedRelease, JudgedReleases, MergeBasis, ReleaseOutlook, SettingsOutlook,
-};
+use capstan_report::{Becomes, ChangedRelease, JudgedReleases, MergeBasis, ReleaseOutlook, SettingsOutlook};
 
 use super::*;
 use crate::proposals::Remarks;
 use crate::testing::{V22, commit, release, tree};
 
 fn comparison() -> Comparison {
-    let [before, after] = ["a: 1", "a: 2"].map(|text| Arc::new(tree(&[("README.md", text)])) as Arc<dyn Tree>);
+    let [before, after] =
+        ["a: 1", "a: 2"].map(|text| Arc::new(tree(&[("README.md", text)])) as Arc<dyn Tree>);
     Comparison { before, base: commit('0'), after, commit: commit('c'), basis: MergeBasis::Merge }
 }
 
@@ -80,11 +79,7 @@ fn a_part_is_asked_for_where_the_change_has_it() {
         (&same, Parts::default(), "Releases"),
         (&same, with(None, Some(releases(0))), "Inventory"),
         (&same, with(None, Some(releases(2))), "ReleaseOutlook of 2"),
-        (
-            &same,
-            Parts { inventory: Some(None), ..with(None, Some(releases(0))) },
-            "all",
-        ),
+        (&same, Parts { inventory: Some(None), ..with(None, Some(releases(0))) }, "all"),
         (&changes, Parts::default(), "NewSettings"),
         (&changes, with(Some(Err(unreadable())), None), "Releases"),
         // A comment changed: the settings are the same.
@@ -141,8 +136,7 @@ fn clusters_are_judged_under_new_settings_too_where_they_differ() {
     ] {
         let parts = Parts { new_settings: Some(new), settings_outlook, ..Parts::default() };
         let WholeParts { judged, under } = judged.with(|of| put_together(of, parts)).unwrap();
-        let found =
-            (under.len(), judged.findings.len(), judged.notes.len(), judged.settings.is_some());
+        let found = (under.len(), judged.findings.len(), judged.notes.len(), judged.settings.is_some());
         assert_eq!(found, expected, "{:?}", judged.notes);
     }
 }
@@ -159,6 +153,9 @@ fn an_outlook_that_is_unknown_is_a_note() {
         (Parts::default(), &[][..], 0),
     ] {
         let found = judged.with(|of| put_together(of, parts)).unwrap().judged;
-        assert_eq!((found.notes.as_slice(), found.findings.len()), (&notes.iter().map(|note| (*note).to_owned()).collect::<Vec<_>>()[..], findings));
+        assert_eq!(
+            (found.notes.as_slice(), found.findings.len()),
+            (&notes.iter().map(|note| (*note).to_owned()).collect::<Vec<_>>()[..], findings)
+        );
     }
 }

@@ -17,7 +17,7 @@ use capstan_report::{
 };
 
 use super::exemptions::{override_exemption, retirement_exemption};
-use super::inputs::{gravity, inputs, inputs_of};
+use super::inputs::{gravity, inputs, inputs_of, overrides_in_words};
 use super::preflights::{Trust, is_same_question, trust, trust_in};
 use super::*;
 use crate::effects::{Effect, FirstStatus};

@@ -53,9 +53,9 @@ fn step(case: &Case, known: &ClusterPullAnswers) -> String {
     match cluster_pull(of, known).unwrap() {
         Step::Ask(need) => format!("? {need:?}"),
         Step::Decided(ClusterPullStep::Says(answer)) => {
-            let text = answer.text().split(" See `").next().unwrap_or_default().trim();
             // Without what keeps Markdown from making links of it.
-            text.replace('\u{200b}', "")
+            let text = answer.text().replace('\u{200b}', "");
+            text.split(" See `").next().unwrap_or_default().trim().to_owned()
         }
         Step::Decided(ClusterPullStep::Writes(_, None)) => "a person's".to_owned(),
         Step::Decided(ClusterPullStep::Writes(_, Some(desired))) => match desired.branch.step {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_bot_core::checks::{
-    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, InventoryJudged, Subject, begun,
-    changes_settings, claimed_twice, compare, edited_files, head_file, overrides_in_words, says_nothing,
-    settle, to_judge, with_buttons,
+    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, NewSettings, Parts, PartsFacts,
+    PartsNeed, Subject, WholeParts, changes_settings, compare, edited_files, head_file, next_part,
+    put_together, settle, to_judge, with_buttons,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
 use capstan_bot_core::proposals::{Remarks, Step};
@@ -130,58 +130,56 @@ impl Run<'_> {
         let (clusters, left_out) = to_judge(touched, users, scopes);
         let named = few(clusters.iter().map(|cluster| cluster.to_string()), TRACED, "more");
         tracing::Span::current().record("cluster", list(&named));
-        let mut judged = begun(&comparison, remarks, preflights, settings);
-        judged.notes.extend(left_out);
-        judged.notes.extend(overrides_in_words(remarks));
         let changes_settings = changes_settings(&comparison);
-        let mut both = vec![settings.clone()];
-        if changes_settings {
-            match self.open_snapshot(&comparison.after).await {
-                Ok(fleet) => {
-                    let new = fleet.settings().clone();
-                    judged.findings.extend(claimed_twice(&comparison, [settings, &new], &fleet.scopes()));
-                    judged.notes.push(
-                        "This pull request changes the settings: it was checked with the settings of the base branch and with its own.".to_owned(),
-                    );
-                    if new != *settings {
-                        let after = &*comparison.after;
-                        judged.findings.extend(self.judge_campaigns(after, fleet, settings).await?);
-                        match self
-                            .settings_outlook(&comparison, judging, &new, &components.supplies())
-                            .await?
-                        {
-                            Ok(outlook) => judged.settings = Some(outlook),
-                            Err(why) => judged.notes.push(why),
+        let of = PartsFacts {
+            comparison: &comparison,
+            changes_settings,
+            settings,
+            remarks,
+            preflights,
+            clusters: &clusters,
+            left_out: left_out.as_ref(),
+        };
+        let mut parts = Parts::default();
+        let mut opened = None;
+        while let Some(need) = next_part(of, &parts) {
+            match need {
+                PartsNeed::NewSettings => {
+                    parts.new_settings = Some(match self.open_snapshot(&comparison.after).await {
+                        Ok(fleet) => {
+                            let (settings, scopes) = (fleet.settings().clone(), fleet.scopes());
+                            opened = Some(fleet);
+                            Ok(NewSettings { settings, scopes })
                         }
-                        both.push(new);
-                    }
+                        Err(NotOpened::Settings(problem)) => Err(problem),
+                        Err(NotOpened::Failed(error)) => return Err(error),
+                    });
                 }
-                Err(NotOpened::Settings(problem)) => judged.findings.extend(problem.findings()),
-                Err(NotOpened::Failed(error)) => return Err(error),
+                PartsNeed::SettingsOutlook => {
+                    let Some(fleet) = opened.take() else { break };
+                    let new = fleet.settings().clone();
+                    let campaigns = self.judge_campaigns(&*comparison.after, fleet, settings).await?;
+                    let supplies = components.supplies();
+                    let outlook = self.settings_outlook(&comparison, judging, &new, &supplies).await?;
+                    parts.settings_outlook = Some((campaigns, outlook));
+                }
+                PartsNeed::Releases => {
+                    let releases = self.judge_releases(&comparison.before, &comparison.after, settings);
+                    parts.releases = Some(releases.await?);
+                }
+                PartsNeed::ReleaseOutlook(changed) => {
+                    let supplies = components.supplies();
+                    let outlook = self.release_outlook(&comparison, judging, changed, &supplies).await?;
+                    parts.release_outlook = Some(outlook);
+                }
+                PartsNeed::Inventory => {
+                    parts.inventory = Some(self.inventory_outlook(&comparison, judging).await?);
+                }
             }
         }
-        judged.releases = self.judge_releases(&comparison.before, &comparison.after, settings).await?;
-        if !judged.releases.changed.is_empty() {
-            match self
-                .release_outlook(&comparison, judging, &judged.releases.changed, &components.supplies())
-                .await?
-            {
-                Ok(outlook) => judged.outlook = Some(outlook),
-                Err(why) => judged.notes.push(why),
-            }
-        }
-        match self.inventory_outlook(&comparison, judging).await? {
-            Some(Ok(InventoryJudged { outlook, beyond, findings })) => {
-                judged.inventory_findings = findings;
-                judged.findings.extend(beyond);
-                judged.inventory = Some(outlook);
-            }
-            Some(Err(why)) => judged.notes.push(why),
-            None => {}
-        }
-        if clusters.is_empty() && !changes_settings && says_nothing(&judged) {
+        let Some(WholeParts { mut judged, under }) = put_together(of, parts) else {
             return Ok(untouched());
-        }
+        };
         if !remarks.upgrades.is_empty() {
             judged.carried = carried(&comparison, remarks).await?;
         }
@@ -195,7 +193,7 @@ impl Run<'_> {
                 let by = JudgedBy { settings, clusters: &clusters, live: &live, supplies, today };
                 planner.judge(before, after, by)
             };
-            both.iter().map(one).collect::<Result<Vec<_>, _>>()
+            under.iter().map(one).collect::<Result<Vec<_>, _>>()
         };
         let by_settings = self.judge_supplied(Arc::new(judge), components).await?;
         settle(&mut judged, by_settings, remarks, (&*made.before, &*made.after));

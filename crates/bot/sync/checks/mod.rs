@@ -4,8 +4,6 @@
 //! nothing changed; and its content (its `external_id`), so that it is not sent again while it is the same,
 //! even after the database was lost.
 
-mod exemptions;
-mod inventory;
 mod judging;
 mod outlook;
 mod subjects;
@@ -14,12 +12,12 @@ mod telling;
 use std::collections::BTreeSet;
 
 use capstan_bot_core::checks::{
-    CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, Preflights, Subject, head, remarks_of,
-    verdict_of,
+    CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, Preflights, Subject, head, overridden,
+    override_exemptions, remarks_of, retirement_exemptions, verdict_of,
 };
 use capstan_bot_core::effects::{CHECK, Effect};
 use capstan_bot_core::facts::{Plans, Reporters, Scopes, by_target};
-use capstan_bot_core::proposals::{Outcome, Remarks, Step};
+use capstan_bot_core::proposals::{Exemption, Outcome, Remarks, Step};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
 use capstan_model::tree::CommitId;
@@ -160,6 +158,25 @@ impl Run<'_> {
             }
             learned.known.until = self.ports.planner.pauses().into_iter().skip(asked).min();
         }
+    }
+
+    /// Errors of a head that are exempt for one exact change: the machines of a cluster whose destruction a
+    /// person asked for, and in a merge group the overrides of its proposals.
+    async fn exemptions(
+        &self,
+        subject: &Subject,
+        open: &[PullRequest],
+        outcome: &Outcome,
+        seen: &mut Comparisons,
+    ) -> Result<Vec<Exemption>, SyncError> {
+        let own = self.ports.host.bot_login().await?;
+        let mut found = retirement_exemptions(self.facts, subject, open, &own);
+        for (pull, said) in overridden(self.facts, subject, &outcome.remarks) {
+            let of_pull = self.subject(pull).await?;
+            let Some(comparison) = self.comparison(&of_pull, seen).await? else { continue };
+            found.extend(override_exemptions(said, &comparison));
+        }
+        Ok(found)
     }
 
     fn head_facts<'f>(

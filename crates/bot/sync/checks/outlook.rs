@@ -1,23 +1,27 @@
-//! What would be offered after a merge: for a pull request that changes releases, or the settings.
+//! What would be offered after a merge: for a pull request that changes releases, or the settings; and what a
+//! pull request does to clusters through the inventory, schemas and templates.
 //!
 //! *Bounded*: a fixed number of clusters is planned, the others are counted. If nothing can be planned, that
-//! is a note in the check, and never prevents a conclusion.
+//! is a note in the check, and never prevents a conclusion. Clusters that an inventory does not change are
+//! neither planned nor rendered.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_bot_core::checks::{
-    BothSettings, Comparison, ReleasePlans, looked_at, release_outlook, removes_releases, settings_outlook,
+    BothSettings, Comparison, InventoryJudged, InventoryPlans, ReleasePlans, affected, looked_at,
+    of_releases, release_outlook, removes_releases, settings_outlook,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
+use capstan_plan::inventory::InventoryChange;
 use capstan_plan::settings::RepositorySettings;
 use capstan_providers::Supplies;
 use capstan_report::{ChangedRelease, ReleaseOutlook, SettingsOutlook};
 
-use super::super::{PlannerFailed, Run, SyncError};
+use super::super::{Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
-use capstan_fleet::planner::OpenFailed;
+use capstan_fleet::planner::{OpenFailed, Plans};
 
 /// The plans of some clusters, or why there are none, as a sentence.
 type PlansOf = Result<ReleasePlans, String>;
@@ -91,31 +95,88 @@ impl Run<'_> {
         (settings, supplies): (&RepositorySettings, &Arc<Supplies>),
         clusters: &BTreeSet<ClusterId>,
     ) -> Result<PlansOf, SyncError> {
-        let unseen = |why: &str| {
-            Ok(Err(format!("Capstan could not compute what it would offer after a merge: {why}")))
-        };
+        let plans = self.plans_at(tree, judging, (settings, Some(supplies)), clusters).await?;
+        Ok(match plans {
+            Ok(plans) => Ok(of_releases(plans)),
+            Err(why) => Err(format!("Capstan could not compute what it would offer after a merge: {why}")),
+        })
+    }
+
+    /// The clusters that a change may affect; `None` where the inventory does not change.
+    pub(super) async fn inventory_change(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Option<InventoryChange>, SyncError> {
+        if settings.inventory.is_none() {
+            return Ok(None);
+        }
+        let (settings, today) = (settings.clone(), self.facts.today);
+        let (before, after) = (before.clone(), after.clone());
+        let ask = move |planner: &dyn Planner| planner.inventory_change(before, after, &settings, today);
+        Ok(self.ask_planner(ask).await??)
+    }
+
+    /// The clusters that a change affects, and their plans before and after it. The inner error is why these
+    /// cannot be known, as a sentence.
+    pub(in super::super) async fn inventory_plans(
+        &self,
+        comparison: &Comparison,
+        judging: Judging<'_>,
+    ) -> Result<Option<Result<InventoryPlans, String>>, SyncError> {
+        let settings = judging.settings;
+        let change = self.inventory_change(&comparison.before, &comparison.after, settings).await?;
+        let Some(change) = change else { return Ok(None) };
+        let under = (settings, None);
+        let planned = affected(&change);
+        let after = self.plans_at(&comparison.after, judging, under, &planned).await?;
+        let before = self.plans_at(&comparison.before, judging, under, &planned).await?;
+        Ok(Some(match (before, after) {
+            (Ok(before), Ok(after)) => Ok(InventoryPlans::of(change, before, after)),
+            (Err(why), _) | (_, Err(why)) => {
+                Err(format!("Capstan could not compute what the inventory would change: {why}"))
+            }
+        }))
+    }
+
+    /// The changes of the clusters that a change affects. The inner error is why they cannot be known, as a
+    /// sentence.
+    pub(super) async fn inventory_outlook(
+        &self,
+        comparison: &Comparison,
+        judging: Judging<'_>,
+    ) -> Result<Option<Result<InventoryJudged, String>>, SyncError> {
+        let plans = self.inventory_plans(comparison, judging).await?;
+        Ok(plans.map(|plans| plans.map(|plans| plans.outlook(judging.settings))))
+    }
+
+    /// All plans of these clusters at a snapshot, under these settings. The inner error is why they cannot be
+    /// known.
+    async fn plans_at(
+        &self,
+        tree: &Arc<dyn Tree>,
+        judging: Judging<'_>,
+        (settings, supplies): (&RepositorySettings, Option<&Arc<Supplies>>),
+        clusters: &BTreeSet<ClusterId>,
+    ) -> Result<Result<Plans, String>, SyncError> {
         let (tree, today, under) = (Arc::clone(tree), self.facts.today, settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {
             Ok(fleet) => fleet,
-            Err(OpenFailed::Settings(problem)) => return unseen(&problem.to_string()),
-            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => return unseen(&why),
+            Err(OpenFailed::Settings(problem)) => return Ok(Err(problem.to_string())),
+            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => return Ok(Err(why)),
             Err(OpenFailed::Planner(failed)) => return Err(failed.into()),
         };
         let (mut fleet, _elsewhere) = self.supply(fleet).await?;
         fleet.know_names(judging.reporters.names());
-        fleet.provide_components(Arc::clone(supplies));
+        if let Some(supplies) = supplies {
+            fleet.provide_components(Arc::clone(supplies));
+        }
         let clusters = clusters.clone();
         match tokio::task::spawn_blocking(move || fleet.plan_some(&clusters)).await? {
-            Ok(plans) => {
-                let of_releases = plans.into_iter().filter_map(|(proposal, plan)| {
-                    let is_release = proposal.kind == capstan_model::source::SourceKind::RELEASE;
-                    let id = proposal.target.id().filter(|_| is_release)?;
-                    Some((id.clone(), plan))
-                });
-                Ok(Ok(of_releases.collect()))
-            }
-            Err(PlannerFailed::Exceeded(why)) => unseen(&why),
+            Ok(plans) => Ok(Ok(plans)),
+            Err(PlannerFailed::Exceeded(why)) => Ok(Err(why)),
             Err(failed) => Err(failed.into()),
         }
     }

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{QUEUE_PREFIX, Subject};
+use capstan_bot_core::checks::{OwnFailure, QUEUE_PREFIX, Subject, failure_report};
 use capstan_bot_core::effects::{CheckOf, Effect};
-use capstan_model::finding::{Finding, rules};
 use capstan_model::tree::CommitId;
-use capstan_report::{CheckReport, Judged, RunWish, check};
+use capstan_report::{CheckReport, RunWish};
 use jiff::Timestamp;
 
 use super::super::{Ports, Run, SyncError};
@@ -55,8 +54,7 @@ impl Run<'_> {
     pub(super) fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
         if let SyncError::Mirror(MirrorError::TooLarge { .. }) = error {
             tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
-            let finding = Finding::new(rules::TOO_LARGE, error.to_string());
-            return check(&Judged { findings: vec![finding], ..Judged::default() });
+            return failure_report(OwnFailure::TooLarge(error.to_string()));
         }
         let incident = ulid::Ulid::generate().to_string();
         tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %incident, error = %error, "the pull request could not be judged");
@@ -64,7 +62,7 @@ impl Run<'_> {
             SyncError::Planner(failed) => Some(failed.to_string()),
             _ => None,
         };
-        failure_report(&incident, why.as_deref())
+        failure_report(OwnFailure::Failed { incident, why })
     }
 }
 
@@ -111,7 +109,7 @@ async fn tell_all(
     let open = ports.host.open_pull_requests(repository).await?.into_iter().map(|pull| pull.head);
     let groups = ports.host.branches(repository, QUEUE_PREFIX).await?.into_iter().map(|group| group.commit);
     let heads: BTreeSet<String> = open.chain(groups).map(|head| head.as_str().to_owned()).collect();
-    let report = failure_report(incident, None);
+    let report = failure_report(OwnFailure::Failed { incident: incident.to_owned(), why: None });
     let performer = ports.performer(repository, &NOTHING_REFUSED);
     let mut told = 0;
     for head in heads.iter().filter_map(|head| CommitId::parse(head).ok()) {
@@ -129,12 +127,4 @@ async fn tell_all(
         }
     }
     Ok(())
-}
-
-/// The report where Capstan itself failed: its log has the rest under the id.
-fn failure_report(incident: &str, why: Option<&str>) -> CheckReport {
-    let why = why.map_or_else(String::new, |why| format!(" {why}"));
-    let failed =
-        format!("Capstan could not check this pull request. Its log has the reason under `{incident}`.{why}");
-    check(&Judged { failed: Some(failed), ..Judged::default() })
 }
