@@ -253,7 +253,7 @@ spec:
     let becomes = |spec: &str, schemas: &Schemas| {
         let after = tree("v2", spec);
         let (applied, elsewhere) = (AppliedBy::Reconciler, Elsewhere::default());
-        told(&super::super::rollouts(&before, &after, applied, &elsewhere, schemas))
+        summary_of(&super::super::rollouts(&before, &after, applied, &elsewhere, schemas))
     };
     let rolls = "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0";
     assert_eq!(becomes("image: a, power: hard", &schemas), "nothing");
