@@ -39,20 +39,14 @@ mod tests {
     use capstan_report::Conclusion;
 
     #[test]
-    fn a_failure_says_where_its_reason_is_and_a_pull_request_that_is_too_large_what_to_do() {
-        let failed = |why: Option<&str>| OwnFailure::Failed {
-            incident: "01JQ0000000000000000000000".to_owned(),
-            why: why.map(str::to_owned),
-        };
-        let told = "Its log has the reason under `01JQ0000000000000000000000`.";
-        for (failure, expected) in [
-            (failed(None), told.to_owned()),
-            (failed(Some("Planning took too long.")), format!("{told} Planning took too long.")),
-            (OwnFailure::TooLarge("the tree has 2,000,001 files".to_owned()), "2,000,001".to_owned()),
-        ] {
-            let report = failure_report(failure.clone());
-            assert_eq!(report.conclusion, Conclusion::Failure, "{failure:?}");
-            assert!(report.summary.contains(&expected), "{}", report.summary);
+    fn a_failure_of_capstans_names_its_entry_in_the_log_and_asks_a_person_to_act() {
+        for (why, expected) in [(None, false), (Some("Planning took too long."), true)] {
+            let (incident, why) = ("01JQ0000000000000000000000".to_owned(), why.map(str::to_owned));
+            let report = failure_report(OwnFailure::Failed { incident, why });
+            assert_eq!(report.conclusion, Conclusion::ActionRequired);
+            assert!(report.summary.contains("01JQ0000000000000000000000"), "{}", report.summary);
+            let is_said = report.summary.contains("Planning took too long");
+            assert_eq!(is_said, expected, "{}", report.summary);
         }
     }
 }
