@@ -193,20 +193,24 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     touch("touched=second");
     assert_eq!(town.writes(since), [""; 0], "a turn that finds nothing to do writes");
 
-    // A hand on what was made.
+    // A hand on what was made. What reads everything, as once after watches were opened and then every ten minutes, proves
+    // nothing: then once more.
     let name = "c3-control-plane-30030";
-    let since = Timestamp::now();
-    plane.kubectl(&["delete", "service", name, "-n", CUSTOMER]);
-    plane.kubectl(&["scale", "deployment", name, "-n", CUSTOMER, "--replicas=1"]);
-    plane.kubectl(&["label", "secret", name, "-n", CUSTOMER, "app.kubernetes.io/managed-by-"]);
     let by = "jsonpath={.metadata.labels.app\\.kubernetes\\.io/managed-by}";
-    town.wait("it is repaired", &|| {
-        let replicas = ["get", "deployment", name, "-n", CUSTOMER, "-o", "jsonpath={.spec.replicas}"];
-        plane.try_kubectl(&["get", "service", name, "-n", CUSTOMER], "").is_ok()
-            && plane.kubectl(&replicas) == "2"
-            && plane.kubectl(&["get", "secret", name, "-n", CUSTOMER, "-o", by]) == "capstan"
-    });
-    assert!(!has_listed_hosts(since), "the look at the interval, which reads all, saw it");
+    let is_repaired_by_a_watch = || {
+        let since = Timestamp::now();
+        plane.kubectl(&["delete", "service", name, "-n", CUSTOMER]);
+        plane.kubectl(&["scale", "deployment", name, "-n", CUSTOMER, "--replicas=1"]);
+        plane.kubectl(&["label", "secret", name, "-n", CUSTOMER, "app.kubernetes.io/managed-by-"]);
+        town.wait("it is repaired", &|| {
+            let replicas = ["get", "deployment", name, "-n", CUSTOMER, "-o", "jsonpath={.spec.replicas}"];
+            plane.try_kubectl(&["get", "service", name, "-n", CUSTOMER], "").is_ok()
+                && plane.kubectl(&replicas) == "2"
+                && plane.kubectl(&["get", "secret", name, "-n", CUSTOMER, "-o", by]) == "capstan"
+        });
+        !has_listed_hosts(since)
+    };
+    assert!((0..3).any(|_| is_repaired_by_a_watch()), "only what reads everything sees it");
     town.wait("it is well again", &all_ready);
     an_issuer_comes_and_goes(&town, &all_ready);
 
