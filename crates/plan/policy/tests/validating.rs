@@ -386,7 +386,7 @@ fn every_provider_that_a_repository_installs_has_its_releases() {
     let other =
         object("InfrastructureProvider", "aws", "v2.13.0") + &object("CoreProvider", "capi", "v1.11.1");
     let clusterctl = "providers:\n- {name: in-cluster, type: IPAMProvider, url: \"https://example.org/releases/v1.0.3/ipam-components.yaml\"}\n";
-    let tree = capstan_test_support::Files::new(&[
+    let tree = Files::new(&[
         ("mc-eu/set/base/set.yaml", set.as_str()),
         ("mc-us/set/base/set.yaml", other.as_str()),
         ("mgmt/clusterctl.yaml", clusterctl),
