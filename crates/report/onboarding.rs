@@ -179,7 +179,8 @@ fn moves(onboarding: &Onboarding) -> String {
     };
     format!(
         "\n### Clusters without a folder of their own\n\nA cluster is a folder, and the clusters of {folders} here have none of their own. In a checkout, this command moves \
-         their manifests, and writes the settings for that. What Flux and Argo CD apply from this repository stays the same:\n\n{}\n",
+         their manifests, and writes the settings for that. What the Flux and Argo CD objects in this repository apply stays the same. Capstan does \
+         not know objects elsewhere:\n\n{}\n",
         code(MOVE_COMMAND, 400)
     )
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_plan::onboarding::{FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RolledMachines};
+use capstan_plan::onboarding::{
+    AppliedBelow, FirstOffer, FittingRelease, Moving, Onboarded, ReleaseGuess, RolledMachines,
+};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::{GitObstacle, NewFile, Workspace};
 use capstan_report::Refusal;
@@ -60,14 +62,16 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     let mut shown =
         FirstLook { onboarding, moves: None, settings, done: InitOutcome::Nothing, reached: true };
     let mut after = Arc::clone(&tree);
-    if shown.onboarding.crowded > 0 {
+    if shown.onboarding.crowded > 0 || command.moves {
         let after_move = match settings {
             SettingsFile::Kept => SettingsAfterMove::Kept,
             SettingsFile::Absent | SettingsFile::Proposed => SettingsAfterMove::Proposed,
         };
-        let moved = move_clusters(workspace.as_ref(), &tree, after_move)?;
+        let applied_below = if command.applied_below { AppliedBelow::Stated } else { AppliedBelow::Shown };
+        let moved = move_clusters(workspace.as_ref(), &tree, after_move, applied_below)?;
         after = moved.after;
-        shown.moves = Some(moved.moving);
+        let is_needed = shown.onboarding.crowded > 0 || !moved.moving.refused.is_empty();
+        shown.moves = is_needed.then_some(moved.moving);
     }
     if command.moves {
         may_move(workspace.as_ref(), tree.as_ref(), &shown)?;
@@ -95,7 +99,8 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     Ok(Outcome::Done)
 }
 
-/// Whether files may move: nothing is refused, and none of them has changes that the last commit lacks.
+/// Whether files may move: nothing is refused, and no file that moves or proves the move has changes that the last
+/// commit lacks.
 fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Result<(), Failure> {
     let Some(moving) = &shown.moves else {
         if shown.settings == SettingsFile::Absent {
@@ -116,7 +121,7 @@ fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Re
     }
     let listed: String = dirty.iter().map(|path| format!("\n  {path}")).collect();
     let message = format!(
-        "nothing is moved: these files have changes that are not committed. Commit them first, so that the move can be undone{listed}"
+        "nothing is moved: these files have changes that are not committed. Commit or stash them first: only what is committed shows what is applied, and the move can be undone then{listed}"
     );
     Err(Failure::Failed(Refusal::NotBegun, message))
 }

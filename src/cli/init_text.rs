@@ -128,7 +128,7 @@ fn next(shown: &FirstLook) -> String {
     if shown.can_move() {
         let writes = if shown.settings == SettingsFile::Kept { "" } else { ", and writes the settings" };
         said.push_str(&format!(
-            "This command gives each cluster a folder of its own{writes}. What Flux and Argo CD apply from this repository stays the same:\n  {MOVE_COMMAND}\n"
+            "This command gives each cluster a folder of its own{writes}. What the Flux and Argo CD objects in this repository apply stays the same. Capstan does not know objects elsewhere:\n  {MOVE_COMMAND}\n"
         ));
     }
     if !shown.onboarding.releases.is_empty() {

@@ -7,11 +7,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Place, rules};
-use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_plan::layout::discover;
-use capstan_plan::onboarding::{Moving, differences, plan_moves, propose};
+use capstan_plan::onboarding::{AppliedBelow, Moving, differences, plan_moves, propose};
 use capstan_plan::settings::REPOSITORY_FILE;
 
 use super::read_settings;
@@ -42,8 +43,9 @@ pub fn move_clusters(
     workspace: &dyn Workspace,
     tree: &Arc<dyn Tree>,
     settings: SettingsAfterMove,
+    applied_below: AppliedBelow,
 ) -> Result<MovedClusters, WorkspaceError> {
-    let mut moving = plan_moves(tree.as_ref());
+    let mut moving = plan_moves(tree.as_ref(), applied_below);
     if moving.changes.is_empty() {
         return Ok(MovedClusters { moving, after: Arc::clone(tree) });
     }
@@ -60,7 +62,8 @@ pub fn move_clusters(
     Ok(MovedClusters { moving, after: Arc::clone(tree) })
 }
 
-/// The files of a change that are not as the last commit has them: a move that goes wrong could not be taken back.
+/// The files that are not as the last commit has them, and that are part of a move or of its proof: a move that goes
+/// wrong could not be taken back, and what is not committed proves nothing of what is applied.
 ///
 /// # Errors
 /// The checkout cannot be read.
@@ -79,7 +82,18 @@ pub fn uncommitted(
         let (now, then) = (tree.entry(path), committed.as_ref().and_then(|tree| tree.entry(path)));
         now.map(|entry| (&entry.blob, entry.kind)) != then.map(|entry| (&entry.blob, entry.kind))
     };
-    Ok(changes.iter().map(|change| &change.path).filter(|path| differs(path)).cloned().collect())
+    let entries = tree.entries().iter().chain(committed.iter().flat_map(|tree| tree.entries()));
+    let proving = entries.filter(|entry| proves(entry)).map(|entry| &entry.path);
+    let all: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).chain(proving).collect();
+    Ok(all.into_iter().filter(|path| differs(path)).cloned().collect())
+}
+
+/// Whether a file may say what is applied. Settings do not.
+fn proves(entry: &TreeEntry) -> bool {
+    let path = &entry.path;
+    let is_rule = [".sourceignore", ".gitattributes", ".gitignore", ".gitmodules"].contains(&path.name());
+    let is_one = is_manifest(path) || is_kustomization(path) || is_rule || !entry.is_file();
+    is_one && path.as_str() != REPOSITORY_FILE
 }
 
 /// Clusters that a person's settings would not find after the move.

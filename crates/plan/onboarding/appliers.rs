@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::survey::{Applies, Survey, Who};
+use super::survey::{Applies, Survey, Who, has_wildcards};
 use crate::flux::{AppliedExtent, reached};
 use crate::settings::Glob;
 use capstan_model::tree::{RepoPath, Tree};
@@ -48,7 +48,7 @@ impl<'s> Appliers<'s> {
 
     /// A generator's `path` may be a pattern, and a source's `.` is the root.
     fn follow_argo(&mut self, tree: &dyn Tree, path: &str, at: usize) {
-        if path.contains(['*', '?', '[']) {
+        if has_wildcards(path) {
             if let Some((_, known)) = self.patterns.get_mut(path) {
                 known.push(at);
             } else if self.patterns.len() < MOST_PATTERNS

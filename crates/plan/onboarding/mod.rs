@@ -36,7 +36,7 @@ use templates::Templates;
 pub use model::{
     AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
-pub use moving::{Moving, differences, plan_moves};
+pub use moving::{AppliedBelow, Moving, differences, plan_moves};
 
 /// Settings for a repository that has none.
 #[derive(Debug, Clone, PartialEq, Eq)]

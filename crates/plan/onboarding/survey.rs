@@ -1,8 +1,8 @@
 //! One look at every manifest of a repository: where Cluster API objects are, what kustomizations name, and what
 //! Flux and Argo CD apply.
 //!
-//! Deliberately absent: what is in releases, and what follows from any of it. In folders that begin with a dot it
-//! looks only if files are to move.
+//! Deliberately absent: what follows from any of it. In releases and in folders that begin with a dot it looks only if
+//! files are to move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,8 @@ use capstan_yaml::{Node, NodeKind, YamlFile};
 const ARGO: &str = "argoproj.io";
 const FLUX_APPLIES: &str = "kustomize.toolkit.fluxcd.io";
 const FLUX_SOURCES: &str = "source.toolkit.fluxcd.io";
+/// How a path says that something else fills it in.
+const VARIABLES: [(&str, &str); 3] = [("{{", "}}"), ("${", "}"), ("<<", ">>")];
 /// At most this many of each are read. Real repositories have fewer; the limit is against hostile ones.
 const MOST_APPLIED: usize = 2_000;
 const MOST_FILES: usize = 50_000;
@@ -78,6 +80,8 @@ pub(super) struct Applies {
     pub(super) place: Place,
     /// Whether it gives variables values, so that one folder may become several clusters.
     pub(super) substitutes: bool,
+    /// Whether it patches what it builds, so that an object in it may say something else than its file.
+    pub(super) patches: bool,
 }
 
 /// Who, and what.
@@ -95,7 +99,20 @@ pub(super) enum Who {
         guessed: Vec<String>,
         /// Whether it takes what is below a folder of manifests too.
         depth: Depth,
+        /// How it takes a folder with a kustomization.
+        reading: FolderReading,
+        /// How many lists of folders or files of Git it generates from.
+        git_lists: usize,
     },
+}
+
+/// How Argo CD takes a folder with a kustomization.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderReading {
+    /// It builds it.
+    Kustomized,
+    /// Its source says `directory` or `plugin`, so it reads the files.
+    AsFiles,
 }
 
 /// How much of a folder of manifests Argo CD applies.
@@ -135,7 +152,7 @@ pub(super) struct Survey {
 /// Which files a survey looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
-    /// Those outside of folders that begin with a dot.
+    /// Those outside of releases and of folders that begin with a dot.
     Shown,
     /// Those in them.
     Hidden,
@@ -147,8 +164,8 @@ impl Survey {
         Self::look(tree, layout, Look::Shown)
     }
 
-    /// Adds what is in folders that begin with a dot. They hold no clusters, but kustomizations, and objects that
-    /// apply folders.
+    /// Adds what is in folders that begin with a dot, and in what has the shape of a release. They hold no clusters, but
+    /// kustomizations, and objects that apply folders.
     pub(super) fn add_hidden(&mut self, tree: &dyn Tree, layout: &Layout) {
         let hidden = Self::look(tree, layout, Look::Hidden);
         self.kustomizations.extend(hidden.kustomizations);
@@ -166,8 +183,7 @@ impl Survey {
         let counts = |entry: &&TreeEntry| {
             entry.is_file()
                 && (is_manifest(&entry.path) || is_kustomization(&entry.path))
-                && hidden(entry) == (look == Look::Hidden)
-                && layout.release_around(&entry.path).is_none()
+                && (hidden(entry) || layout.release_around(&entry.path).is_some()) == (look == Look::Hidden)
         };
         let mut looked_into = 0;
         for entry in tree.entries().iter().filter(counts) {
@@ -291,6 +307,11 @@ impl Survey {
         {
             self.ignored.push((place(), ignored.to_owned()));
         }
+        let composes = object.get("spec").is_some_and(|spec| spec.get("include").is_some());
+        if kind == "ArtifactGenerator" || group == FLUX_SOURCES && composes {
+            let message = "Flux composes a source of several here, so Capstan cannot tell where the files of this repository are in it: move the clusters by hand";
+            self.not_seen(place(), message.to_owned());
+        }
         if group == FLUX_APPLIES
             && object
                 .get("spec")
@@ -315,7 +336,8 @@ impl Survey {
         }
         if self.applies.len() < MOST_APPLIED {
             let substitutes = object.get("spec").is_some_and(|spec| spec.get("postBuild").is_some());
-            self.applies.push(Applies { who, place: place(), substitutes });
+            let patches = object.get("spec").is_some_and(patches);
+            self.applies.push(Applies { who, place: place(), substitutes, patches });
         }
     }
 
@@ -340,6 +362,7 @@ fn may_count(path: &RepoPath, text: &str) -> bool {
         || text.contains("cluster.x-k8s.io")
         || text.contains(FLUX_APPLIES)
         || text.contains(FLUX_SOURCES)
+        || text.contains("ArtifactGenerator")
         || text.contains(ARGO)
         || text.contains("application.giantswarm.io")
         || text.contains("HelmRelease")
@@ -410,6 +433,7 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
     }
     let (mut written, mut excluded, mut elements) = (Vec::new(), Vec::new(), Vec::new());
     let (mut sources, mut recursing, mut selects, mut extent) = (0_usize, 0_usize, false, Extent::Whole);
+    let (mut reading, mut git_lists, mut is_open) = (FolderReading::Kustomized, 0_usize, false);
     let mut nodes = vec![object.get("spec")?];
     while let Some(node) = nodes.pop() {
         match &node.kind {
@@ -433,6 +457,17 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
                 selects |= directory.is_some_and(|directory| {
                     ["include", "exclude"].iter().any(|key| directory.get(key).is_some())
                 });
+                if directory.is_some() || node.get("plugin").is_some() {
+                    reading = FolderReading::AsFiles;
+                }
+                let git = node.get("git");
+                git_lists +=
+                    usize::from(git.is_some_and(|git| {
+                        ["directories", "files"].iter().any(|key| git.get(key).is_some())
+                    }));
+                // What a plugin, a text or a patch gives is not seen.
+                is_open |=
+                    ["elementsYaml", "templatePatch", "plugin"].iter().any(|key| node.get(key).is_some());
                 let listed = node.get("elements").and_then(Node::as_sequence).unwrap_or_default();
                 let free = MOST_PATHS.saturating_sub(elements.len());
                 if listed.len() > free {
@@ -447,10 +482,16 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
     }
     let (mut paths, mut guessed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for path in written {
-        if path.contains("{{") {
-            let filled: Vec<String> =
-                elements.iter().filter_map(|element| filled_in(path, element)).collect();
-            if !is_of_generator(path) && (filled.is_empty() || filled.len() < elements.len()) {
+        if without_variable(path).is_some() {
+            let filled: Vec<String> = elements
+                .iter()
+                .filter_map(|element| filled_in(path, element))
+                .filter(|path| without_variable(path).is_none())
+                .collect();
+            let is_found = is_of_generator(path) && git_lists > 0 && !is_open;
+            let is_listed =
+                !filled.is_empty() && filled.len() == elements.len() && git_lists == 0 && !is_open;
+            if !is_found && !is_listed {
                 guessed.push(guess(path));
             }
             let free = MOST_PATHS.saturating_sub(paths.len());
@@ -464,10 +505,27 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<(Who, Exte
     }
     paths.sort();
     paths.dedup();
+    if is_open && kind == "ApplicationSet" {
+        guessed.push("**".to_owned());
+        selects = true;
+    }
+    // An exclusion is one of its own list.
+    if git_lists > 1 {
+        excluded.clear();
+    }
     let excluded = excluded.into_iter().map(clean).collect();
     // One that does not take what is below its folder is enough.
     let depth = if sources > 0 && recursing == sources && !selects { Depth::Below } else { Depth::Here };
-    let who = Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded, guessed, depth };
+    let who = Who::Argo {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        paths,
+        excluded,
+        guessed,
+        depth,
+        reading,
+        git_lists,
+    };
     Some((who, extent))
 }
 
@@ -490,15 +548,51 @@ fn is_of_generator(path: &str) -> bool {
     matches!(inner.trim().trim_start_matches('.'), "path" | "path.path")
 }
 
+/// What is before and after the first variable of a path.
+fn without_variable(path: &str) -> Option<(&str, &str)> {
+    let found = VARIABLES.iter().filter_map(|(begin, end)| {
+        let (before, after) = path.split_once(begin)?;
+        Some((before, after.split_once(end).map_or("", |(_, after)| after)))
+    });
+    found.min_by_key(|(before, _)| before.len())
+}
+
 /// A pattern for a path with variables.
 fn guess(path: &str) -> String {
     let (mut pattern, mut rest) = (String::new(), path);
-    while let Some((before, after)) = rest.split_once("{{") {
+    while let Some((before, after)) = without_variable(rest) {
         pattern.push_str(before);
         pattern.push_str("**");
-        rest = after.split_once("}}").map_or("", |(_, after)| after);
+        rest = after;
     }
-    clean(&(pattern + rest))
+    pattern.push_str(rest);
+    // A value may hold `/`, too.
+    let parts = pattern.split('/').map(|part| if part.contains("**") { "**" } else { part });
+    clean(&parts.collect::<Vec<_>>().join("/"))
+}
+
+/// Whether a spec has patches, at any depth.
+fn patches(spec: &Node) -> bool {
+    const PATCHES: [&str; 4] = ["components", "patches", "patchesJson6902", "patchesStrategicMerge"];
+    let mut open = vec![spec];
+    while let Some(node) = open.pop() {
+        match &node.kind {
+            NodeKind::Mapping(entries) => {
+                if entries.iter().any(|entry| PATCHES.contains(&entry.key.as_str())) {
+                    return true;
+                }
+                open.extend(entries.iter().map(|entry| &entry.value));
+            }
+            NodeKind::Sequence(items) => open.extend(items),
+            NodeKind::Scalar(_) => {}
+        }
+    }
+    false
+}
+
+/// Whether a path of Argo CD is a pattern.
+pub(super) fn has_wildcards(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
 }
 
 fn clean(path: &str) -> String {

@@ -361,7 +361,7 @@ fn above(folder: &RepoPath) -> impl Iterator<Item = RepoPath> + use<> {
 }
 
 /// The part of a path that says that what is below is an example.
-fn example(folder: &RepoPath) -> Option<&str> {
+pub(super) fn example(folder: &RepoPath) -> Option<&str> {
     let is_one = |part: &&str| EXAMPLES.contains(part) || EXAMPLE_ENDS.iter().any(|end| part.ends_with(end));
     folder.parts().find(is_one)
 }

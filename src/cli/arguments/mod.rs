@@ -510,6 +510,9 @@ pub struct Init {
     /// Move clusters that share a folder or a file into folders of their own first
     #[arg(long = "move", requires = "write", conflicts_with = "release")]
     pub moves: bool,
+    /// With --move: what applies the clusters' folders takes their subfolders, too, although nothing here shows it
+    #[arg(long, requires = "moves")]
+    pub applied_below: bool,
     /// Output format [default: text, of a release diff]
     #[arg(short, long, value_enum)]
     pub output: Option<ChangeFormat>,

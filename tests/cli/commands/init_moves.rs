@@ -95,7 +95,7 @@ fn clusters_that_share_a_folder_and_a_file_move_and_are_found_and_planned() {
 stays where it is
   fleet/all.yaml:18:1: ClusterClass acme/quick, which any cluster may use
 
-This command gives each cluster a folder of its own, and writes the settings. What Flux and Argo CD apply from this repository stays the same:
+This command gives each cluster a folder of its own, and writes the settings. What the Flux and Argo CD objects in this repository apply stays the same. Capstan does not know objects elsewhere:
   capstan init --write --move
 ";
     assert!(text.contains(said), "{text}");
@@ -190,12 +190,58 @@ fn files_with_changes_that_are_not_committed_do_not_move() {
     sandbox.write("README.md", "of no concern\n");
     is_refused(
         &sandbox,
-        "error: nothing is moved: these files have changes that are not committed. Commit them first, so that the move can be undone\n  fleet/c.yaml\n  fleet/e.yaml",
+        "error: nothing is moved: these files have changes that are not committed. Commit or stash them first: only what is committed shows what is applied, and the move can be undone then\n  fleet/c.yaml\n  fleet/e.yaml",
     );
     sandbox.repository.commit_all("committed");
+    // An object that is not committed applies nothing.
+    for (path, text) in
+        [("flux/fleet.yaml", format!("{FLUX}# mine\n")), (".sourceignore", "*.md\n".to_owned())]
+    {
+        let committed = sandbox.files().get(path).cloned();
+        sandbox.write(path, &text);
+        is_refused(
+            &sandbox,
+            &format!(
+                "error: nothing is moved: these files have changes that are not committed. Commit or stash them first: only what is committed shows what is applied, and the move can be undone then\n  {path}"
+            ),
+        );
+        match committed {
+            Some(text) => sandbox.write(path, &text),
+            None => fs::remove_file(sandbox.at(path)).unwrap(),
+        }
+    }
     sandbox.write("README.md", "not committed\n");
     sandbox.capstan(&["init", "--write", "--move"]).ended(0);
     assert_eq!(sandbox.read("fleet/d/c.yaml"), cluster("d"));
+}
+
+#[test]
+fn a_person_says_what_the_repository_does_not_show() {
+    let sandbox = crowded();
+    fs::remove_file(sandbox.at("flux/fleet.yaml")).unwrap();
+    sandbox.repository.commit_all("no applier");
+    let unseen = "error: nothing is moved:\n  fleet/all.yaml: nothing in this repository shows that what applies fleet takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder, or its Argo CD Application with `directory: {recurse: true}`, first. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`";
+    is_refused(&sandbox, unseen);
+    assert_eq!(commands(&sandbox.capstan(&["init"]).ended(0).out), ["help first-contact#the-first-release"]);
+    let said = sandbox.capstan(&["init", "--applied-below"]);
+    assert_eq!(said.code, 2);
+    sandbox.capstan(&["init", "--write", "--move", "--applied-below"]).ended(0);
+    assert_eq!(sandbox.read("fleet/c/c.yaml"), cluster("c"));
+}
+
+#[test]
+fn a_move_of_nothing_fails_where_a_file_with_clusters_cannot_be_read() {
+    let broken = format!("{}---\n{}other: *spec\n", cluster("a"), cluster("b"));
+    let sandbox = Sandbox::with(&[("fleet/all.yaml", &broken), ("one/c.yaml", &cluster("c"))]);
+    let before = sandbox.files();
+    let said = sandbox.capstan(&["init", "--write", "--move"]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err.starts_with("error: nothing is moved:\n  fleet/all.yaml:16:8: this file mentions a cluster, but Capstan cannot read it: "),
+        "{}",
+        said.err
+    );
+    assert_eq!(sandbox.files(), before);
 }
 
 #[cfg(unix)]

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::proof::kustomization_of;
-use super::{MoveFacts, Moving};
+use super::{MoveFacts, Moving, in_words};
 use crate::onboarding::appliers::excludes;
-use crate::onboarding::survey::{Applies, Depth, Who};
+use crate::onboarding::survey::{Applies, Depth, FolderReading, Who, has_wildcards};
 use crate::settings::Glob;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
@@ -16,7 +16,7 @@ use capstan_model::finding::Place;
 use capstan_model::tree::RepoPath;
 
 /// What Flux leaves out of a source, in the form of `.gitignore`.
-const IGNORED_BY_FLUX: &str = ".sourceignore";
+pub(super) const IGNORED_BY_FLUX: &str = ".sourceignore";
 
 /// Refuses what would not be applied any more, or would be applied by another, and notes what has to come to the same.
 pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
@@ -30,11 +30,15 @@ pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
                 moving.rendered.extend(touched.is_touched(&apply.path).then(|| apply.path.clone()));
             }
             Who::Flux(_) => {}
-            Who::Argo { kind, name, paths, guessed, depth, .. } => {
+            Who::Argo { kind, name, paths, guessed, depth, reading, git_lists, .. } => {
                 let words = format!("the {kind} `{name}` of Argo CD");
-                let argo = Argo { applies, words, depth: *depth, touched: &touched };
+                let argo = Argo { applies, words, depth: *depth, reading: *reading, touched: &touched };
+                if *git_lists > 1 && argo.may_touch(paths.iter().chain(guessed), moving) {
+                    argo.refuse_several(moving);
+                    continue;
+                }
                 for path in paths {
-                    if path.contains(['*', '?', '[']) {
+                    if has_wildcards(path) {
                         argo.look_at_pattern(path, moving);
                     } else if let Ok(path) = RepoPath::root().join(path) {
                         argo.look_at_path(&path, moving);
@@ -55,8 +59,10 @@ struct Touched {
     folders: BTreeSet<RepoPath>,
     /// Those of them that files only arrive in.
     entered: BTreeSet<RepoPath>,
-    /// These and all around them, without those that have a kustomization, and the files directly in each.
+    /// These and all around them, and the files directly in each.
     around: BTreeMap<RepoPath, Vec<RepoPath>>,
+    /// Those that have a kustomization.
+    built: BTreeSet<RepoPath>,
 }
 
 impl Touched {
@@ -68,13 +74,14 @@ impl Touched {
             folders.iter().flat_map(|folder| std::iter::successors(Some(folder.clone()), RepoPath::parent));
         let mut around: BTreeMap<RepoPath, Vec<RepoPath>> =
             with_above.map(|folder| (folder, Vec::new())).collect();
-        around.retain(|folder, _| kustomization_of(facts.tree, folder).is_none());
+        let is_built = |folder: &&RepoPath| kustomization_of(facts.tree, folder).is_some();
+        let built = around.keys().filter(is_built).cloned().collect();
         for entry in facts.tree.entries() {
             if let Some(files) = entry.path.parent().and_then(|folder| around.get_mut(&folder)) {
                 files.push(entry.path.clone());
             }
         }
-        Self { entered: folders.difference(&left).cloned().collect(), folders, around }
+        Self { entered: folders.difference(&left).cloned().collect(), folders, around, built }
     }
 
     fn is_touched(&self, folder: &RepoPath) -> bool {
@@ -87,6 +94,7 @@ struct Argo<'a> {
     applies: &'a Applies,
     words: String,
     depth: Depth,
+    reading: FolderReading,
     touched: &'a Touched,
 }
 
@@ -95,14 +103,18 @@ impl Argo<'_> {
         moving.refuse(self.applies.place.clone(), message);
     }
 
+    fn refuse_reading(&self, path: &RepoPath, moving: &mut Moving) {
+        let message = format!(
+            "{} reads {path}, which would move or change: move the clusters of this folder by hand, together with what reads the file",
+            self.words
+        );
+        self.refuse(moving, message);
+    }
+
     /// A folder of a source; or a file of a generator, which may make an Application of the folder around it.
     fn look_at_path(&self, path: &RepoPath, moving: &mut Moving) {
         if moving.changes.iter().any(|change| change.path == *path) {
-            let message = format!(
-                "{} reads {path}, which would move or change: move the clusters of this folder by hand, together with what reads the file",
-                self.words
-            );
-            self.refuse(moving, message);
+            self.refuse_reading(path, moving);
             return;
         }
         for (folder, files) in &self.touched.around {
@@ -112,31 +124,65 @@ impl Argo<'_> {
         }
     }
 
-    /// A source's path with variables may be each folder that fits it.
+    /// Whether one of these paths and patterns may be a folder or a file that the move touches.
+    fn may_touch<'p>(&self, mut paths: impl Iterator<Item = &'p String>, moving: &Moving) -> bool {
+        paths.any(|path| {
+            let Ok(glob) = Glob::parse(path) else { return true };
+            self.touched.around.keys().any(|folder| glob.matches(folder.as_str()))
+                || self.touched.around.values().flatten().any(|file| glob.matches(file.as_str()))
+                || moving.changes.iter().any(|change| glob.matches(change.path.as_str()))
+        })
+    }
+
+    fn refuse_several(&self, moving: &mut Moving) {
+        let message = format!(
+            "{} has several generators that read Git, and one of them may take what would move: move the clusters by hand",
+            self.words
+        );
+        self.refuse(moving, message);
+    }
+
+    /// A path with variables may be each folder that fits it, and each file.
     fn look_at_guess(&self, pattern: &str, moving: &mut Moving) {
         let glob = Glob::parse(pattern).ok();
-        for folder in self.touched.around.keys() {
-            if glob.as_ref().is_none_or(|glob| glob.matches(folder.as_str())) {
-                self.look_at_folder(folder, moving);
-            }
+        let fits = |path: &RepoPath| glob.as_ref().is_none_or(|glob| glob.matches(path.as_str()));
+        for folder in self.touched.around.keys().filter(|folder| fits(folder)) {
+            self.look_at_folder(folder, moving);
+        }
+        if let Some(path) = moving.changes.iter().map(|change| &change.path).find(|path| fits(path)).cloned()
+        {
+            self.refuse_reading(&path, moving);
         }
     }
 
-    /// A folder without a kustomization that is applied.
+    /// A folder that is applied. A kustomization gives the same as before, where Argo CD builds it.
     fn look_at_folder(&self, folder: &RepoPath, moving: &mut Moving) {
+        if self.touched.built.contains(folder) {
+            if self.reading == FolderReading::AsFiles {
+                let message = format!(
+                    "{} reads the files of {}, since its source says `directory` or `plugin`, and does not build the kustomization there: remove that from its source, let Argo CD apply that, and run the command again",
+                    self.words,
+                    in_words(folder)
+                );
+                self.refuse(moving, message);
+            }
+            return;
+        }
         match self.depth {
             Depth::Below => self.look_below(folder, moving),
             Depth::Here if self.touched.entered.contains(folder) => {
                 let message = format!(
-                    "{} applies {folder}, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first",
-                    self.words
+                    "{} applies {}, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first",
+                    self.words,
+                    in_words(folder)
                 );
                 self.refuse(moving, message);
             }
             Depth::Here if self.touched.folders.contains(folder) => {
                 let message = format!(
-                    "{} applies only what is directly in {folder}, and would delete what moves down: give each of its sources `directory: {{recurse: true}}` without `include` and `exclude`, let Argo CD apply that, and run the command again",
-                    self.words
+                    "{} applies only what is directly in {}, and would delete what moves down: give each of its sources `directory: {{recurse: true}}` without `include` and `exclude`, let Argo CD apply that, and run the command again",
+                    self.words,
+                    in_words(folder)
                 );
                 self.refuse(moving, message);
             }
@@ -149,8 +195,9 @@ impl Argo<'_> {
         let makes = |change: &FileChange| change.before.is_none() && is_kustomization(&change.path);
         if moving.changes.iter().any(|change| makes(change) && change.path.is_in(folder)) {
             let message = format!(
-                "{} applies all manifests below {folder}, and the new folders get kustomizations, which it would take for manifests: give {folder} a kustomization first, or move the clusters by hand",
-                self.words
+                "{} applies all manifests below {}, and the new folders get kustomizations, which it would take for manifests: give it a kustomization instead first, or move the clusters by hand",
+                self.words,
+                in_words(folder)
             );
             self.refuse(moving, message);
         }
@@ -247,7 +294,7 @@ fn is_pattern(line: &str) -> bool {
 }
 
 /// The folder that two paths share.
-fn around(one: &RepoPath, other: &RepoPath) -> RepoPath {
+pub(super) fn around(one: &RepoPath, other: &RepoPath) -> RepoPath {
     let shared = std::iter::successors(one.parent(), RepoPath::parent);
     shared.into_iter().find(|folder| other.is_in(folder)).unwrap_or_default()
 }

@@ -13,6 +13,9 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, write};
 
+/// Lists of what is configured in files, or in texts, of its own. These may name files.
+const PLUGINS: [&str; 3] = ["generators", "transformers", "validators"];
+
 /// What each cluster's own kustomization lists, in order.
 type ClusterFiles = BTreeMap<RepoPath, Vec<String>>;
 
@@ -67,13 +70,24 @@ fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPa
     let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
     let is_list = |key: &str| INCLUDE_FIELDS.iter().any(|list| list.eq_ignore_ascii_case(key));
     let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
-    let mut open: Vec<&Node> =
-        entries.filter(|entry| !is_list(&entry.key)).map(|entry| &entry.value).collect();
-    while let Some(node) = open.pop() {
+    let is_plugin = |key: &str| PLUGINS.iter().any(|list| list.eq_ignore_ascii_case(key));
+    let entries = entries.filter(|entry| !is_list(&entry.key));
+    let mut open: Vec<(&Node, bool)> = entries.map(|entry| (&entry.value, is_plugin(&entry.key))).collect();
+    while let Some((node, is_plugin)) = open.pop() {
         match &node.kind {
-            NodeKind::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
-            NodeKind::Sequence(items) => open.extend(items),
+            NodeKind::Mapping(entries) => open.extend(entries.iter().map(|entry| (&entry.value, is_plugin))),
+            NodeKind::Sequence(items) => open.extend(items.iter().map(|item| (item, is_plugin))),
             NodeKind::Scalar(scalar) => {
+                let read =
+                    if is_plugin { text_of_plugin(facts.tree, folder, &scalar.text) } else { String::new() };
+                if let Some(target) = moving.moves.keys().find(|target| read.contains(target.name())).cloned()
+                {
+                    let message = format!(
+                        "this kustomization uses a text that mentions {}, and {target} would move: move the clusters by hand",
+                        target.name()
+                    );
+                    moving.refuse(Place::at(path.clone(), file.position(node.span.start)), message);
+                }
                 // A generator says `name=path` too.
                 let named = scalar.text.split_once('=').map_or(scalar.text.as_str(), |(_, path)| path);
                 if let Some(target) =
@@ -88,6 +102,25 @@ fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPa
             }
         }
     }
+}
+
+/// An item of `PLUGINS`: a text of several lines, or the files at a path.
+fn text_of_plugin(tree: &dyn Tree, folder: &RepoPath, text: &str) -> String {
+    if text.contains('\n') {
+        return text.to_owned();
+    }
+    let Ok(path) = folder.join(text) else { return String::new() };
+    let inside = tree.entries_in(&path).iter();
+    let files = tree.entry(&path).into_iter().chain(inside).filter_map(|entry| tree.read(entry).ok());
+    files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
+/// Whether an item of a list has a comment, in its line or directly above it.
+fn has_comment(file: &YamlFile, item: &Node) -> bool {
+    let (before, after) = (file.text().get(..item.span.start), file.text().get(item.span.end..));
+    let rest = after.and_then(|text| text.lines().next()).unwrap_or_default();
+    let line_above = before.unwrap_or_default().lines().rev().nth(1).unwrap_or_default();
+    rest.contains('#') || line_above.trim_start().starts_with('#')
 }
 
 /// Makes one kustomization name the clusters' folders instead of the files that move there.
@@ -132,6 +165,11 @@ fn rewrite(
                     if listed.insert(home.clone()) {
                         fresh.push(Node::string(way(folder, &home)));
                     }
+                }
+                if fresh.is_empty() && left.is_empty() && has_comment(&file, item) {
+                    let place = Place::at(path.clone(), file.position(item.span.start));
+                    let message = "this item would be removed, since another one already names the cluster's folder, and its comment with it: move or remove the comment, and run the command again";
+                    moving.refuse(place, message);
                 }
                 edits.extend(
                     replaced(&list, at, fresh, left.is_empty())

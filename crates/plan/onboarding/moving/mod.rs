@@ -2,9 +2,9 @@
 //!
 //! *Expected flow*: which documents belong to which cluster (`owners`), each file cut between documents where it has to
 //! be, what names the files follows them (`kustomizations`), and what applies the folder reaches the new ones
-//! (`appliers`). Then [`differences`] renders what was rendered before, before and after. *Guarantee*: nothing is
-//! guessed: what belongs to no cluster, or to two, is refused with its place, and then there is no plan at all. Each
-//! byte of a file is in exactly one file afterwards.
+//! (`appliers`), as something in the repository shows (`cover`). Then [`differences`] renders what was rendered before,
+//! before and after. *Guarantee*: nothing is guessed: what belongs to no cluster, or to two, is refused with its place,
+//! and then there is no plan at all. Each byte of a file is in exactly one file afterwards.
 //!
 //! A file keeps its name, and moves down only: what applies all of a folder still applies what was in it. What several
 //! clusters use stays where it is.
@@ -12,6 +12,7 @@
 //! Deliberately absent: reading and writing files, and whether they have uncommitted changes.
 
 mod appliers;
+mod cover;
 mod kustomizations;
 mod owners;
 mod proof;
@@ -23,10 +24,11 @@ use std::sync::Arc;
 
 use super::appliers::Appliers;
 use super::choose;
-use super::survey::{Survey, chart_around};
-use super::units::{Units, units};
+use super::survey::{Survey, Who, chart_around};
+use super::units::{Units, example, units};
 use crate::layout::{Layout, discover, is_name};
-use crate::settings::RepositorySettings;
+use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use appliers::IGNORED_BY_FLUX;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Place, rules};
@@ -62,8 +64,17 @@ pub struct Moving {
     rendered: BTreeSet<RepoPath>,
 }
 
+/// Whether what applies a folder takes its subfolders, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppliedBelow {
+    /// An object in the repository has to show it.
+    Shown,
+    /// A person says so.
+    Stated,
+}
+
 /// Plans the moves. Without any in a repository in which each cluster has its folder.
-pub fn plan_moves(tree: &dyn Tree) -> Moving {
+pub fn plan_moves(tree: &dyn Tree, applied_below: AppliedBelow) -> Moving {
     let shaped = discover(tree, &RepositorySettings::default());
     let mut survey = Survey::of(tree, &shaped);
     let units = units(&survey, &shaped, &Appliers::of(tree, &survey));
@@ -75,9 +86,20 @@ pub fn plan_moves(tree: &dyn Tree) -> Moving {
     }
     kustomizations::follow(&facts, &mut moving);
     appliers::look(&facts, &mut moving);
+    if applied_below == AppliedBelow::Shown {
+        cover::look(&facts, &mut moving);
+    }
     moving.refuse_links(tree);
+    moving.refuse_shared_homes();
+    moving.refuse_charts(tree);
+    moving.refuse_executables(tree);
+    moving.refuse_settings(&facts);
     moving.refuse_obstacles(tree);
     moving.refuse_what_was_not_looked_at(&facts);
+    if moving.moves.is_empty() {
+        // One of these may hold the clusters that should move.
+        moving.refused.extend(facts.survey.unreadable.iter().cloned());
+    }
     moving.refused.sort();
     moving.refused.dedup();
     if !moving.refused.is_empty() {
@@ -99,8 +121,7 @@ struct MoveFacts<'t> {
 impl MoveFacts<'_> {
     /// The folder of the manifests of a cluster that leaves a crowded one.
     fn home(&self, crowded: &RepoPath, name: &str) -> Option<RepoPath> {
-        let above = if crowded.is_root() { FOLDER_OF_ROOT } else { crowded.as_str() };
-        RepoPath::parse(above).ok()?.join(name).ok()?.join(self.base.as_str()).ok()
+        own_folder(crowded, name)?.join(self.base.as_str()).ok()
     }
 
     /// The manifests of a crowded folder: those below it as well, but in what is a cluster, a release or a build of its
@@ -130,6 +151,12 @@ impl MoveFacts<'_> {
         let below = all.filter_map(|other| other.below(folder));
         below.filter_map(|below| below.split('/').next()).filter(|inner| !inner.is_empty()).collect()
     }
+}
+
+/// The folder of a cluster that leaves a crowded one.
+fn own_folder(crowded: &RepoPath, name: &str) -> Option<RepoPath> {
+    let above = if crowded.is_root() { FOLDER_OF_ROOT } else { crowded.as_str() };
+    RepoPath::parse(above).ok()?.join(name).ok()
 }
 
 /// A file of a crowded folder.
@@ -227,10 +254,23 @@ impl Moving {
         }
         let homes: Vec<RepoPath> =
             residents.iter().filter_map(|resident| facts.home(folder, &resident.name)).collect();
+        let mut own: BTreeSet<(&RepoPath, usize)> = BTreeSet::new();
         for (Manifested { path, file }, of_file) in files.iter().zip(&documents) {
             let turns: Vec<Destination> =
                 of_file.iter().map(|found| self.turn(&all, found, &residents)).collect();
+            let mut distinct = turns.iter().filter(|turn| **turn != Destination::Follows);
+            if let Some(Destination::Moves(at)) = distinct.next()
+                && distinct.all(|turn| *turn == Destination::Moves(*at))
+            {
+                own.insert((path, *at));
+            }
             self.cut(folder, path, file, &turns, &homes);
+        }
+        for (at, Resident { name, .. }) in residents.iter().enumerate() {
+            let is_own = |entry: &TreeEntry| own.contains(&(&entry.path, at));
+            if let Some(home) = own_folder(folder, name) {
+                self.refuse_arrival(facts, &home, name, is_own);
+            }
         }
         self.clusters.extend(homes);
         self.rendered.insert(folder.clone());
@@ -316,6 +356,95 @@ impl Moving {
         self.moves.insert(path.clone(), distinct);
     }
 
+    /// What applies the folder that a cluster gets applies the cluster too.
+    fn refuse_arrival(
+        &mut self,
+        facts: &MoveFacts<'_>,
+        home: &RepoPath,
+        name: &str,
+        is_own: impl Fn(&TreeEntry) -> bool,
+    ) {
+        let counts = |entry: &&TreeEntry| {
+            is_manifest(&entry.path) || is_kustomization(&entry.path) || !entry.is_file()
+        };
+        let mut there = facts.tree.entries_in(home).iter().filter(counts);
+        if let Some(entry) = there.find(|entry| !is_own(entry)) {
+            let message = format!(
+                "this is in the folder that `{name}` would get, and what applies it would apply the cluster too: move or remove it first"
+            );
+            self.refuse(Place::whole(entry.path.clone()), message);
+        }
+        if let Ok(own) = RepoPath::parse(name)
+            && let Some(part) = example(&own)
+        {
+            let message = format!(
+                "Capstan treats what is below a folder `{part}` as an example, unless something here applies it, so it would not find the cluster `{name}` there: move this cluster by hand, and add its folder to `clusters.paths`"
+            );
+            self.refuse(Place::whole(home.clone()), message);
+        }
+    }
+
+    /// Two clusters of one name, of the root and of `clusters`.
+    fn refuse_shared_homes(&mut self) {
+        let mut homes = BTreeSet::new();
+        let twice = self.clusters.iter().find(|home| !homes.insert(*home)).cloned();
+        if let Some(home) = twice {
+            let message =
+                "two clusters would get this folder, and a cluster is a folder: move one of them by hand";
+            self.refuse(Place::whole(home), message);
+        }
+    }
+
+    /// A chart may read its files by their paths.
+    fn refuse_charts(&mut self, tree: &dyn Tree) {
+        let chart_of = |path: &RepoPath| {
+            std::iter::successors(path.parent(), RepoPath::parent)
+                .find(|folder| folder.join("Chart.yaml").is_ok_and(|file| tree.entry(&file).is_some()))
+        };
+        let in_charts = self.moves.keys().filter_map(|path| Some((path.clone(), chart_of(path)?)));
+        for (path, chart) in in_charts.collect::<Vec<_>>() {
+            let message = format!(
+                "this file is in the Helm chart of {}, which may read it by its path: move the clusters by hand",
+                in_words(&chart)
+            );
+            self.refuse(Place::whole(path), message);
+        }
+    }
+
+    /// A new file is an ordinary one.
+    fn refuse_executables(&mut self, tree: &dyn Tree) {
+        let is_one =
+            |path: &&RepoPath| tree.entry(path).is_some_and(|entry| entry.kind == EntryKind::Executable);
+        for path in self.moves.keys().filter(is_one).cloned().collect::<Vec<_>>() {
+            let message = "this file is executable, and the new one would not be: a manifest need not be (`git update-index --chmod=-x`), or move the clusters by hand";
+            self.refuse(Place::whole(path), message);
+        }
+    }
+
+    /// Flux takes each file of a folder without a kustomization for a manifest, the new settings too.
+    fn refuse_settings(&mut self, facts: &MoveFacts<'_>) {
+        let root = RepoPath::root();
+        let entry = |path: &str| RepoPath::parse(path).ok().and_then(|path| facts.tree.entry(&path));
+        let ignored =
+            entry(IGNORED_BY_FLUX).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
+        let ignored = String::from_utf8_lossy(&ignored);
+        if self.moves.is_empty()
+            || entry(REPOSITORY_FILE).is_some()
+            || proof::kustomization_of(facts.tree, &root).is_some()
+            || ignored.lines().any(|line| line.trim() == REPOSITORY_FILE)
+        {
+            return;
+        }
+        for applies in &facts.survey.applies {
+            if matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root) {
+                let message = format!(
+                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, and run the command again"
+                );
+                self.refuse(applies.place.clone(), message);
+            }
+        }
+    }
+
     /// A link to a file that moves would lead nowhere, or to another file.
     fn refuse_links(&mut self, tree: &dyn Tree) {
         if self.moves.is_empty() {
@@ -355,6 +484,11 @@ impl Moving {
                 self.refuse(Place::whole(path.clone()), message);
             }
         }
+        let unnamed = facts.tree.entries().iter().filter(|entry| entry.kind == EntryKind::Unnamed);
+        for entry in unnamed {
+            let message = "Capstan cannot read what has this name, since it is not UTF-8 or holds a backslash, so it cannot tell whether it applies or builds what would move: rename it, and run the command again";
+            self.refuse(Place::whole(entry.path.clone()), message);
+        }
         let links =
             facts.tree.entries().iter().filter(|entry| is_kustomization(&entry.path) && !entry.is_file());
         for entry in links {
@@ -378,6 +512,11 @@ impl Moving {
             self.refuse(Place::whole(path), message);
         }
     }
+}
+
+/// A folder in words.
+fn in_words(folder: &RepoPath) -> &str {
+    if folder.is_root() { "the repository's root" } else { folder.as_str() }
 }
 
 const fn not_a_file(kind: EntryKind) -> &'static str {

@@ -103,8 +103,9 @@ impl<'n> Owned<'n> {
         )
     }
 
-    const fn is_everybodys(&self) -> bool {
-        matches!(
+    fn is_everybodys(&self) -> bool {
+        let selects = |spec: &Node| spec.get("clusterSelector").is_some();
+        let role = matches!(
             self.role,
             Some(
                 KindRole::Class
@@ -113,7 +114,8 @@ impl<'n> Owned<'n> {
                     | KindRole::Provider
                     | KindRole::Namespace
             )
-        )
+        );
+        role || self.node.get("spec").is_some_and(selects)
     }
 
     /// The names of the clusters that it says it belongs to.

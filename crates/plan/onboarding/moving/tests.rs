@@ -6,7 +6,7 @@ use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_test_support::Files;
 
-use super::{MoveFacts, Moving, differences, plan_moves};
+use super::{AppliedBelow, MoveFacts, Moving, differences};
 use crate::layout::discover;
 use crate::onboarding::propose;
 use crate::onboarding::survey::Survey;
@@ -18,6 +18,17 @@ const WORKERS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeploy
 const TEMPLATE: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachineTemplate\nmetadata:\n  name: NAME\n";
 const CLASS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata:\n  name: quick\n";
 
+/// What is planned where a person says that what applies a folder takes what is below it.
+fn planned(tree: &dyn Tree) -> Moving {
+    super::plan_moves(tree, AppliedBelow::Stated)
+}
+
+/// What is planned where the repository has to show it.
+fn shown(files: &[(&str, String)]) -> Vec<String> {
+    let texts: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    refusal_lines(&super::plan_moves(&Files::new(&texts), AppliedBelow::Shown))
+}
+
 fn joined(documents: &[&str]) -> String {
     documents.join("---\n")
 }
@@ -26,7 +37,7 @@ fn joined(documents: &[&str]) -> String {
 fn moved(files: &[(&str, String)]) -> (Moving, Vec<(String, String)>) {
     let texts: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let before = Files::new(&texts);
-    let moving = plan_moves(&before);
+    let moving = planned(&before);
     let gone = |path: &str| moving.changes.iter().any(|change| change.path.as_str() == path);
     let mut after: Vec<(String, String)> = files
         .iter()
@@ -115,7 +126,7 @@ impl Tree for WithLarge {
 
 /// What is refused where one of the files is too large.
 fn refusals_with_large(files: &[(&str, String)], large: &'static str) -> Vec<String> {
-    let moving = plan_moves(&WithLarge::of(files, large));
+    let moving = planned(&WithLarge::of(files, large));
     assert_eq!(moving.changes, []);
     refusal_lines(&moving)
 }
@@ -131,21 +142,27 @@ fn what_applies_the_folder_where_files_arrive_is_refused() {
         ]
     };
     let added = "clusters/a: after the move, what is applied from here would differ, so nothing is moved: Cluster a would be added";
+    let there = "clusters/a/apps.yaml: this is in the folder that `a` would get, and what applies it would apply the cluster too: move or remove it first";
     let own = files(flux("own", "./clusters/a", "  prune: true\n"));
-    assert_eq!(disproved(&own), [added]);
+    assert_eq!(disproved(&own), [there]);
     let mut built = own.to_vec();
     built.push(("clusters/kustomization.yaml", kustomization("resources: [a.yaml, b.yaml]\n")));
-    assert_eq!(disproved(&built), [added]);
+    assert_eq!(disproved(&built), [there]);
     let app = |more: &str| {
         argo("Application", "own", &format!("  source: {{repoURL: x, path: clusters/a{more}}}\n"))
     };
     assert_eq!(
         disproved(&files(app(""))),
         [
-            "apps/applier.yaml:1:1: the Application `own` of Argo CD applies clusters/a, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first"
+            "apps/applier.yaml:1:1: the Application `own` of Argo CD applies clusters/a, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first",
+            there
         ]
     );
-    assert_eq!(disproved(&files(app(", directory: {recurse: true}"))), [added]);
+    assert_eq!(disproved(&files(app(", directory: {recurse: true}"))), [there]);
+    // A folder without manifests is one, too.
+    let mut empty = own.to_vec();
+    empty[2] = ("clusters/a/notes.md", "soon\n".to_owned());
+    assert_eq!(disproved(&empty), [added]);
     let top = [
         ("clusters/one/cluster.yaml", cluster("one")),
         ("clusters/two/cluster.yaml", cluster("two")),
@@ -165,7 +182,8 @@ fn what_applies_the_folder_where_files_arrive_is_refused() {
     assert_eq!(
         disproved(&generated),
         [
-            "apps/applier.yaml:1:1: the ApplicationSet `own` of Argo CD applies clusters/a, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first"
+            "apps/applier.yaml:1:1: the ApplicationSet `own` of Argo CD applies clusters/a, where files of a cluster would arrive: move the clusters by hand, or let it apply another folder first",
+            there
         ]
     );
 }
@@ -173,18 +191,19 @@ fn what_applies_the_folder_where_files_arrive_is_refused() {
 #[test]
 fn what_cannot_be_rendered_before_is_refused() {
     let files = [
+        (".sourceignore", ".capstan.yaml\n".to_owned()),
         ("docs/large.yaml", "x: y\n".to_owned()),
         ("fleet/a.yaml", cluster("a")),
         ("fleet/b.yaml", cluster("b")),
         ("flux/all.yaml", flux("all", "./", "")),
     ];
     let before = WithLarge::of(&files, "docs/large.yaml");
-    let moving = plan_moves(&before);
+    let moving = planned(&before);
     assert_eq!(refusal_lines(&moving), [""; 0]);
     let mut after = files.clone();
-    (after[1].0, after[2].0) = ("fleet/a/a.yaml", "fleet/b/b.yaml");
+    (after[2].0, after[3].0) = ("fleet/a/a.yaml", "fleet/b/b.yaml");
     assert_eq!(differences(&before, &WithLarge::of(&after, "docs/large.yaml"), &moving), []);
-    let told: Vec<String> = differences(&before, &WithLarge::of(&after[..2], "docs/large.yaml"), &moving)
+    let told: Vec<String> = differences(&before, &WithLarge::of(&after[..3], "docs/large.yaml"), &moving)
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -196,7 +215,7 @@ fn what_cannot_be_rendered_before_is_refused() {
         ("fleet/b.yaml", &cluster("b")),
         ("fleet/kustomization.yaml", "../base/fleet.yaml"),
     ]);
-    let moving = plan_moves(&links.with_kind("fleet/kustomization.yaml", EntryKind::Symlink));
+    let moving = planned(&links.with_kind("fleet/kustomization.yaml", EntryKind::Symlink));
     assert_eq!(
         moving.refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
@@ -342,7 +361,7 @@ fn a_move_reads_dot_folders_and_refuses_what_it_cannot_read() {
 #[test]
 fn a_survey_that_stopped_early_proves_nothing() {
     let files = Files::new(&[("fleet/a.yaml", &cluster("a")), ("fleet/b.yaml", &cluster("b"))]);
-    let mut moving = plan_moves(&files);
+    let mut moving = planned(&files);
     let place = Place::whole(RepoPath::parse("z.yaml").unwrap());
     let unfinished = FileError::new(rules::CLUSTER_OUTSIDE, place, "too many files");
     let facts = MoveFacts {
@@ -422,7 +441,7 @@ fn a_link_to_a_folder_that_files_leave_is_refused() {
         ("fleet/b.yaml", &cluster("b")),
         ("prod", "fleet"),
     ]);
-    let moving = plan_moves(&tree.with_kind("prod", EntryKind::Symlink));
+    let moving = planned(&tree.with_kind("prod", EntryKind::Symlink));
     assert_eq!(moving.changes, []);
     assert_eq!(
         refusal_lines(&moving),
@@ -541,6 +560,7 @@ fn a_kustomization_names_the_folders_and_each_gets_its_own() {
 fn a_folder_around_others_and_the_root() {
     let base = kustomization("resources: [cluster.yaml]\n");
     let files = [
+        (".sourceignore", ".capstan.yaml\n".to_owned()),
         ("fleet/one/cluster.yaml", cluster("one")),
         ("fleet/outer.yaml", cluster("outer")),
         ("fleet/two/cluster.yaml", cluster("two")),
@@ -551,12 +571,13 @@ fn a_folder_around_others_and_the_root() {
     check(
         &files,
         &[
-            ("clusters/top/top.yaml", cluster("top")),
             files[0].clone(),
+            ("clusters/top/top.yaml", cluster("top")),
+            files[1].clone(),
             ("fleet/outer/outer.yaml", cluster("outer")),
-            files[2].clone(),
             files[3].clone(),
             files[4].clone(),
+            files[5].clone(),
         ],
         &["clusters/top", "fleet/one", "fleet/outer", "fleet/two"],
     );
@@ -625,8 +646,12 @@ fn what_belongs_to_none_or_to_two_is_refused_with_its_place() {
 #[test]
 fn files_that_cannot_be_cut_are_refused() {
     let anchored = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\nspec: &spec {paused: true}\n---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: b}\nspec: *spec\n";
-    // An alias of another document is not valid YAML, so such a file names no cluster. Alone, it stays.
-    assert_eq!(refused(&[("fleet/all.yaml", anchored.to_owned())]), [""; 0]);
+    // An alias of another document is not valid YAML, so such a file names no cluster.
+    let told = refused(&[("fleet/all.yaml", anchored.to_owned())]);
+    assert!(
+        told.len() == 1 && told[0].starts_with("fleet/all.yaml:9:7: this file mentions a cluster"),
+        "{told:?}"
+    );
     let among = |path: &'static str, text: &str| {
         [(path, text.to_owned()), ("fleet/b.yaml", cluster("b")), ("fleet/c.yaml", cluster("c"))]
     };
@@ -669,7 +694,7 @@ fn links_and_what_is_there_already_are_refused() {
     let tree = Files::new(&texts)
         .with_kind("fleet/c.yaml", EntryKind::Symlink)
         .with_kind("latest.yaml", EntryKind::Symlink);
-    let moving = plan_moves(&tree);
+    let moving = planned(&tree);
     assert_eq!(moving.changes, []);
     assert_eq!(
         refusal_lines(&moving),
@@ -686,6 +711,7 @@ fn links_and_what_is_there_already_are_refused() {
             ("fleet/b.yaml", cluster("b")),
         ]),
         [
+            "fleet/a/a.yaml: this is in the folder that `a` would get, and what applies it would apply the cluster too: move or remove it first",
             "fleet/a/a.yaml: this is where Capstan would put a file of a cluster, and it never overwrites anything: rename or remove it",
             "fleet/b: this is where Capstan would put a file of a cluster, and it never overwrites anything: rename or remove it",
         ]
@@ -771,7 +797,7 @@ fn what_reads_a_file_that_moves_is_refused() {
     assert_eq!(
         refused(&both),
         [
-            "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD applies all manifests below fleet, and the new folders get kustomizations, which it would take for manifests: give fleet a kustomization first, or move the clusters by hand"
+            "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD applies all manifests below fleet, and the new folders get kustomizations, which it would take for manifests: give it a kustomization instead first, or move the clusters by hand"
         ]
     );
 }
@@ -827,4 +853,294 @@ fn what_applies_a_folder_must_reach_the_new_ones() {
 fn a_repository_in_which_each_cluster_has_its_folder_has_nothing_to_move() {
     let files = [("fleet/a/cluster.yaml", cluster("a")), ("fleet/b/cluster.yaml", cluster("b"))];
     assert_eq!(moved(&files).0, Moving::default());
+}
+
+#[test]
+fn the_repository_has_to_show_that_what_applies_a_folder_takes_what_is_below_it() {
+    let clusters = [("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))];
+    let with = |more: &[(&'static str, String)]| [&clusters[..], more].concat();
+    let unseen = "fleet/a.yaml: nothing in this repository shows that what applies fleet takes its subfolders, too, and if it does not, it deletes the clusters that move down: commit the Flux Kustomization of this folder, or its Argo CD Application with `directory: {recurse: true}`, first. If you know that all that applies it takes its subfolders, run `capstan init --write --move --applied-below`";
+    let app = |path: &str, more: &str| {
+        argo("Application", "fleet", &format!("  source: {{repoURL: x, path: {path}{more}}}\n"))
+    };
+    let deep = ", directory: {recurse: true}";
+    for more in [
+        vec![],
+        vec![("flux/fleet.yaml", flux("other", "./other", ""))],
+        vec![(
+            "flux/fleet.yaml",
+            flux("fleet", "./fleet", "").replace("kind: GitRepository", "kind: OCIRepository"),
+        )],
+        // Flux builds the kustomization, which does not take the folder.
+        vec![
+            ("flux/fleet.yaml", flux("all", "./", "")),
+            ("kustomization.yaml", kustomization("resources: [flux]\n")),
+        ],
+        // The object is in a chart, which only Helm renders.
+        vec![
+            ("apps/Chart.yaml", "name: apps\n".to_owned()),
+            ("apps/templates/fleet.yaml", app("fleet", deep)),
+        ],
+        // A patch may set another path.
+        vec![
+            ("apps/fleet.yaml", app("fleet", deep)),
+            (
+                "apps/kustomization.yaml",
+                kustomization("resources: [fleet.yaml]\npatches: [{path: patch.yaml}]\n"),
+            ),
+        ],
+        vec![
+            ("flux/apps.yaml", flux("apps", "./apps", "  patches: []\n")),
+            ("apps/fleet.yaml", app("fleet", deep)),
+        ],
+        vec![
+            ("apps/base/fleet.yaml", flux("fleet", "./fleet", "")),
+            ("apps/base/kustomization.yaml", kustomization("resources: [fleet.yaml]\n")),
+            ("apps/kustomization.yaml", kustomization("resources: [base]\nreplacements: []\n")),
+        ],
+    ] {
+        assert_eq!(shown(&with(&more)), [unseen], "{more:?}");
+    }
+    for more in [
+        vec![("flux/fleet.yaml", flux("fleet", "./fleet", ""))],
+        vec![(".sourceignore", ".capstan.yaml\n".to_owned()), ("flux/fleet.yaml", flux("all", "./", ""))],
+        vec![("apps/fleet.yaml", app("fleet", deep))],
+        vec![("apps/fleet.yaml", app(".", deep))],
+        // A kustomization that does not reach into specs.
+        vec![
+            ("apps/fleet.yaml", app("fleet", deep)),
+            ("apps/kustomization.yaml", kustomization("namespace: argocd\nresources: [fleet.yaml]\n")),
+        ],
+        // What builds the folder builds it as before.
+        vec![("fleet/kustomization.yaml", kustomization("resources: [a.yaml, b.yaml]\n"))],
+        // A kustomization elsewhere, itself applied.
+        vec![
+            ("all/kustomization.yaml", kustomization("resources: [../fleet/a.yaml, ../fleet/b.yaml]\n")),
+            ("flux/all.yaml", flux("all", "./all", "")),
+        ],
+        vec![
+            ("all/kustomization.yaml", kustomization("resources: [../fleet/a.yaml, ../fleet/b.yaml]\n")),
+            ("all.yaml", app("top", "")),
+            ("top/kustomization.yaml", kustomization("resources: [../all]\n")),
+        ],
+    ] {
+        assert_eq!(shown(&with(&more)), [""; 0], "{more:?}");
+    }
+    let of_others = |kustomization: String| shown(&with(&[("all/kustomization.yaml", kustomization)]));
+    assert_eq!(of_others(kustomization("resources: [../fleet/a.yaml, ../fleet/b.yaml]\n")), [unseen]);
+    let root = shown(&[("a.yaml", cluster("a")), ("b.yaml", cluster("b"))]);
+    assert!(root.len() == 1 && root[0].contains("that what applies the repository's root takes"), "{root:?}");
+}
+
+#[test]
+fn a_source_that_reads_files_does_not_build_the_kustomization() {
+    for more in ["directory: {}", "directory: {recurse: true}", "plugin: {name: vault}"] {
+        let told = refused(&[
+            (
+                "apps/fleet.yaml",
+                argo("Application", "fleet", &format!("  source: {{repoURL: x, path: fleet, {more}}}\n")),
+            ),
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+            ("fleet/kustomization.yaml", kustomization("resources: [a.yaml, b.yaml]\n")),
+        ]);
+        assert_eq!(
+            told,
+            [
+                "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD reads the files of fleet, since its source says `directory` or `plugin`, and does not build the kustomization there: remove that from its source, let Argo CD apply that, and run the command again"
+            ],
+            "{more}"
+        );
+    }
+}
+
+#[test]
+fn applicationsets_that_are_not_understood_are_refused() {
+    let files = |generators: &str, source: &str, more: &str| {
+        let spec = format!(
+            "  generators: [{generators}]\n  template: {{spec: {{source: {{repoURL: x, {source}}}}}}}\n{more}"
+        );
+        disproved(&[
+            ("apps/all.yaml", argo("ApplicationSet", "all", &spec)),
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+        ])
+    };
+    let of_folders = "{git: {repoURL: x, directories: [{path: 'fl*'}, {path: fleet, exclude: true}]}}";
+    let deep = "path: '{{path}}', directory: {recurse: true}";
+    let here = "path: '{{path}}'";
+    let one = "apps/all.yaml:1:1: the ApplicationSet `all` of Argo CD applies only what is directly in fleet, and would delete";
+    let several = "apps/all.yaml:1:1: the ApplicationSet `all` of Argo CD has several generators that read Git, and one of them may take what would move: move the clusters by hand";
+    assert_eq!(files(of_folders, here, ""), [""; 0]);
+    assert_eq!(files(&[of_folders; 2].join(", "), here, ""), [several]);
+    let elsewhere = "{git: {repoURL: x, directories: [{path: 'o*'}]}}";
+    assert_eq!(files(&[elsewhere; 2].join(", "), here, ""), [""; 0]);
+    for (generators, source, more) in [
+        ("{git: {repoURL: x, directories: [{path: '{fleet,other}'}]}}", here, ""),
+        // The list gives one name, and Git may give others.
+        (
+            "{matrix: {generators: [{git: {repoURL: x, files: [{path: 'x/*.json'}]}}, {list: {elements: [{name: x}]}}]}}",
+            "path: '{{name}}'",
+            "",
+        ),
+        ("{list: {elements: []}}", here, ""),
+        ("{list: {elementsYaml: 'x'}}", deep, ""),
+        ("{plugin: {configMapRef: {name: x}}}", deep, ""),
+        (of_folders, deep, "  templatePatch: 'x'\n"),
+        ("{clusters: {}}", "path: '${DIR}'", ""),
+        ("{clusters: {}}", "path: 'fl<<x>>'", ""),
+    ] {
+        let told = files(generators, source, more);
+        assert!(!told.is_empty() && told.iter().any(|told| told.starts_with(one)), "{generators} {told:?}");
+    }
+}
+
+#[test]
+fn what_may_read_a_file_by_its_name_keeps_it() {
+    let files = |more: &[(&'static str, String)]| {
+        let clusters = [("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))];
+        refused(&[&clusters[..], more].concat())
+    };
+    assert_eq!(
+        files(&[("fleet/Chart.yaml", "name: fleet\n".to_owned())]),
+        [
+            "fleet/a.yaml: this file is in the Helm chart of fleet, which may read it by its path: move the clusters by hand",
+            "fleet/b.yaml: this file is in the Helm chart of fleet, which may read it by its path: move the clusters by hand",
+        ]
+    );
+    let generator = "kind: Generator\nfiles: [../fleet/b.yaml]\n";
+    let said = |at: &str| {
+        format!(
+            "shown/kustomization.yaml:{at}: this kustomization uses a text that mentions b.yaml, and fleet/b.yaml would move: move the clusters by hand"
+        )
+    };
+    assert_eq!(
+        files(&[
+            ("shown/generator.yaml", generator.to_owned()),
+            ("shown/kustomization.yaml", kustomization("generators: [generator.yaml]\n")),
+        ]),
+        [said("3:14")]
+    );
+    let inline = "transformers:\n- |\n  kind: Replaces\n  files: [../fleet/b.yaml]\n";
+    assert_eq!(files(&[("shown/kustomization.yaml", kustomization(inline))]), [said("4:3")]);
+}
+
+#[test]
+fn a_comment_of_an_item_that_would_go_is_not_lost() {
+    let files = |comment: &str| {
+        [
+            ("fleet/a-workers.yaml", joined(&[&named(WORKERS, "a"), &named(TEMPLATE, "a-small")])),
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+            (
+                "fleet/kustomization.yaml",
+                kustomization(&format!("resources:\n- a.yaml # a\n{comment}- b.yaml\n")),
+            ),
+        ]
+    };
+    let said = "fleet/kustomization.yaml:LINE:3: this item would be removed, since another one already names the cluster's folder, and its comment with it: move or remove the comment, and run the command again";
+    assert_eq!(refused(&files("- a-workers.yaml # small\n")), [said.replace("LINE", "5")]);
+    assert_eq!(refused(&files("# small\n- a-workers.yaml\n")), [said.replace("LINE", "6")]);
+    assert_eq!(disproved(&files("- a-workers.yaml\n")), [""; 0]);
+}
+
+#[test]
+fn clusters_of_one_name_and_names_of_examples() {
+    let one = |path: &'static str| {
+        [
+            ("clusters/one.yaml", cluster("one")),
+            ("clusters/two.yaml", cluster("two")),
+            (path, cluster("one")),
+            ("three.yaml", cluster("three")),
+        ]
+    };
+    assert_eq!(
+        refused(&one("root.yaml")),
+        [
+            "clusters/one: two clusters would get this folder, and a cluster is a folder: move one of them by hand"
+        ]
+    );
+    assert_eq!(
+        refused(&[("fleet/a.yaml", cluster("a")), ("fleet/test.yaml", cluster("test"))]),
+        [
+            "fleet/test: Capstan treats what is below a folder `test` as an example, unless something here applies it, so it would not find the cluster `test` there: move this cluster by hand, and add its folder to `clusters.paths`"
+        ]
+    );
+}
+
+#[test]
+fn what_selects_clusters_is_everybodys() {
+    let proxy = "apiVersion: addons.cluster.x-k8s.io/v1alpha1\nkind: HelmChartProxy\nmetadata: {name: a}\nspec: {clusterSelector: {}}\n";
+    let (moving, _) =
+        moved(&[("fleet/a.yaml", joined(&[&cluster("a"), proxy])), ("fleet/b.yaml", cluster("b"))]);
+    assert_eq!(refusal_lines(&moving), [""; 0]);
+    assert_eq!(moving.kept[0].1, "HelmChartProxy a, which any cluster may use");
+}
+
+#[test]
+fn what_has_the_shape_of_a_release_or_no_name_is_looked_at_too() {
+    let app = argo("Application", "fleet", "  source: {repoURL: x, path: fleet}\n");
+    let texts = [
+        ("aws/v1.0.0/base/app.yaml", app),
+        ("aws/v1.0.0/base/cluster.yaml", cluster("${CLUSTER_NAME}")),
+        ("fleet/a.yaml", cluster("a")),
+        ("fleet/b.yaml", cluster("b")),
+    ];
+    let told = refused(&texts);
+    assert!(
+        told.len() == 1
+            && told[0]
+                .starts_with("aws/v1.0.0/base/app.yaml:1:1: the Application `fleet` of Argo CD applies only"),
+        "{told:?}"
+    );
+    let files = Files::new(&[("fleet/a.yaml", &cluster("a")), ("fleet/b.yaml", &cluster("b")), ("x", "")]);
+    let moving = planned(&files.with_kind("x", EntryKind::Unnamed));
+    assert_eq!(
+        self::refusal_lines(&moving),
+        [
+            "x: Capstan cannot read what has this name, since it is not UTF-8 or holds a backslash, so it cannot tell whether it applies or builds what would move: rename it, and run the command again"
+        ]
+    );
+    let composed = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: x}\nspec: {include: [{repository: {name: y}}]}\n";
+    assert_eq!(
+        refused(&[
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+            ("x.yaml", composed.to_owned())
+        ]),
+        [
+            "x.yaml:1:1: Flux composes a source of several here, so Capstan cannot tell where the files of this repository are in it: move the clusters by hand"
+        ]
+    );
+}
+
+#[test]
+fn flux_must_not_take_the_settings_for_a_manifest() {
+    let files = [
+        ("fleet/a.yaml", cluster("a")),
+        ("fleet/b.yaml", cluster("b")),
+        ("flux/all.yaml", flux("all", "./", "")),
+    ];
+    assert_eq!(
+        refused(&files),
+        [
+            "flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, and run the command again"
+        ]
+    );
+    for there in [".capstan.yaml", ".sourceignore"] {
+        let with = [&[(there, ".capstan.yaml\n".to_owned())][..], &files[..]].concat();
+        assert_eq!(disproved(&with), [""; 0]);
+    }
+}
+
+#[test]
+fn an_executable_manifest_stays() {
+    let files = Files::new(&[("fleet/a.yaml", &cluster("a")), ("fleet/b.yaml", &cluster("b"))]);
+    let moving = planned(&files.with_kind("fleet/b.yaml", EntryKind::Executable));
+    assert_eq!(
+        refusal_lines(&moving),
+        [
+            "fleet/b.yaml: this file is executable, and the new one would not be: a manifest need not be (`git update-index --chmod=-x`), or move the clusters by hand"
+        ]
+    );
 }
