@@ -44,7 +44,6 @@ fn kind() -> SourceKind {
 /// A file that a reconciler reported, and that the default branch lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedFile {
-    /// Its cluster.
     pub cluster: ClusterId,
     /// What the reconciler reported about it.
     pub said: Kubeconfig,

@@ -40,7 +40,6 @@ pub struct MergeChanges {
     pub parent: Option<CommitId>,
     /// The base of the pull request, as it last saw it.
     pub base: CommitId,
-    /// Its head.
     pub head: CommitId,
 }
 

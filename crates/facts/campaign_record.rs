@@ -9,7 +9,6 @@ use super::fleet_facts::FleetFacts;
 /// What sources of one kind offer to the targets of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignRecord {
-    /// The kind.
     pub kind: SourceKind,
     /// What is offered, in a line; empty where nothing is.
     pub source: String,
@@ -31,9 +30,7 @@ pub struct CampaignLimits {
 /// One target within a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignTarget {
-    /// The target.
     pub target: Target,
-    /// Its state.
     pub state: ProposalState,
     /// Why, as a sentence.
     pub reason: String,

@@ -19,14 +19,12 @@ pub struct WebhookQuestion {
     pub clusters: Vec<WaveCluster>,
 }
 
-/// A cluster of the wave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaveCluster {
     /// Its folder.
     pub cluster: String,
     /// The pull request of Capstan's that upgraded it; `null` where there is none.
     pub pull_request: Option<u64>,
-    /// The commit of its merge.
     pub merge_commit: Option<String>,
 }
 

@@ -127,8 +127,8 @@ impl Process {
             take(answer);
         };
         self.parts(request, budget, &mut note).map_err(|ended| {
-            released.retain(|cluster| ended.open.contains(cluster));
-            Ended { released: Box::new(released), ..ended }
+            let released = released.intersection(&ended.open).cloned().collect();
+            Ended { released, ..ended }
         })
     }
 

@@ -101,7 +101,7 @@ struct KeptRequest {
     why: String,
     open: BTreeSet<ClusterId>,
     #[serde(default)]
-    released: BTreeSet<ClusterId>,
+    released: Box<[ClusterId]>,
     slow: Option<Slow>,
     in_all: bool,
 }
@@ -120,11 +120,7 @@ impl Exceeded {
         for KeptRequest { sha256, why, open, released, slow, in_all } in kept {
             let cause = if slow.is_some() { Cause::Slow } else { Cause::Content };
             let extent = if in_all { Extent::InAll } else { Extent::AtOne };
-            exceeded.insert(
-                sha256,
-                Ended { extent, released: Box::new(released), ..Ended::of(cause, why, open) },
-                slow,
-            );
+            exceeded.insert(sha256, Ended { extent, released, ..Ended::of(cause, why, open) }, slow);
         }
         exceeded
     }
@@ -176,7 +172,7 @@ impl Exceeded {
         let request = |sha256: &String| {
             let Known { ended: Ended { why, open, released, extent, .. }, slow } =
                 self.by_request.get(sha256)?;
-            let (why, open, released) = (why.clone(), open.clone(), (**released).clone());
+            let (why, open, released) = (why.clone(), open.clone(), released.clone());
             let in_all = *extent == Extent::InAll;
             Some(KeptRequest { sha256: sha256.clone(), why, open, released, slow: *slow, in_all })
         };

@@ -384,7 +384,7 @@ mod tests {
     /// A later run knows by which of its sources a target was ended, and gives up no other.
     #[test]
     fn of_a_known_end_the_source_is_remembered() {
-        let of_values = Ended { released: Box::new([cluster("b")].into()), ..ended("b") };
+        let of_values = Ended { released: [cluster("b")].into(), ..ended("b") };
         for (ended, given_up) in [
             (of_values, &[SourceKind::INVENTORY][..]),
             (ended("b"), &[SourceKind::INVENTORY, SourceKind::RELEASE]),

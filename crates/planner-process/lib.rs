@@ -415,7 +415,7 @@ struct Ended {
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
     /// Those among them whose release was answered: their values were worked on.
-    released: Box<BTreeSet<ClusterId>>,
+    released: Box<[ClusterId]>,
     cause: Cause,
     extent: Extent,
     /// Whether it was known before it was asked: no process died of it this time.

@@ -287,7 +287,6 @@ pub fn report(
     })
 }
 
-/// The state of a Fleet.
 #[derive(Debug)]
 pub struct FleetState<'a> {
     /// UID of the management cluster.

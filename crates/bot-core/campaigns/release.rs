@@ -61,7 +61,6 @@ pub struct AskedWave {
     pub at: usize,
     /// The wave in its state.
     pub wave: Wave,
-    /// The webhook.
     pub webhook: Webhook,
 }
 

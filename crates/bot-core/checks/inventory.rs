@@ -19,7 +19,6 @@ const MOST_SHOWN: usize = 3;
 /// A change of the inventory with the plans of the clusters that it affects.
 #[derive(Clone)]
 pub struct InventoryPlans {
-    /// The change.
     pub change: InventoryChange,
     /// Their plans without it.
     pub before: BTreeMap<ClusterId, PlansOfCluster>,

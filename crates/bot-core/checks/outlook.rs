@@ -83,7 +83,6 @@ pub fn release_outlook(
 /// What is compared where settings change: before and after.
 #[derive(Clone, Copy)]
 pub struct BothSettings<'a> {
-    /// The settings.
     pub settings: [&'a RepositorySettings; 2],
     /// The clusters that each of them finds.
     pub clusters: [&'a BTreeSet<ClusterId>; 2],

@@ -49,7 +49,6 @@ pub enum PartsNeed<'a> {
 /// Settings as a change leaves them.
 #[derive(Clone)]
 pub struct NewSettings {
-    /// The settings.
     pub settings: RepositorySettings,
     /// The targets that they find.
     pub scopes: Vec<Scope>,

@@ -28,7 +28,6 @@ pub enum Tried<'a> {
 }
 
 impl<'a> Tried<'a> {
-    /// The head.
     pub const fn head(&self) -> &'a CommitId {
         match self {
             Self::Pull(pull) => &pull.head,
@@ -50,7 +49,6 @@ pub struct LiveQuestion<'a> {
     pub commit: &'a CommitId,
     /// The management cluster.
     pub uid: &'a ManagementClusterUid,
-    /// The clusters.
     pub clusters: &'a [ClusterId],
     /// Digest of the clusters' inputs in that commit.
     pub content: &'a str,
@@ -63,7 +61,6 @@ pub struct LiveQuestion<'a> {
 /// What decides about a question.
 #[derive(Debug, Clone, Copy)]
 pub struct QuestionFacts<'a> {
-    /// The question.
     pub question: LiveQuestion<'a>,
     /// The last one that the same management cluster was asked about the head.
     pub known: Option<&'a PreflightRecord>,

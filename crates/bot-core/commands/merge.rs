@@ -41,7 +41,6 @@ impl MergeWish<'_> {
 /// A proposal whose merge is checked, and who wants it.
 #[derive(Debug, Clone)]
 pub struct MergeDue<'r> {
-    /// The proposal.
     pub proposal: ProposalId,
     /// Its pull request with its approvals.
     pub judged: JudgedProposal,

@@ -42,9 +42,7 @@ impl RollBacks {
 pub struct RollBackAsked<'a> {
     /// What it is judged by.
     pub ground: Ground<'a>,
-    /// Its request.
     pub request: &'a Request,
-    /// The command.
     pub command: &'a Command,
     /// What it names.
     pub back: &'a Back,
@@ -68,12 +66,9 @@ pub enum RollBackNeed {
     Newest(Vec<String>),
     /// What Capstan's last commit on that branch offers, at or below that head.
     LastOwn {
-        /// The branch.
         branch: String,
-        /// The head.
         head: CommitId,
     },
-    /// That commit.
     Commit(CommitId),
 }
 

@@ -76,7 +76,6 @@ pub(super) fn still_decided(planned: Planned<'_>, proposal: &ProposalId) -> Deci
 pub struct Approving<'a> {
     /// What is planned.
     pub planned: Planned<'a>,
-    /// The proposal.
     pub proposal: &'a ProposalId,
     /// Its pull request.
     pub pull: &'a PullRequest,
@@ -130,7 +129,6 @@ pub enum ApprovalsJudged {
     Later,
     /// It is unknown what it touches, and why: it is not approved.
     Unknown(String),
-    /// It is judged.
     Judged {
         /// The verdict.
         judged: Box<JudgedProposal>,

@@ -54,7 +54,6 @@ pub struct BranchPushes {
 /// What has to be known about a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeadNeed {
-    /// That commit.
     Commit(CommitId),
     /// Who pushed to the branch.
     Pushes,
@@ -91,7 +90,6 @@ impl<'a> HeadFacts<'a> {
         Self { facts, branch: branch.to_owned(), commit, base, record: None }
     }
 
-    /// Its branch.
     pub fn branch_name(&self) -> &str {
         &self.branch
     }

@@ -82,7 +82,6 @@ pub enum RolloutState {
     Stuck,
     /// Nothing of the commit is applied.
     Refused,
-    /// It is unknown.
     Unknown,
 }
 

@@ -8,7 +8,6 @@ use capstan_yaml::Value;
 
 use crate::live_objects::{LONGEST_MESSAGE, is_terminating, text};
 
-/// The state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CloudObjectState {
     /// The cloud has it as the object asks for.

@@ -27,7 +27,6 @@ pub struct ProviderWorkload {
     pub health: WorkloadHealth,
 }
 
-/// The health of a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkloadHealth {
     /// All that it asks for is there, of this generation. Reason and message of its condition `Available`, where it has

@@ -18,7 +18,6 @@ use crate::live_objects::{is_terminating, shortened};
 /// The group of CAAPH's kinds.
 const ADDONS: &str = "addons.cluster.x-k8s.io";
 
-/// The health of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectHealth {
     /// Well.

@@ -126,7 +126,6 @@ impl Layout {
 pub struct ReleaseFolder {
     /// Its id: the path without `archived`.
     pub id: ReleaseId,
-    /// Its folder.
     pub folder: RepoPath,
     /// The path before the version, without `archived`.
     pub provider: Provider,

@@ -23,7 +23,6 @@ pub struct ReconcileRequest<'a> {
     pub ports: &'a Ports,
     /// Who hears of it.
     pub bot: &'a dyn Bot,
-    /// The Fleet.
     pub fleet: &'a FleetRecord,
     /// The commit.
     pub revision: &'a Revision,

@@ -44,7 +44,6 @@ pub enum GuardBreach {
     },
     /// The render asks for a text that is not a version, so it cannot be compared with the live one.
     NoVersion {
-        /// The text.
         text: String,
         /// What is live.
         live: KubernetesVersion,

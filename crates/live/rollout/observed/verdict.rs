@@ -10,7 +10,6 @@ use capstan_model::object::ObjectId;
 pub enum RolloutProgress {
     /// Every machine is up to date.
     Done,
-    /// It is unknown.
     Unknown,
     /// Nothing of it has begun.
     Waiting,

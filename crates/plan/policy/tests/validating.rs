@@ -316,7 +316,10 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
 #[test]
 fn a_file_that_no_kustomization_lists_is_reported_even_if_it_is_not_yaml() {
     let kustomization = ("gauss/peu01/base/kustomization.yaml", "resources: [c.yaml]\n");
-    let cluster = ("gauss/peu01/base/c.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n");
+    let cluster = (
+        "gauss/peu01/base/c.yaml",
+        "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: org}}\n",
+    );
     for (text, expected) in [
         (
             "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n",
