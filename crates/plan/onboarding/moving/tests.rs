@@ -1096,7 +1096,7 @@ fn what_has_the_shape_of_a_release_or_no_name_is_looked_at_too() {
     let files = Files::new(&[("fleet/a.yaml", &cluster("a")), ("fleet/b.yaml", &cluster("b")), ("x", "")]);
     let moving = planned(&files.with_kind("x", EntryKind::Unnamed));
     assert_eq!(
-        self::refusal_lines(&moving),
+        refusal_lines(&moving),
         [
             "x: Capstan cannot read what has this name, since it is not UTF-8 or holds a backslash, so it cannot tell whether it applies or builds what would move: rename it, and run the command again"
         ]
