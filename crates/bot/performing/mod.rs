@@ -8,7 +8,7 @@ mod pulls;
 mod refusals;
 mod sidebar;
 
-use capstan_bot_core::effects::{CHECK, Effect};
+use capstan_bot_core::effects::{CHECK, Effect, MergeOf};
 use capstan_bot_core::facts::{Refusals, Write};
 use tokio::sync::Mutex;
 
@@ -16,7 +16,7 @@ pub(crate) use capstan_bot_core::effects::Published;
 
 pub use self::error::SyncError;
 pub(crate) use self::pulls::Branched;
-use capstan_ports::{CheckRecord, Clock, CodeHost, Records, Repository};
+use capstan_ports::{CheckRecord, Clock, CodeHost, MergeAnswer, Records, Repository};
 
 /// For performers that do not know about earlier refusals.
 pub(crate) static NOTHING_REFUSED: Refusals = Refusals::NONE;
@@ -96,5 +96,18 @@ impl<'a> Performer<'a> {
             Effect::React { comment, reaction } => return self.react(comment, reaction).await,
         }
         Ok(Performed::Done)
+    }
+
+    /// Asks GitHub to merge a pull request, or to withdraw what was asked before.
+    async fn merge(&self, of: &MergeOf) -> Result<Performed, SyncError> {
+        let MergeOf { pull, head, call } = of;
+        tracing::info!(repository = %self.repository.name, pull_request = pull.number, head = %head, step = ?call, "merging");
+        Ok(match self.host.merge(self.repository, pull, head, *call).await? {
+            MergeAnswer::Done => Performed::Done,
+            MergeAnswer::Refused(reason) => {
+                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, step = ?call, reason, "GitHub does not do what a merge needs");
+                Performed::Refused(reason)
+            }
+        })
     }
 }

@@ -6,8 +6,8 @@
 //! that text.
 
 use capstan_bot_core::effects::{
-    Closing, Desired, DesiredBranch, DesiredPull, DesiredSidebar, MergeOf, NewText, Numbered, OpenText,
-    Published, PullText, TextEdit,
+    Closing, Desired, DesiredBranch, DesiredPull, DesiredSidebar, NewText, Numbered, OpenText, Published,
+    PullText, TextEdit,
 };
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_model::tree::CommitId;
@@ -16,8 +16,8 @@ use capstan_report::sealed_message;
 
 use super::{Performed, Performer, SyncError};
 use capstan_ports::{
-    CommitMetadata, CreatedPullRequest, CreatedReference, MergeAnswer, MovedReference, PullRequest,
-    PullRequestEdit, PullRequestState,
+    CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, PullRequest, PullRequestEdit,
+    PullRequestState,
 };
 
 /// The result of bringing a branch up to date.
@@ -180,19 +180,6 @@ impl Performer<'_> {
         let edit = PullRequestEdit { title: None, body: Some(closing.body), close: true };
         self.host.edit_pull_request(self.repository, number, &edit).await?;
         self.perform_all(closing.then).await
-    }
-
-    /// Asks GitHub to merge a pull request, or to withdraw what was asked before.
-    pub(super) async fn merge(&self, of: &MergeOf) -> Result<Performed, SyncError> {
-        let MergeOf { pull, head, call } = of;
-        tracing::info!(repository = %self.repository.name, pull_request = pull.number, head = %head, step = ?call, "merging");
-        Ok(match self.host.merge(self.repository, pull, head, *call).await? {
-            MergeAnswer::Done => Performed::Done,
-            MergeAnswer::Refused(reason) => {
-                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, step = ?call, reason, "GitHub does not do what a merge needs");
-                Performed::Refused(reason)
-            }
-        })
     }
 
     /// A pull request as it is now; `None` where it is not open.
