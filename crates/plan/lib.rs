@@ -34,7 +34,7 @@
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
 //! | [`forecast`] | what would be offered after a merge: which clusters are planned, and which upgrades are the worst | `proposal`, `settings`, `upgrade` |
-//! | [`migration`] | newer API versions of a target's objects, as a source of change | `merge` |
+//! | [`migration`] | newer API versions of a target's objects, as a source of change | `merge`, `policy` |
 //! | [`classes`] | ClusterClasses: who uses which, and what a class elsewhere is | `cluster`, `layout`, `policy`, `templates` |
 //!
 //! # The rules of an upgrade

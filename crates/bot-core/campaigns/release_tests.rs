@@ -55,7 +55,7 @@ fn merged(number: u64, target: &str, state: PullRequestState) -> EarlierPullRequ
 }
 
 /// The answers where #3 and #4 brought the release, as the commits `b` and `c`.
-fn told() -> ReleaseFound {
+fn release_found() -> ReleaseFound {
     let merges = vec![
         merged(3, "gauss/peu01", PullRequestState::Merged),
         merged(4, "gauss/peu02", PullRequestState::Merged),
@@ -196,7 +196,7 @@ fn checks_of_merges_are_read_up_to_the_first_that_has_not_passed() {
         let names = [('b', "build"), ('b', "smoke"), ('c', "build"), ('c', "smoke")];
         let states: Vec<_> =
             names.into_iter().zip(states).map(|((at, name), state)| (at, name, state)).collect();
-        let (asked, obeyed) = drive(&fleet("checks: [build, smoke]"), &checked(told(), &states));
+        let (asked, obeyed) = drive(&fleet("checks: [build, smoke]"), &checked(release_found(), &states));
         assert_eq!(asked, lines(&[&[BRANCHES], reads.as_slice()].concat()));
         let expected = match why {
             "" => String::new(),
@@ -266,7 +266,7 @@ fn the_newest_merge_of_a_clusters_own_branch_and_its_groups_counts() {
 }
 
 #[test]
-fn what_cannot_be_read_has_not_passed_and_is_looked_at_again() {
+fn an_unreadable_check_has_not_passed_and_is_read_again() {
     let unread_check = ((commit('b'), "build".to_owned()), Err(UnreadNow));
     for (found, last) in [
         (ReleaseFound { merges: BTreeMap::from([(0, Err(UnreadNow))]), ..told() }, BRANCHES),
@@ -295,7 +295,7 @@ fn reported(verify: &str) -> Case {
 }
 
 #[test]
-fn a_report_on_other_inputs_is_no_proof() {
+fn a_report_on_other_inputs_proves_nothing() {
     for (stale, waits_for_it) in [(vec![], false), (vec!["gauss/peu01"], true)] {
         let stale = stale.into_iter().map(cluster).collect();
         let (asked, obeyed) = drive(&reported(""), &ReleaseFound { stale: Some(stale), ..told() });
@@ -305,7 +305,7 @@ fn a_report_on_other_inputs_is_no_proof() {
 }
 
 #[test]
-fn a_webhook_is_heard_once_everything_else_is_proven() {
+fn a_webhook_is_asked_after_everything_else_is_proven() {
     let word =
         |passed, why: &str| WebhookAnswerState::Said(WebhookWord { at: now(), passed, why: why.to_owned() });
     let verify = format!("checks: [build], {HOOK}");
@@ -325,7 +325,7 @@ fn a_webhook_is_heard_once_everything_else_is_proven() {
 }
 
 #[test]
-fn a_campaign_that_was_stopped_before_is_not_told_again() {
+fn a_campaign_that_was_stopped_before_is_not_reported_again() {
     let stop =
         capstan_campaign::facts::Stop { at: now(), why: "`ada` stopped it.".to_owned(), by_person: true };
     let case = Case { record: notes(vec![note("prod", V22, Some(stop))]), ..fleet(HOOK) };
@@ -443,11 +443,11 @@ fn a_wave_is_asked_about_again_where_its_clusters_its_webhook_or_its_proof_chang
 }
 
 #[test]
-fn a_cluster_that_the_campaign_goes_on_without_is_not_asked_about() {
+fn a_cluster_that_the_campaign_leaves_out_is_not_asked_about() {
     let mut record = note("prod", V22, None);
     record.memory.skipped.insert(cluster("gauss/peu02"));
     let case = Case { record: notes(vec![record]), ..fleet("checks: [build]") };
-    let found = checked(told(), &[('b', "build", Some(CheckState::Passed))]);
+    let found = checked(release_found(), &[('b', "build", Some(CheckState::Passed))]);
     let (asked, _) = drive(&case, &found);
     assert_eq!(
         asked,
@@ -489,7 +489,7 @@ fn where_nothing_is_written_what_was_recorded_stays() {
 }
 
 #[test]
-fn a_change_of_the_settings_is_told_its_new_problems_alone() {
+fn a_change_of_the_settings_reports_its_new_problems_alone() {
     let finding = |message: &str| Finding::new(capstan_model::finding::rules::TOO_LARGE, message);
     let old = Case::new().settings;
     let found = new_problems(&old, &[finding("old")], vec![finding("old"), finding("new")]);

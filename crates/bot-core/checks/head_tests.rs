@@ -34,7 +34,7 @@ fn recorded(inputs: &str, until: Option<Timestamp>) -> CheckRecord {
 }
 
 /// Everything but the reports on the subjects.
-fn told(live: &str) -> HeadAnswers {
+fn answers_with_live(live: &str) -> HeadAnswers {
     HeadAnswers {
         live: Some(Some(live.to_owned())),
         preflights: Some(KnownPreflights::Are(Preflights::NONE)),
@@ -114,7 +114,7 @@ fn what_a_check_needs_is_asked_for_one_after_the_other() {
         (HeadAnswers { live: Some(None), ..HeadAnswers::default() }, "? Preflights"),
         (with(KnownPreflights::NotYet), "again"),
         (with(KnownPreflights::Are(Preflights::NONE)), "? LiveAfter"),
-        (told("live"), "? Judged(0)"),
+        (answers_with_live("live"), "? Judged(0)"),
         // GitHub computes the test merge.
         (HeadAnswers { judged: vec![None], ..told("live") }, "again"),
         (judged(&[report(Conclusion::Success)]), "Success"),
@@ -163,7 +163,7 @@ fn a_report_that_github_refuses_is_not_made_again() {
 }
 
 #[test]
-fn while_a_live_cluster_is_asked_the_check_is_reported_once_and_looked_at_again() {
+fn while_a_live_cluster_is_asked_the_check_is_reported_once_and_repeated() {
     let asked =
         Preflight { management_cluster: "prod".to_owned(), clusters: Vec::new(), standing: Standing::Asked };
     let asked = || Preflights { all: vec![asked.clone()], is_settled: true };

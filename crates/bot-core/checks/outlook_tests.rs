@@ -121,7 +121,7 @@ fn clusters_of_the_changed_providers_are_planned_first() {
 }
 
 #[test]
-fn plans_are_told_apart_by_what_they_bring_and_gathered_by_cluster() {
+fn plans_are_distinguished_by_their_changes_and_gathered_by_cluster() {
     let of = |id: &str, kind: SourceKind| {
         let target = capstan_model::target::Target::parse(id).unwrap();
         (ProposalId { target, kind }, Ok(Arc::new(upgrade(id, V21, V22))))

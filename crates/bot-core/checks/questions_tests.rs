@@ -220,7 +220,7 @@ fn the_owner_of_each_touched_cluster_that_is_in_the_merge_is_asked() {
 }
 
 #[test]
-fn the_answer_to_preflight_names_whom_nobody_can_ask() {
+fn the_answer_to_preflight_names_clusters_without_a_reconciler() {
     let case = Case::new().offered("gauss/peu01").offered("kiel/peu01");
     let touched = vec![cluster("gauss/peu01"), cluster("kiel/peu01")];
     let (reporters, mode) = (reporters(), PreflightMode::Advisory);

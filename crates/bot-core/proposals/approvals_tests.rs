@@ -80,7 +80,7 @@ fn what_is_merged_by_itself_is_whose_clusters_all_are() {
 }
 
 #[test]
-fn nobodys_approval_of_their_own_work_counts() {
+fn an_approval_of_own_work_does_not_count() {
     let people = BranchOwner::People(["ada".to_owned()].into_iter().collect());
     for (author, whose, login, expected) in [
         ("capstan[bot]", &BranchOwner::Capstan, "ada", None),
@@ -124,7 +124,7 @@ fn approved(approvals: Vec<Approval>) -> Case {
 }
 
 /// What is known where nothing is in the way: it changes `x`, it is Capstan's work, and these may approve.
-fn told(may: &[&str]) -> ApprovalFound {
+fn approval_found(may: &[&str]) -> ApprovalFound {
     ApprovalFound {
         result: Some(ApprovedResult::Known(result("x"))),
         whose: Some(BranchOwner::Capstan),
@@ -242,7 +242,7 @@ fn who_lost_the_right_no_longer_counts() {
         (&["eve"][..], "counted eve, missing 0"),
         (&[][..], "counted , missing 1"),
     ] {
-        assert_eq!(verdict(&case, OWN, None, &told(may)).1, expected, "{may:?}");
+        assert_eq!(verdict(&case, OWN, None, &approval_found(may)).1, expected, "{may:?}");
     }
     let told = ApprovalFound {
         rights: Some(BTreeMap::from([("ada".to_owned(), false), ("eve".to_owned(), true)])),
@@ -255,7 +255,7 @@ fn who_lost_the_right_no_longer_counts() {
 fn an_approval_of_something_else_is_dismissed_and_that_is_recorded() {
     let case = approved(vec![approval("ada", 'b', "y")]);
     let expected = "counted , missing 1, noted ada (1 dismissed)";
-    assert_eq!(verdict(&case, OWN, None, &told(&["ada"])).1, expected);
+    assert_eq!(verdict(&case, OWN, None, &approval_found(&["ada"])).1, expected);
     // What has no result is not taken for what was approved, and dismisses nothing.
     let told = ApprovalFound { result: Some(ApprovedResult::None), ..told(&["ada"]) };
     assert_eq!(verdict(&case, OWN, None, &told).1, "counted ada, missing 1");
@@ -282,7 +282,7 @@ fn reviews_count_where_they_were_read() {
         ),
     ] {
         assert_eq!(
-            verdict(&case, OWN, reviews.as_deref(), &told(&["ada", "eve"])).1,
+            verdict(&case, OWN, reviews.as_deref(), &approval_found(&["ada", "eve"])).1,
             expected,
             "{reviews:?}"
         );
@@ -338,7 +338,8 @@ fn a_verdict_is_in_the_check_and_at_hand_for_the_merge() {
             reviews: None,
             members: vec![proposal.clone()],
         };
-        let Step::Decided(ApprovalsJudged::Judged { judged, noted: None }) = approving.judge(&told(&[]))
+        let Step::Decided(ApprovalsJudged::Judged { judged, noted: None }) =
+            approving.judge(&approval_found(&[]))
         else {
             panic!("it is judged");
         };

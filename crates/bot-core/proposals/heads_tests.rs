@@ -165,7 +165,7 @@ fn a_sealed_commit_that_was_amended_is_a_persons() {
 }
 
 #[test]
-fn below_a_commit_lies_the_base_where_the_tip_or_the_pull_request_says_so() {
+fn a_commit_is_on_the_base_where_the_tip_or_the_pull_request_says_so() {
     for (parent, base_seen, expected) in [
         ('0', None, OfBase::Yes),
         ('b', Some('b'), OfBase::Yes),

@@ -144,7 +144,7 @@ fn a_verdict_is_looked_for_where_somebody_reacted() {
 }
 
 #[test]
-fn what_is_no_new_request_of_a_person_is_left_alone() {
+fn a_comment_that_is_not_a_new_request_is_left_alone() {
     let (facts, settings) = (town().facts(), CommandSettings::default());
     let old = |mut placed: PlacedComment| {
         placed.comment.created_at = now() - minutes(61);
@@ -187,7 +187,7 @@ fn a_comment_whose_answer_is_refused_waits() {
 
 /// A row is a person's permission, how many minutes before they wrote another comment, and what becomes of this one.
 #[test]
-fn who_may_not_is_told_so_once_an_hour() {
+fn a_person_without_the_right_gets_one_answer_an_hour() {
     let (facts, settings) = (town().facts(), CommandSettings::default());
     let waved =
         "Confused on comment 5, eve command-refused: comment 5 on #3, comment 5 is answered, dealt with";
@@ -216,7 +216,7 @@ fn who_may_not_is_told_so_once_an_hour() {
 }
 
 #[test]
-fn words_that_somebody_else_may_have_written_are_not_obeyed() {
+fn words_that_another_person_may_have_written_are_not_obeyed() {
     let (facts, settings) = (town().facts(), CommandSettings::default());
     for (wording, expected, seen) in [
         (Wording::AsWritten, "Eyes on comment 5, dealt with, Obeyed on #3", true),
@@ -480,7 +480,7 @@ fn what_github_does_not_report_yet_is_waited_for() {
 }
 
 #[test]
-fn what_a_retarget_writes_anew_is_what_its_pull_request_concerns() {
+fn a_retarget_concerns_what_it_rewrites() {
     let case = town();
     let on = open(&case, 3);
     let retarget = comment(5, "ada", Some(&on), "/capstan retarget");

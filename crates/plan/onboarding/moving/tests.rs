@@ -1078,7 +1078,7 @@ fn what_selects_clusters_is_everybodys() {
 }
 
 #[test]
-fn what_has_the_shape_of_a_release_or_no_name_is_looked_at_too() {
+fn release_folders_and_names_that_are_not_text_are_read_too() {
     let app = argo("Application", "fleet", "  source: {repoURL: x, path: fleet}\n");
     let texts = [
         ("aws/v1.0.0/base/app.yaml", app),

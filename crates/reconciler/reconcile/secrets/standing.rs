@@ -11,7 +11,6 @@ use crate::reconcile::ports::FleetRecord;
 use capstan_ports::{LiveError, ManagementCluster as _};
 use capstan_reconciler_core::resources::ConditionType;
 
-/// The state of a VaultSecret.
 pub(in crate::reconcile) struct VaultSecretState {
     /// The name of its Secret.
     pub(in crate::reconcile) secret: String,

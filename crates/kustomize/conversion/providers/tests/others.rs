@@ -67,7 +67,7 @@ fn pools_of_addresses() {
         ],
     );
     Case { kind: "GlobalInClusterIPPool", ..pool }
-        .written("spec", &[("{subnet: 10.0.0.0/24}", "{addresses: [10.0.0.2-10.0.0.254], prefix: 24}")]);
+        .written("spec", &[("{subnet: 10.0.0.0/24}", "{addresses: [10.0.0.1-10.0.0.254], prefix: 24}")]);
 }
 
 #[test]

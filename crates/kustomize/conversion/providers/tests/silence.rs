@@ -145,7 +145,7 @@ impl Defined {
         }
     }
 
-    fn told(&self, path: &FieldPath) -> String {
+    fn line_of(&self, path: &FieldPath) -> String {
         let version = self.api_versions[1].rsplit('/').next().unwrap();
         format!("{} {version} {path}", self.kind)
     }
@@ -190,7 +190,7 @@ fn the_older_versions_defaults_are_written_out_where_the_newer_one_has_others() 
             if is_said {
                 written += 1;
             } else {
-                found.insert(defined.told(path));
+                found.insert(defined.line_of(path));
             }
         }
     }
@@ -227,7 +227,7 @@ fn what_the_newer_version_requires_is_written_or_named() {
                 if is_named {
                     named += 1;
                 } else {
-                    found.insert(defined.told(&path));
+                    found.insert(defined.line_of(&path));
                 }
             }
         }
