@@ -76,7 +76,7 @@ fn checked(found: ReleaseFound, states: &[(char, &str, Option<CheckState>)]) -> 
 }
 
 fn heard(state: WebhookAnswerState) -> ReleaseFound {
-    ReleaseFound { webhooks: BTreeMap::from([(0, state)]), ..told() }
+    ReleaseFound { webhooks: BTreeMap::from([(0, state)]), ..release_found() }
 }
 
 /// Decides about all releases; `told` answers every question, and a question to a webhook with that it is being asked.
@@ -238,7 +238,7 @@ fn a_change_that_no_pull_request_brought_is_judged_at_the_tip_once() {
             vec![BRANCHES, "commit of #3", "build at 0"],
         ),
     ] {
-        let found = ReleaseFound { merges: BTreeMap::from([(0, Ok(merges))]), commits, ..told() };
+        let found = ReleaseFound { merges: BTreeMap::from([(0, Ok(merges))]), commits, ..release_found() };
         let found = checked(found, &[('0', "build", Some(CheckState::Passed))]);
         let (asked, obeyed) = drive(&fleet("checks: [build]"), &found);
         assert_eq!((asked, waits(&obeyed)), (lines(&reads), String::new()));
@@ -258,7 +258,7 @@ fn the_newest_merge_of_a_clusters_own_branch_and_its_groups_counts() {
     let found = ReleaseFound {
         merges: BTreeMap::from([(0, Ok(merges))]),
         commits: BTreeMap::from([(8, Ok(Some(commit('d'))))]),
-        ..told()
+        ..release_found()
     };
     let (asked, _) = drive(&case, &checked(found, &[('d', "build", Some(CheckState::Passed))]));
     let branches = "merges of wave 0: capstan/upgrade/%group/gauss capstan/upgrade/gauss/peu01 capstan/upgrade/gauss/peu02";
@@ -269,9 +269,9 @@ fn the_newest_merge_of_a_clusters_own_branch_and_its_groups_counts() {
 fn an_unreadable_check_has_not_passed_and_is_read_again() {
     let unread_check = ((commit('b'), "build".to_owned()), Err(UnreadNow));
     for (found, last) in [
-        (ReleaseFound { merges: BTreeMap::from([(0, Err(UnreadNow))]), ..told() }, BRANCHES),
-        (ReleaseFound { commits: BTreeMap::from([(3, Err(UnreadNow))]), ..told() }, "commit of #3"),
-        (ReleaseFound { checks: BTreeMap::from([unread_check]), ..told() }, "build at b"),
+        (ReleaseFound { merges: BTreeMap::from([(0, Err(UnreadNow))]), ..release_found() }, BRANCHES),
+        (ReleaseFound { commits: BTreeMap::from([(3, Err(UnreadNow))]), ..release_found() }, "commit of #3"),
+        (ReleaseFound { checks: BTreeMap::from([unread_check]), ..release_found() }, "build at b"),
     ] {
         let (asked, obeyed) = drive(&fleet("checks: [build]"), &found);
         assert_eq!(asked.last().map(String::as_str), Some(last));
@@ -298,7 +298,7 @@ fn reported(verify: &str) -> Case {
 fn a_report_on_other_inputs_proves_nothing() {
     for (stale, waits_for_it) in [(vec![], false), (vec!["gauss/peu01"], true)] {
         let stale = stale.into_iter().map(cluster).collect();
-        let (asked, obeyed) = drive(&reported(""), &ReleaseFound { stale: Some(stale), ..told() });
+        let (asked, obeyed) = drive(&reported(""), &ReleaseFound { stale: Some(stale), ..release_found() });
         assert_eq!(asked, lines(&["stale d: gauss/peu01"]));
         assert_eq!(!waits(&obeyed).is_empty(), waits_for_it);
     }

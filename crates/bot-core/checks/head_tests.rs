@@ -44,7 +44,7 @@ fn answers_with_live(live: &str) -> HeadAnswers {
 }
 
 fn judged(reports: &[CheckReport]) -> HeadAnswers {
-    HeadAnswers { judged: reports.iter().cloned().map(Some).collect(), ..told("live") }
+    HeadAnswers { judged: reports.iter().cloned().map(Some).collect(), ..answers_with_live("live") }
 }
 
 /// A head, with what is decided of it.
@@ -116,7 +116,7 @@ fn what_a_check_needs_is_asked_for_one_after_the_other() {
         (with(KnownPreflights::Are(Preflights::NONE)), "? LiveAfter"),
         (answers_with_live("live"), "? Judged(0)"),
         // GitHub computes the test merge.
-        (HeadAnswers { judged: vec![None], ..told("live") }, "again"),
+        (HeadAnswers { judged: vec![None], ..answers_with_live("live") }, "again"),
         (judged(&[report(Conclusion::Success)]), "Success"),
     ] {
         assert_eq!(head.decided(&known), expected);

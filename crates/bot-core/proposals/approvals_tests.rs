@@ -196,7 +196,7 @@ const OWN: (u64, &str) = (3, "gauss/peu01");
 #[test]
 fn nothing_is_judged_before_it_is_known_what_is_approved() {
     let case = approved(vec![approval("ada", 'a', "x")]);
-    let told = ApprovalFound { result: Some(ApprovedResult::NotYet), ..told(&["ada"]) };
+    let told = ApprovalFound { result: Some(ApprovedResult::NotYet), ..approval_found(&["ada"]) };
     assert_eq!(verdict(&case, OWN, None, &told), ("result".to_owned(), "later".to_owned()));
 }
 
@@ -228,7 +228,7 @@ fn rights_are_asked_of_those_alone_whose_word_may_count() {
             "counted , missing 1, noted Ada+capstan[bot]+eve (0 dismissed)",
         ),
     ] {
-        let told = ApprovalFound { whose: Some(whose), ..told(&["ada", "eve"]) };
+        let told = ApprovalFound { whose: Some(whose), ..approval_found(&["ada", "eve"]) };
         let found = verdict(&case, OWN, Some(&reviews), &told);
         assert_eq!((found.0.as_str(), found.1.as_str()), (asked, said));
     }
@@ -246,7 +246,7 @@ fn who_lost_the_right_no_longer_counts() {
     }
     let told = ApprovalFound {
         rights: Some(BTreeMap::from([("ada".to_owned(), false), ("eve".to_owned(), true)])),
-        ..told(&[])
+        ..approval_found(&[])
     };
     assert_eq!(verdict(&case, OWN, None, &told).1, "counted eve, missing 0");
 }
@@ -257,7 +257,7 @@ fn an_approval_of_something_else_is_dismissed_and_that_is_recorded() {
     let expected = "counted , missing 1, noted ada (1 dismissed)";
     assert_eq!(verdict(&case, OWN, None, &approval_found(&["ada"])).1, expected);
     // What has no result is not taken for what was approved, and dismisses nothing.
-    let told = ApprovalFound { result: Some(ApprovedResult::None), ..told(&["ada"]) };
+    let told = ApprovalFound { result: Some(ApprovedResult::None), ..approval_found(&["ada"]) };
     assert_eq!(verdict(&case, OWN, None, &told).1, "counted ada, missing 1");
 }
 
@@ -319,7 +319,7 @@ fn an_approver_has_the_right_for_each_cluster_of_a_shared_pull_request() {
         ),
         (&[][..], Err("it is too large".to_owned()), "result, whose, touched", "unknown: it is too large"),
     ] {
-        let told = ApprovalFound { touched: Some(touched), ..told(&["ada"]) };
+        let told = ApprovalFound { touched: Some(touched), ..approval_found(&["ada"]) };
         let found = verdict(&shared(members), group, None, &told);
         assert_eq!((found.0.as_str(), found.1.as_str()), (asked, said), "{members:?}");
     }
