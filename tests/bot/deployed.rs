@@ -1,4 +1,4 @@
-//! The bot as `deploy/bot` starts it, on a forge: probes find what they ask for, and every metric of the docs is told.
+//! The bot as `deploy/bot` starts it, on a forge: probes succeed, and the bot reports every metric of the docs.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -6,7 +6,7 @@ use capstan_test_parts::walk::{access, walk};
 
 use crate::running::town::{REPOSITORY, Town};
 
-/// The forge and the bot of the tests stand in for those of the demo, which are the same.
+/// The forge and the bot of the tests replace those of the demo, which are the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tutorial_from_a_flux_repository_ends_with_a_pull_request() {
     let town = Town::with(&[Edit::write("README.md", "Another repository.\n")], None).await;

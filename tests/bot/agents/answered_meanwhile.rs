@@ -9,8 +9,8 @@ use super::{EU, SETTINGS, cluster, enrolled};
 use crate::running::sample;
 use crate::running::town::Town;
 
-/// What a check was made from is noted with it, and it is not written again while that is the same. A pending check whose
-/// question was answered before that was noted stood for the answer once, and stayed pending for ever.
+/// A check is not rewritten while its recorded inputs are the same. An answer that came before the inputs were recorded
+/// was part of them already, and the pending check stayed pending for ever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_was_pending_when_the_answer_came_still_shows_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -32,7 +32,7 @@ async fn a_check_that_was_pending_when_the_answer_came_still_shows_it() {
     town.settle().await;
     assert_eq!(town.check(number).conclusion.as_deref(), Some("success"));
 
-    // From now on every question is answered as the first one was, as soon as it stands in the database.
+    // From now on the database answers every question with the first answer, as soon as the question is inserted.
     let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
     for statement in [
         "CREATE TABLE first AS SELECT answer FROM preflights WHERE state = 'answered'",

@@ -73,7 +73,7 @@ async fn a_second_reconciler_of_a_management_cluster_is_asked_for_by_name() {
         assert_eq!(other.enrol(beside.expose(), EU).await.status, 201);
         assert!(invite_one(Some("standby")).await.unwrap_err().to_string().contains("already has this name"));
 
-        // Who enrolled, and who asked for it, stands in the audit trail and in the records.
+        // The audit trail and the records have each enrolled agent and the person who invited it.
         let agents = town.database().agents().await.unwrap();
         let seen: Vec<_> =
             agents.iter().map(|agent| (agent.name.as_str(), agent.invited_by.as_str())).collect();
@@ -276,7 +276,7 @@ async fn what_is_too_large_or_unreadable_is_refused_without_a_word_of_it() {
     let many = serde_json::json!({"reports": vec![serde_json::json!({}); 65]}).to_string();
     let token = agent.token();
     agent.post("reports", Some(&token), many).await.refuses(400, "The request cannot be read");
-    // Without a token nobody's body is read.
+    // Without a token the bot does not read the body.
     agent.post("reports", None, "{").await.refuses(401, UNKNOWN);
     let token = agent.token();
     agent.get("nothing", Some(&token)).await.refuses(404, "There is nothing here");

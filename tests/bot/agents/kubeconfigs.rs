@@ -1,5 +1,5 @@
-//! Keys of clusters' owners at the bot: sent by reconcilers, fetched by whoever knows where, brought into Git where that is
-//! wanted, and never taken in the open, nor otherwise than Git wants them.
+//! Keys of clusters' owners at the bot: reconcilers send them, and people who know the address fetch them. The bot
+//! brings them into Git where that is wanted. It never accepts them unencrypted, or in another way than Git wants them.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const DAY: i64 = 86_400;
 
 const ADA: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB/SIL13EX5ly7Fe3nnGtzIgWIx8Fe8qhaisPRJFHXhs";
 const ADAS: &str = "SHA256:WbUK/Ttgi/pFrslRC0YhF0fq1Z4ZylISYR1oWWJTTdM";
-/// An age key of somebody whom Git does not name.
+/// An age key that Git does not name.
 const EVE: &str = "age19dxrgt65x047tydpmfm7qy73kuj8243dfptcmj5tsjavvegu8jusxey9mx";
 
 /// What Git says of a cluster, besides its release.
@@ -101,7 +101,8 @@ async fn owners_fetch_their_file_and_see_no_other() {
         }
         assert_eq!(status(&format!("{}/clusters", town.bot_url())).await, 404, "nothing is listed");
 
-        // The same again costs no request, also of a reconciler that begins anew; a newer one takes its place.
+        // Publishing the same file again sends no request, even after the reconciler restarts. A newer file replaces
+        // it.
         town.go_away().await;
         drop((bot, agent));
         let bot = BotSource(client(&town, EU, state.path(), None));
@@ -141,7 +142,7 @@ async fn owners_fetch_their_file_and_see_no_other() {
         assert_eq!(status(&key).await, 404);
         bot.publish_key(&first).await.unwrap();
         assert_eq!(status(&key).await, 200);
-        // Whoever owns it no more in Git finds nothing there, whether or not the reconciler knows that.
+        // Once Git names no owner, the bot does not serve the file, whether or not the reconciler knows that.
         town.push("main", &[says("gauss/peu01", "")]);
         town.settle().await;
         assert_eq!(status(&key).await, 404);
@@ -215,7 +216,7 @@ async fn nothing_is_taken_that_is_not_encrypted_or_not_ones_own() {
     let large = sent("age", &large, &sha256(&large), &[ADAS]);
     post("gauss/peu01", large).await.refuses(400, "The request cannot be read");
 
-    // What stands in the database all the same is not given out, and not brought into Git.
+    // A file that got into the database in spite of this is not served, and not brought into Git.
     let (agents, watched) = (
         town.database().agents().await.unwrap(),
         town.database().watched_repository(REPOSITORY).await.unwrap(),
@@ -269,7 +270,7 @@ async fn the_check_says_where_the_key_is() {
         assert!(check.summary.contains(told), "{told}: {}", check.summary);
     }
 
-    // A newer one is told there, too, where all else is told: in the same check, once.
+    // A newer file is reported in the same check as the rollout, once.
     assert_eq!(town.database().open_merges().await.unwrap().len(), 0);
     let say = async |key: &OwnersFile, state: RolloutState| {
         let said = serde_json::json!({"form": "age", "sha256": key.sha256, "expires_at": key.expires_at});
@@ -291,7 +292,7 @@ async fn the_check_says_where_the_key_is() {
         town.report_rollouts().await;
     }
     tells(&newer, &key);
-    // Also where machines roll again before it is told: that is another merge's.
+    // The same applies when machines roll again before the report: that rollout belongs to another merge.
     let newest = file("gauss/peu01", "bmV3ZXN0", PublishedAt::Bot);
     town.pass(20);
     say(&newest, RolloutState::Done).await;

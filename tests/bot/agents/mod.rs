@@ -41,7 +41,7 @@ pub(super) fn identity(uid: &str) -> ManagementClusterIdentity {
     ManagementClusterIdentity { uid: ManagementClusterUid::parse(uid).unwrap(), name: Words::new("mc") }
 }
 
-/// A client of the town's bot whose state lies in that folder.
+/// A client of the town's bot that keeps its state in that folder.
 pub(super) fn client(town: &Town, uid: &str, state: &Path, code: Option<&str>) -> Arc<AgentClient> {
     let options = AgentOptions {
         url: town.bot_url().parse().unwrap(),

@@ -137,7 +137,7 @@ async fn silence_is_neutral_or_asks_for_a_person_as_the_settings_say() {
         town.settle().await;
         assert_eq!(says(&town.check(number)), done("success"));
 
-        // Whoever wants it asked again re-runs the check.
+        // A person who re-runs the check repeats the question.
         town.forge.rerequest_check(REPOSITORY, town.check(number).id, "ada").unwrap();
         town.settle().await;
         assert_eq!(town.check(number).status, "in_progress");
@@ -284,7 +284,7 @@ async fn where_no_reconciler_enrolled_nobody_is_missed_unless_an_answer_is_requi
     assert_eq!(says(&check), done("action_required"), "{}", check.title);
     assert!(check.summary.contains("No reconciler of `mc-eu` is enrolled. Run `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001`"), "{}", check.summary);
 
-    // Whoever enrols is asked at once.
+    // A reconciler gets the question as soon as it enrols.
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     town.settle().await;
@@ -317,7 +317,7 @@ async fn a_question_survives_the_bot_and_a_lost_answer_is_asked_for_again() {
     .await;
 }
 
-/// What stands in a file of the commit that an agent is asked about.
+/// The content of a file in the commit that the question is about.
 async fn file_of(agent: &AgentClient, question: &PreflightQuestion, file: &str) -> String {
     let tree = agent.at(&question.commit).await.unwrap();
     let entry = tree.entry(&path(file)).unwrap();
@@ -686,7 +686,7 @@ async fn the_live_cluster_is_asked_about_what_a_merge_queue_tries() {
     town.settle().await;
     assert_eq!(says(&check(&group)), done("failure"));
 
-    // What is queued no more is nobody's question.
+    // The question goes away with the branch of the merge group.
     let again = town.push("gh-readonly-queue/main/pr-9-cccc", &bigger(7));
     town.resync().await;
     assert_eq!(check(&again).status, "in_progress");

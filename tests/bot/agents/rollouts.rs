@@ -131,7 +131,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_reported_
     .await;
 }
 
-/// Touched is who is made of something else afterwards, wherever the changed file lies.
+/// A merge touches the clusters that render differently afterwards, wherever the changed file is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_merge_of_what_clusters_share_is_followed_for_all_who_use_it_and_nobody_else() {
     const USERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
@@ -187,7 +187,7 @@ async fn a_stuck_rollout_its_recovery_and_its_end_are_commented_once_each() {
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("- `gauss/peu01` on `mc-eu`: **stuck** since "), "{}", told[0]);
         assert!(told[0].contains(" UTC: no IP addresses left\n"), "{}", told[0]);
-        // The next report says the same, the bot begins anew: nobody is told twice.
+        // The next report says the same, and the bot restarts: neither causes a second notice.
         say(&agent, &merge, RolloutState::Stuck, 2).await;
         town.restart(Some(&url)).await;
         report_after(&town, 120).await;
@@ -277,7 +277,7 @@ async fn squashed_and_rebased_merges_are_followed_and_a_later_commit_counts_for_
     town.report_rollouts().await;
     assert_eq!(rollout(&town, squashed).conclusion.as_deref(), Some("success"));
     assert_eq!(rollout(&town, rebased).title, "gauss/peu01: waiting for the reconciler");
-    // And whoever skips a commit speaks of both.
+    // A report about a later commit also counts for the merges that it skipped.
     let (third, last) = merged(&town, 7, MergeMethod::Merge).await;
     town.report_rollouts().await;
     say(&agent, &last, RolloutState::Done, 2).await;

@@ -37,7 +37,7 @@ async fn a_question_stays_open_until_its_pull_request_is_closed() {
         town.forge.close(REPOSITORY, number, "ada").unwrap();
         town.settle().await;
         assert_eq!(stands().await, Some(vec![]), "at once");
-        // Whoever opens it again asks again.
+        // A reopened pull request causes a new question.
         town.forge.reopen(REPOSITORY, number, "ada").unwrap();
         town.settle().await;
         let work = agent.work(None, Duration::ZERO).await.unwrap();

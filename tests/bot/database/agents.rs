@@ -340,7 +340,7 @@ async fn nothing_of_an_agent_is_stored_once_it_is_revoked() {
     .await;
 }
 
-/// However the two fall together, nothing of a revoked agent stands at the end.
+/// Whatever the order of the two, nothing of a revoked agent remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_that_race_with_the_revocation_of_their_agent_are_gone_with_it() {
     each_engine(async |bench| {

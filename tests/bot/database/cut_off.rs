@@ -23,13 +23,13 @@ use super::engines::fresh_postgres;
 /// When a connection is cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cut {
-    /// Before PostgreSQL is told.
+    /// Before PostgreSQL receives the message.
     Before,
-    /// Once it was told, and before its answer is heard.
+    /// After PostgreSQL received the message, and before Capstan reads the answer.
     After,
 }
 
-/// What stands between Capstan and PostgreSQL.
+/// The wire between Capstan and PostgreSQL.
 struct Wire {
     /// How many messages of Capstan's still pass. The next cut its connection, and then all is well again.
     left: AtomicI64,
@@ -169,7 +169,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
     let (through, wire) = wired(&url, folder.path());
     let bot = Database::open(&through, Arc::new(SystemClock)).await.unwrap();
     let pool = sqlx::PgPool::connect(&url).await.unwrap();
-    // The server goes on with what it was sent before the cut: only after that it is known what stands.
+    // The server still processes what it received before the cut. The outcome is known only after that.
     let has_settled = async || {
         let sql = "SELECT COUNT(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -239,7 +239,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
                 bot.targets(&VisibleRepositories::Everything, &ClusterFilter::default(), all).await.unwrap();
             assert_eq!(shown[0].kubernetes_offered.as_deref(), Some("v1.32.0"), "{cut:?} {at}");
 
-            // The end of a job: it has ended with all its deliveries, or it goes on with all of them.
+            // The end of a job: it has ended with all its deliveries, or it still runs with all of them.
             wire.cut_at(at, cut);
             let said = bot.complete(&job, None).await;
             let is_whole = wire.is_whole() && is_whole;
@@ -252,7 +252,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
                 "{cut:?} {at}: {there:?} {said:?}"
             );
             assert!(matches!(said, Err(_) | Ok(Lease::Held)), "{cut:?} {at}: {said:?}");
-            // Told again it ends where it went on, and what has ended is nobody's any more.
+            // A second attempt ends a job that still runs. If the job has ended already, the lease is lost.
             let lease = bot.complete(&job, None).await.unwrap();
             assert_eq!(lease, if there == ended { Lease::Lost } else { Lease::Held }, "{cut:?} {at}");
             assert_eq!(standing(row).await, ended, "{cut:?} {at}");

@@ -1,4 +1,5 @@
-//! A file that is not as SQLite and Capstan left it is told before anything is done with it, and stays as it is.
+//! A file that SQLite and Capstan did not leave in this state is refused before anything else happens, and stays as it
+//! is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ async fn ended(folder: &Path, name: &str) -> PathBuf {
     file
 }
 
-/// The same, as a bot leaves it that is killed: what it wrote last stands in the log beside the file.
+/// The same, as a killed bot leaves it: its last writes are in the log beside the file.
 async fn killed(folder: &Path, name: &str) -> PathBuf {
     let (running, file) = (folder.join(format!("{name}-running")), folder.join(name));
     let database = Database::open(&url(&running), Arc::new(SystemClock)).await.unwrap();
@@ -67,7 +68,7 @@ fn page_of(bytes: &[u8], text: &str) -> usize {
     at / PAGE * PAGE
 }
 
-/// What there is of a database, but for what SQLite makes anew.
+/// The files of a database, except for the one that SQLite recreates.
 fn state(file: &Path) -> Vec<Option<Vec<u8>>> {
     ["", "-wal", "-journal"].map(|suffix| fs::read(beside(file, suffix)).ok()).into_iter().collect()
 }
@@ -78,7 +79,7 @@ async fn refusal(file: &Path, name: &str) -> String {
     let Err(refused) = opened else { panic!("{name}: it is opened") };
     let now = state(file);
     assert!(before[0] == now[0] && before[2] == now[2], "{name}: the file is another");
-    // An empty log is none.
+    // An empty log is the same as a missing one.
     let log = |state: &[Option<Vec<u8>>]| state[1].clone().filter(|log| !log.is_empty());
     assert!(log(&before) == log(&now), "{name}: the log is another");
     refused.to_string()
@@ -217,7 +218,7 @@ async fn a_log_of_another_database_is_reported_and_not_applied() {
     let told = refusal(&restored, "a later log").await;
     assert!(told.contains("is of another database, or of this one at another time"), "{told}");
 
-    // And a database of another program is none of Capstan's.
+    // A database of another program is refused, too.
     let foreign = folder.path().join("foreign");
     execute(&url(&foreign), "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')").await;
     let told = refusal(&foreign, "foreign").await;

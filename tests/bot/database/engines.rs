@@ -1,4 +1,4 @@
-//! A fresh database on each engine, with a clock that stands still until a test moves it.
+//! A fresh database on each engine, with a clock that moves only when a test moves it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Opening a database: what is told where it cannot be.
+//! Opening a database: the errors where that is not possible.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;

@@ -164,7 +164,7 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
         let audit = async |sight: &VisibleRepositories, filter: AuditFilter| {
             let part = records.audit_trail(sight, &filter, ALL).await.unwrap();
             let said = part.items.into_iter().map(|entry| format!("{} {}", entry.actor, entry.action));
-            // What is of the same millisecond stands in any order.
+            // Entries of the same millisecond come in any order.
             said.collect::<BTreeSet<_>>()
         };
         let by = |actor: &str| AuditFilter { actor: actor.to_owned(), ..AuditFilter::default() };

@@ -126,7 +126,7 @@ async fn a_heartbeat_keeps_the_lease() {
     .await;
 }
 
-/// A soak that ends and a window that opens are no event, and nothing else may be due then.
+/// The end of a soak and the opening of a window are not events, and nothing else may be due at that time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_rests_until_a_time_is_taken_then_once_though_nobody_asked() {
     each_engine(async |bench| {
@@ -144,7 +144,7 @@ async fn a_job_that_rests_until_a_time_is_taken_then_once_though_nobody_asked() 
         jobs.complete(&job, None).await.unwrap();
         bench.clock.advance(seconds(48 * 3_600));
         assert_eq!(claim(jobs).await, None);
-        // Whoever asks meanwhile is not kept waiting by it.
+        // A new request does not wait for that time.
         jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
         let job = claim(jobs).await.unwrap();
         jobs.complete(&job, Some(bench.clock.now() + seconds(600))).await.unwrap();
@@ -293,8 +293,8 @@ async fn a_job_that_is_put_off_waits_longer_each_time_and_never_dies_and_anythin
     .await;
 }
 
-/// However long the wait would be: a push or a comment that comes in the middle of a run is not looked at later than one
-/// that comes after it.
+/// However long the wait would be, a push or a comment that arrives during a run is handled no later than one that
+/// arrives after it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_comes_while_a_job_is_worked_on_ends_its_wait_before_it_begins() {
     each_engine(async |bench| {
@@ -374,7 +374,7 @@ async fn a_job_that_kills_its_process_again_and_again_is_dead() {
             claim(jobs).await.unwrap();
             bench.clock.advance(LEASE);
         }
-        // Whoever waits shorter comes first all the same: the next process may die of it too.
+        // A new job comes first, although it has waited less: the next process may die of the first one, too.
         jobs.enqueue(&request(2, Cause::Event)).await.unwrap();
         let other = claim(jobs).await.unwrap();
         assert_eq!(other.repository, 2);
@@ -424,7 +424,7 @@ async fn many_workers_never_share_a_repository_and_lose_no_request() {
             tasks.spawn(async move {
                 for _ in 0..40 {
                     let repository = random.random_range(0..REPOSITORIES);
-                    // Counted first: another worker may have it done before this one goes on.
+                    // Count first: another worker may complete the job before this one continues.
                     asked.lock().unwrap().entry(repository).or_default().0 += 1;
                     jobs.enqueue(&request(repository, Cause::Event)).await.unwrap();
                     run_one(&jobs, &held, &asked).await;

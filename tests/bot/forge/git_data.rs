@@ -155,7 +155,7 @@ fn git_clones_fetches_and_pushes_with_a_token() {
     assert_conforms(&forge);
 }
 
-/// An RSA key of nobody's, in PEM.
+/// An RSA key in PEM that belongs to no App.
 fn another_key() -> String {
     let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
     let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();

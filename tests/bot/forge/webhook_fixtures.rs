@@ -1,6 +1,6 @@
 //! The payloads in `webhook-fixtures/`, one per event and action that Capstan reads, held against GitHub's schemas.
 //!
-//! `CAPSTAN_WRITE_FIXTURES=1` writes them anew from a conversation on the forge, with fixed hosts and times.
+//! `CAPSTAN_WRITE_FIXTURES=1` rewrites them from a conversation on the forge, with fixed hosts and times.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

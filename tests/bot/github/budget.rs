@@ -24,7 +24,7 @@ async fn processes_together_ask_no_more_than_there_is_and_a_person_is_answered()
             ))
         };
         let (one, two) = (process("one"), process("two"));
-        // Both read as fast as they can, until each is told to wait.
+        // Both read as fast as they can, until the budget makes each of them wait.
         let until_told = async |github: &capstan_github::GitHub| {
             for _ in 0..400 {
                 let reading = github.branch(&fleet.repository, "main");
@@ -67,7 +67,7 @@ async fn what_github_asks_of_one_process_holds_for_all() {
     fleet.forge.fail_next(1, Matching::any().path("/git/ref/"), Strike::Before, fault);
     let error = one.branch(&fleet.repository, "main").await.unwrap_err();
     assert!(matches!(error, CodeHostError::RateLimited { .. }), "{error}");
-    // The first writes down what it was told when it asks next.
+    // The first process records GitHub's limit with its next call.
     one.branch(&fleet.repository, "main").await.unwrap_err();
     let before = fleet.forge.count_requests(|exchange| exchange.path.contains("/git/ref/"));
     let error = two.branch(&fleet.repository, "main").await.unwrap_err();

@@ -86,7 +86,7 @@ pub(crate) fn connect(forge: &Forge) -> GitHub {
     connect_at(forge, forge.url())
 }
 
-/// The same, of an API that stands before the forge.
+/// The same, for an API in front of the forge.
 pub(crate) fn connect_at(forge: &Forge, url: &str) -> GitHub {
     let limits = GitHubLimits {
         first_retry_after: Duration::from_millis(1),

@@ -11,7 +11,7 @@ use capstan_ports::{Branches, CodeHostError, Issues, NewIssue, Repository, Repos
 
 use super::fleet::{Fleet, NAME, connect_at};
 
-/// Stands before the forge, and leads from `acme/old` to its repository.
+/// A server in front of the forge that redirects from `acme/old` to its repository.
 #[derive(Clone)]
 struct Renaming {
     forge: String,

@@ -67,7 +67,7 @@ const VIOLATIONS: &str = "
     return axe.run(document).then(found => found.violations.map(one =>
         one.id + ': ' + one.help + ': ' + one.nodes.map(node => node.html.slice(0, 160)).join(' ')));";
 
-/// axe-core's program, as `tests/fetch-axe` fetches it; without it that is not looked at, which is said once.
+/// axe-core's program, as `tests/fetch-axe` fetches it. Without it the tests skip axe-core's checks, and say so once.
 fn axe() -> Option<&'static str> {
     static AXE: OnceLock<Option<String>> = OnceLock::new();
     let read = || {

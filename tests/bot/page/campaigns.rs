@@ -320,7 +320,7 @@ async fn ten_orders_of_a_person_wait_and_each_is_given_until_it_is_answered() {
     assert_eq!(job.hints.orders.len(), 10, "the one that was answered is not among them");
     assert!(job.hints.orders.iter().all(|order| order.by == "ada"));
 
-    // They are no deliveries that could be looked at again.
+    // Orders from the page are not deliveries, so the page offers no replay of them.
     let deliveries = world.page("/deliveries?q=page", &ada).await;
     deliveries.has("order on the page");
     deliveries.lacks("<button aria-label=\"Replay order");

@@ -1,4 +1,4 @@
-//! The pages for people, over HTTP and in a browser: what they show, to whom, and what their buttons do.
+//! The pages for people, over HTTP and in a browser: what they show to which user, and what their buttons do.
 
 #![expect(
     clippy::unwrap_used,

@@ -66,7 +66,7 @@ async fn a_replay_repeats_the_delivery_and_the_audit_names_the_requester() {
     audit.has("data-label=\"What\">delivery-replayed</td>");
     audit.has(&format!("issue_comment created, delivery {GUID}"));
 
-    // A run that fails is told with its reason, and the filter finds it.
+    // The page shows a failed run with its reason, and the filter finds it.
     world.ask(world.public, Ask::post(&path, &page.form_token()).of(Some(&wim))).await;
     let job = world.bench.database.claim("worker", Duration::from_secs(30), 8).await.unwrap().unwrap();
     world.bench.database.fail(&job, "the mirror <is> broken", None).await.unwrap();

@@ -1,4 +1,5 @@
-//! `/setup`: the built program makes its App on the forge, over HTTP by hand and in a browser, and goes on as the bot.
+//! `/setup`: the built program creates its App on the forge, over HTTP by hand and in a browser, and continues as the
+//! bot.
 
 use capstan_test_support::PATIENCE;
 use std::io::{BufRead as _, BufReader};
@@ -203,7 +204,7 @@ impl Drop for Newcomer {
     }
 }
 
-/// The first value that stands behind a word, as a browser reads it.
+/// The text from the first `before` to the next quote, with entities decoded as a browser decodes them.
 fn attribute(html: &str, before: &str) -> String {
     let (_, rest) = html.split_once(before).ok_or_else(|| format!("{before} is missing in {html}")).unwrap();
     let (value, _) = rest.split_once('"').unwrap();
@@ -262,7 +263,7 @@ async fn the_address_of_the_log_needs_one_press_and_is_good_once() {
         action.starts_with(&format!("{}/organizations/acme/settings/apps/new?state=", bot.forge.url())),
         "{action}"
     );
-    // Whoever finds it in a history.
+    // A person who finds the address in a browser's history cannot use it again.
     let again = bot.get(&opening).await;
     assert_eq!(again.status, 403);
     assert!(

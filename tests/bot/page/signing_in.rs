@@ -75,7 +75,7 @@ async fn a_sign_in_that_began_elsewhere_gets_no_session() {
     let done = come_back(&world, &back, &begun).await;
     assert_eq!(done.status, 303, "{done:?}");
     refused(&come_back(&world, &back, &begun).await, 400, "a code that was used");
-    // A session of the wrong kind, and one that was changed, are none.
+    // A session needs the right kind of value, unchanged, in the cookie of that name.
     let session = session_of(&done);
     let value = begun.split_once('=').unwrap().1;
     for cookie in [

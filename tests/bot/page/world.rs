@@ -140,7 +140,7 @@ impl World {
         Self::start_on("127.0.0.1:0", signing_in).await
     }
 
-    /// With the internal listener on that address; it is reached by 127.0.0.1 all the same.
+    /// Binds the internal listener to `inside`. The tests reach it by 127.0.0.1 in any case.
     pub(super) async fn start_on(inside: &str, signing_in: SigningIn) -> Self {
         let (forge, bench) = (forge(), sqlite().await);
         let app = forge.app();

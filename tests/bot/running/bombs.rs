@@ -1,8 +1,9 @@
-//! Small pull requests that ask for much, against the running program: each is told its reason, everybody else is served.
+//! Small pull requests that need much work, against the running program: each gets the reason, and everybody else is
+//! served.
 //!
-//! `CAPSTAN_BOMB_SECONDS` says for how long new ones keep coming (by default those at the beginning are all). How long others
-//! waited is printed every minute and at the end (`-- --nocapture`), and may then not have been too long once: on a machine
-//! that does nothing else.
+//! `CAPSTAN_BOMB_SECONDS` sets for how long new ones keep coming (by default only those at the beginning come). The
+//! test then prints every minute and at the end how long others waited (`-- --nocapture`). It fails if that was too
+//! long once, so the machine should do nothing else.
 
 use capstan_test_support::PATIENCE;
 use std::fmt::Write as _;
@@ -229,7 +230,7 @@ impl Elsewhere {
     }
 }
 
-/// Says that it is over, also where an assertion ends the test: whoever keeps on is waited for.
+/// Sets the flag when it is dropped, also when an assertion fails: the scope waits for the thread that reads it.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -238,7 +239,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// For so long new bombs come, while somebody elsewhere asks and pushes. Every minute it is told how that went so far.
+/// New bombs come for `length`, while a person asks and pushes elsewhere. Prints every minute how that went so far.
 fn keep_coming(forge: &Forge, elsewhere: u64, bot: &mut Process, place: &Place, length: Duration) {
     let (begun, is_over) = (Instant::now(), AtomicBool::new(false));
     let mut tries = Elsewhere::default();
@@ -381,7 +382,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_bot_continues() {
     let mut all = vec![
         (REPOSITORY, harmless, "success", ""),
         (OTHER, elsewhere, "success", ""),
-        // What holds itself is one folder, and nobody's here.
+        // The folder that contains itself belongs to no cluster here.
         (DEEP, deep, "success", ""),
         (REPOSITORY, deep_overlay, "failure", "too often to list its files"),
     ];

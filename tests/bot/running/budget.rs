@@ -1,4 +1,4 @@
-//! What may be asked of GitHub is used up: what waits goes on when there is more, and people are answered meanwhile.
+//! GitHub's budget is used up: waiting work continues when there is more, and people get answers meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +121,7 @@ async fn a_command_is_answered_by_the_first_run_while_all_that_may_be_asked_is_u
     let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
     let (is_told_to_wait, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
 
-    // Five reads to a comment, until it is told to wait; then time passes, as long as it was told.
+    // Five reads per comment, until the budget makes it wait. Then time passes, as long as that wait.
     let (shift, is_asked) = (|seconds| town.pass(seconds), AtomicBool::new(false));
     let using = async {
         let mut turn = 0_u64;
@@ -154,7 +154,7 @@ async fn a_command_is_answered_by_the_first_run_while_all_that_may_be_asked_is_u
         while clock.now() < busy_until || !is_told_to_wait.load(Ordering::SeqCst) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // What the comments before told of is not looked at in this test.
+        // This test does not run the jobs that the earlier comments caused.
         assert!(town.forge.delivered(Duration::from_secs(20)).await);
         while let Some(job) = jobs.claim("test", Duration::from_secs(60), 8).await.unwrap() {
             jobs.complete(&job, None).await.unwrap();

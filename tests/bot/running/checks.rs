@@ -77,7 +77,7 @@ async fn a_release_pull_request_shows_the_clusters_it_would_be_offered_to_and_th
     assert_eq!(check.conclusion.as_deref(), Some("failure"), "{}", check.summary);
     assert_eq!(places(&check.annotations), [("aws/v22.0.0/base/machinepool.yaml".to_owned(), 6)]);
 
-    // A release that goes is told as such.
+    // The check reports the removal of a release.
     town.release("v21.1.0", "v1.21.14");
     town.settle().await;
     let gone = town.open("ada", "gone", &[Edit::remove("aws/v21.1.0/base/machinepool.yaml")]);
@@ -218,7 +218,7 @@ async fn the_settings_of_the_branch_that_is_to_be_changed_count() {
     town.push("develop", &[Edit::write(".capstan.yaml", "clusters: {paths: ['other/*']}\n")]);
     town.push("broken", &[Edit::write(".capstan.yaml", "moder: observe\n")]);
     let downgrade = [sample::machine_pool(PEU01, "v1.20.1", 2)];
-    // As tools do it: each head stands on the branch that it is for.
+    // As tools do it: each head is based on the branch that it targets.
     for base in ["main", "develop", "broken"] {
         let on = town.forge.resolve(REPOSITORY, base).unwrap().unwrap();
         let commit = town.forge.commit_on(REPOSITORY, &on, "ada", "Mine", &downgrade).unwrap();
@@ -351,7 +351,7 @@ async fn a_failure_of_capstan_is_reported_with_its_id_until_it_can_check_again()
     town.settle().await;
     assert_eq!(town.check(new).conclusion.as_deref(), Some("success"));
 
-    // A job that comes to no end at all.
+    // A job that does not end within its limit.
     town.forge.pause_deliveries();
     let late = town.open("ada", "late", &[sample::machine_pool(PEU01, "v1.21.4", 5)]);
     let installation = town.host().installations().await.unwrap()[0].id;
@@ -368,7 +368,7 @@ async fn a_failure_of_capstan_is_reported_with_its_id_until_it_can_check_again()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_annotations_are_sent_in_parts_and_none_twice_wherever_it_is_cut_off() {
-    // 120 files that are no YAML: three calls.
+    // 120 files that are not YAML: three calls.
     let bad = |count: usize| -> Vec<Edit> {
         (0..count).map(|at| Edit::write(format!("{PEU01}/base/bad-{at:03}.yaml"), "a: [\n")).collect()
     };
@@ -423,7 +423,7 @@ async fn what_github_has_whole_is_not_sent_again_where_nobody_noted_it() {
         town.forge.pause_deliveries();
         let number = town.open("ada", "bad", &bad(count));
         if has_one {
-            // Under these settings the same files are told otherwise, on the same head.
+            // With one of the files on the base branch, the same head gets one annotation less.
             town.push("main", &[Edit::write("gauss/peu01/base/bad-000.yaml", "a: [\n")]);
             town.sync_with(town.ports()).await.unwrap();
             assert_eq!(town.check(number).annotations.len(), count - 1);

@@ -191,7 +191,7 @@ async fn a_run_that_died_before_the_pull_request_is_completed_and_a_persons_bran
     town.comment(issue, "ada", CREATE).await;
     assert_eq!((town.open_pulls().len(), town.open_pulls()[0].head.clone()), (1, head));
 
-    // Closed, it is made anew for whoever asks anew; not over what a person did.
+    // After it is closed, another request recreates it, but not over a person's commit.
     let number = town.open_pulls()[0].number;
     town.forge.close(REPOSITORY, number, "ada").unwrap();
     town.comment(issue, "ada", &CREATE.replace("=new", "=newer")).await;
@@ -243,7 +243,7 @@ async fn destroy_opens_the_tombstone_and_nothing_else() {
     town.push(&pull.head_branch, &edit(&text));
     town.settle().await;
     assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
-    // A merge queue is told the same.
+    // A merge queue gets the same verdict.
     let group = town.forge.enqueue(REPOSITORY, pull.number, "ada").unwrap();
     town.settle().await;
     let checks = town.forge.checks(REPOSITORY, &group).unwrap();

@@ -201,7 +201,7 @@ async fn a_comment_that_a_moderator_has_hidden_is_not_obeyed() {
     town.done();
 }
 
-/// Whoever comments sees within the first moments that they were heard, however long the work takes.
+/// The author of a comment sees at once that Capstan has read it, however long the work takes.
 #[tokio::test]
 async fn a_reaction_comes_before_the_work_and_the_verdict_after_it() {
     let world = edited_proposal().await;

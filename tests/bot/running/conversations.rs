@@ -331,7 +331,7 @@ async fn a_bot_that_was_down_does_what_is_missing_when_it_starts() {
     town.done();
 }
 
-/// A cluster that names what it stands on, which begins at the second line of `aws-cluster.yaml`.
+/// A cluster that names its infrastructure, which begins at the second line of `aws-cluster.yaml`.
 fn standing_on_infrastructure() -> [Edit; 2] {
     let cluster = "apiVersion: cluster.x-k8s.io/v1beta1
 kind: Cluster

@@ -113,14 +113,14 @@ async fn a_tick_is_a_command_of_the_person_who_ticked() {
     assert!(has(&format!("ada command-refused upgrade, a tick in #{number}")), "{audit:?}");
     assert!(has(&format!("olga command-carried-out upgrade, a tick in #{number}")), "{audit:?}");
 
-    // After a day nobody is told any more.
+    // After a day the dashboard no longer shows it.
     town.pass(25 * 3_600);
     town.resync().await;
     assert!(!dashboard(&town).body.contains("### Just now"), "{}", dashboard(&town).body);
     town.done();
 }
 
-/// Whatever box there is, and whoever may edit the issue: in GitHub that is more people than may command.
+/// This applies to every box and to everybody who may edit the issue: on GitHub more people may edit than may command.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_box_does_anything_for_who_may_not() {
     let town = town(ONE_AT_A_TIME).await;
@@ -255,7 +255,7 @@ async fn who_closes_it_declines_it_and_what_is_decided_there_still_counts() {
     town.settle().await;
     assert!(dashboard(&town).body.contains("`gauss/peu01` to `aws/v22.1.0`"), "{}", dashboard(&town).body);
 
-    // Closed again, and asked for in so many words.
+    // Closed again, and enabled explicitly in the settings.
     town.forge.close(REPOSITORY, issue.number, "ada").unwrap();
     town.push("main", &[Edit::write(".capstan.yaml", "dashboard: {enabled: true}\n")]);
     town.settle().await;
@@ -264,7 +264,7 @@ async fn who_closes_it_declines_it_and_what_is_decided_there_still_counts() {
     town.resync().await;
     assert_eq!(open(&town).len(), 0, "asked for once is not for ever");
 
-    // Deleted: made anew. Switched off: closed; on again: the same.
+    // Deleted: recreated. Switched off: closed. On again: the same issue.
     town.forge.delete_issue(REPOSITORY, issue.number, "olga").unwrap();
     town.settle().await;
     let again = dashboard(&town).number;
@@ -436,7 +436,7 @@ async fn a_tick_in_the_instant_of_a_write_is_obeyed_through_its_delivery() {
         "{heard}"
     );
 
-    // It is heard once, however often it is told, and whatever is decided since.
+    // The edit counts once, however often it is reported and whatever is decided since.
     tick_box(&world, "ada", "resume");
     world.sync().await;
     for _ in 0..2 {
@@ -479,7 +479,7 @@ async fn a_delivery_tells_nothing_new_of_a_tick_that_was_seen_or_taken_back() {
     assert!(!body(&world).contains("> **Paused by"), "{}", body(&world));
 }
 
-/// Words beside a box that somebody else wrote are nobody's command, also where the delivery tells of the tick.
+/// A box beside words of another person is not a command, even where the delivery reports the tick.
 #[tokio::test]
 async fn a_tick_in_a_text_that_is_not_capstans_is_not_heard_by_its_delivery() {
     let world = world();
@@ -543,7 +543,7 @@ async fn a_tick_in_the_instant_of_a_write_is_reported_if_no_delivery_comes() {
     let told = "`ada` edited this page while Capstan wrote it. Capstan processes the ticked boxes when GitHub reports them. If there is no answer here within a minute, tick again.";
     let after = body(&world);
     assert!(after.contains(told) && !after.contains("[x]") && !after.contains("**Paused by"), "{after}");
-    // It is said once, and the next tick is heard.
+    // The notice comes once, and the next tick counts.
     world.sync().await;
     assert_eq!(body(&world), after);
     tick_pause(&world);

@@ -52,8 +52,8 @@ fn seen(world: &World) -> Seen {
     Seen { pulls, checks, answers, dashboards }
 }
 
-/// Two clusters with proposals for v2: one was edited by a person who then asks for it to be written
-/// anew, one is open; a third cluster is new; a stranger's pull request is open; v3 has just come.
+/// Two clusters with proposals for v2: one was edited by a person who then asks Capstan to replan it, one is open. A
+/// third cluster is new, a stranger's pull request is open, and v3 has just appeared.
 async fn busy() -> World {
     let world = World::new(&[
         SETTINGS,

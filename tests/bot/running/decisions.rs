@@ -210,7 +210,7 @@ async fn who_owns_the_folder_may_decide_and_others_who_write_may_ask() {
     town.done();
 }
 
-/// Whatever they may elsewhere: what is merged from a fork was written by whoever owns that.
+/// This applies even with write access to the repository: the owner of a fork writes what is merged from it.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_opens_a_pull_request_from_a_fork_decides_nothing_there() {
     let town = conflicting().await;
@@ -256,7 +256,7 @@ async fn the_audit_trail_tells_what_was_done_from_what_could_not_be() {
         ["ada command-carried-out take", "ada command-not-possible keep", "ada command-unknown ?"],
         "{audited:?}"
     );
-    // Who, what, where, at which commit, and what came of it: in the table and in the log.
+    // Who, what, where, at which commit, and with which outcome: in the table and in the log.
     let logged = canary::logged_of(&head);
     for (verb, outcome) in [("take", "command-carried-out"), ("keep", "command-not-possible")] {
         let row = format!("ada {outcome} {verb}, comment {comment} on #1 at {head}");

@@ -142,7 +142,7 @@ fn a_full_disk_refuses_deliveries_and_loses_none_that_it_took() {
         std::thread::sleep(Duration::from_millis(10));
     }
     place.let_leases_run_out();
-    // What comes now is taken, and with it the newest state is looked at.
+    // A new delivery is accepted, and its run reads the newest state.
     release(&forge, "v22.1.0", "v1.22.99");
     wait_until_settled(&forge, &place, "v22.1.0", "with room again");
     assert_eq!(forge.pulls(REPOSITORY).unwrap().len(), CLUSTERS.len(), "never a second pull request");

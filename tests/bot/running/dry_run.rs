@@ -15,7 +15,8 @@ use capstan_test_parts::conformance::assert_conforms;
 const FRESH: &str = "acme/fresh";
 const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 
-/// Repository, what is written, where, and how many bytes where that is told; commits have ids of their own.
+/// Repository, what is written, where, and how many bytes if the log has that. The id of a commit is left out, because
+/// it differs.
 type Write = (String, String, String, Option<u64>);
 
 /// What the log of a dry run tells, ordered by what it is.
@@ -25,7 +26,7 @@ fn logged_writes(log: &str) -> Vec<Write> {
     told
 }
 
-/// The same in the order in which it is told.
+/// The same in the order of the log.
 fn logged_one_by_one(log: &str) -> Vec<Write> {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let told = lines.filter(|line| line["message"] == "dry run: not written");

@@ -66,7 +66,7 @@ async fn without_consent_nothing_is_offered_and_the_fleet_page_says_why() {
     let town = Town::new(NAMED, &[PEU01]).await;
     let refused = "The cluster cannot be planned: .capstan.yaml: the releases are in acme/releases, which Capstan cannot read, or whose \
                    .capstan.yaml does not list acme/gitops under `consumers` on its default branch";
-    // Whoever may not use it is not told whether it is there.
+    // A repository that may not use it does not learn whether it exists.
     assert_eq!(town.standing(PEU01).await, ("unplannable".to_owned(), refused.to_owned()));
     add_releases(&town, RELEASES, "consumers: [acme/others]\n");
     town.settle().await;

@@ -169,7 +169,7 @@ fn an_older_server_with_its_own_ca_behind_a_proxy_is_served_like_any_other() {
     assert_eq!(asked("isInMergeQueue"), 1, "what a server has not is asked for once");
     assert_conforms(&forge);
 
-    // Whom NO_PROXY names is not looked for there.
+    // A host in NO_PROXY is not reached through the proxy.
     place.environment.retain(|(name, _)| name != "NO_PROXY");
     place.environment.push(("NO_PROXY".to_owned(), HOST.to_owned()));
     let (before, earlier) = (proxy.connections.load(Ordering::SeqCst), place.log().len());

@@ -30,7 +30,7 @@ fn calls(town: &Town) -> usize {
     town.forge.count_requests(|exchange| !exchange.path.contains(".git/"))
 }
 
-/// What stands: proposals with how many checks each has, and that none is there twice.
+/// The branch of each open proposal, with the number of its checks. A duplicate would be here twice.
 fn standing(town: &Town) -> Vec<(String, usize)> {
     let pulls = town.open_pulls();
     let checks = |head: &str| {
@@ -278,7 +278,7 @@ async fn missed_deliveries_are_asked_for_again_once_each() {
     town.resync().await;
     assert!(town.file("capstan/upgrade/gauss/peu01", "gauss/peu01/capstan.yaml").contains("v22.1.0"));
 
-    // GitHub tells of three days: a longer gap is told.
+    // GitHub lists the deliveries of three days: the bot reports a longer gap.
     let last = town.database().last_look().await.unwrap().unwrap();
     town.forge.age_deliveries(4 * 24 * 3_600);
     town.pass(4 * 24 * 3_600);

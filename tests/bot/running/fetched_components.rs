@@ -1,4 +1,5 @@
-//! Conversations about components that lie in no repository: the bot fetches them, from hosts that the default branch names.
+//! Conversations about components that are not in any repository: the bot fetches them, from hosts that the default
+//! branch names.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,7 +130,7 @@ async fn only_hosts_named_on_the_default_branch_are_asked() {
     town.done();
 }
 
-/// Whatever the default branch says, and whoever wrote it.
+/// This applies whatever the default branch says, and whatever its author's rights are.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_hosts_that_the_operator_allows_are_asked() {
     let (town, _) = town().await;
@@ -321,8 +322,8 @@ async fn begins_without(town: &mut Town, unread: &str, edits: &[Edit]) {
     assert!(town.forge.count_requests(|call| call.faulted) > 0, "it was asked for");
 }
 
-/// What one set's open pull request was judged with cannot be read: its proposal is left as it is, and the run goes on for
-/// the other set and the cluster.
+/// The components that one set's open pull request was judged with cannot be read. Its proposal stays as it is, and the
+/// run continues with the other set and the cluster.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_branch_that_cannot_be_read_holds_up_its_own_set_alone() {
     let (mut town, host) = two_sets().await;
@@ -375,7 +376,8 @@ async fn a_component_of_two_sets_waits_while_what_one_was_judged_with_cannot_be_
 /// `sha256sum` of what is published later under the tag of v1.0.1.
 const FORGED_SHA256: &str = "90efc60fb66e447bd021b3ddd8b3a5d66d964ad1d7874410217276387fb18557";
 
-/// What was judged is what the record names: whoever moves the tag afterwards changes nothing that is open, and is told.
+/// The record names what was judged: a tag that moves afterwards changes nothing that is open, and the check reports
+/// it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
     let (mut town, _) = town().await;

@@ -60,7 +60,7 @@ fn is_plain(body: &str) {
             Event::Html(html) | Event::InlineHtml(html) => {
                 let comment = html.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
                 let is_comment = comment.is_some_and(|within| !within.contains("--"));
-                // Where a name stands in a tag's text, no tag is the name's.
+                // A name may be in the text of Capstan's own tags, but must not add a tag.
                 let tags = ["<details>", "<summary>", "</summary>", "</details>"];
                 let plain = tags.iter().fold(html.to_string(), |plain, tag| plain.replace(tag, ""));
                 assert!(is_comment || !html.contains("forged") || !plain.contains('<'), "{html}: {body}");
@@ -140,7 +140,7 @@ async fn a_cluster_with_too_long_a_path_has_a_branch_that_is_found_again() {
         assert_eq!(world.file(branch, &file).unwrap(), "three\n");
         assert_eq!(open(&world).map(|pull| pull.number), Some(first.number));
 
-        // The folder goes, so that its name stands in the head alone.
+        // The folder is removed, so that only the head has its name.
         world.push("main", &[(&file, None)]);
         forget(&world);
         world.sync().await;

@@ -147,7 +147,7 @@ pub(super) async fn made() -> Town {
     town
 }
 
-/// How it stands with what the inventory brings to a cluster: its state, and why.
+/// The state of what the inventory brings to a cluster, and the reason.
 pub(super) async fn brought(town: &Town, cluster: &str) -> (String, String) {
     let all = ListExtent { skip: 0, take: u32::MAX };
     let targets = town
@@ -255,7 +255,7 @@ async fn an_edit_reaches_the_clusters_it_concerns_and_no_hand_edit_is_lost() {
     let record = town.file(&head, "acme/peu02/capstan-values.yaml");
     assert!(line(&record, "replicas: 2") && line(&record, "note: racks"), "{record}");
 
-    // Whoever wants the inventory's value says so, on the pull request.
+    // A command on the pull request takes the inventory's value.
     town.comment(pull.number, "ada", "/capstan take /spec/replicas").await;
     let written = town.file(&head, "acme/peu02/base/workers.yaml");
     assert!(line(&written, "replicas: 2") && line(&written, "flavor: large # ours"), "{written}");
@@ -292,7 +292,7 @@ async fn a_template_rotates_and_the_body_says_where_the_value_comes_from() {
     let pull = town.open_pulls().remove(0);
     let written = town.file(&branch("inventory", "peu01"), "acme/peu01/base/workers.yaml");
     assert!(line(&written, "flavor: large"), "{written}");
-    // Whose reconciler names templates, the file keeps its name; what changes is told with its origin.
+    // The file keeps its name where the reconciler names the templates. The body shows each change with its origin.
     let origin = "the inventory changes it: Environment prod in `inventory/environment-prod.yaml:6:33` |";
     assert!(pull.body.contains(origin), "{}", pull.body);
     assert!(pull.body.contains("It belongs to `Environment prod`, `Site fra1`."), "{}", pull.body);
@@ -324,7 +324,7 @@ async fn a_release_raised_in_one_environment_is_proposed_there_one_minor_at_a_ti
         "release: openstack/v1.5.0"
     ));
 
-    // The one that is merged later is planned anew.
+    // After one is merged, Capstan replans the other.
     let pulls = town.open_pulls();
     let of = |kind: &str| pulls.iter().find(|pull| pull.head_branch == branch(kind, "peu01")).unwrap().number;
     town.forge.merge_pull(REPOSITORY, of("upgrade"), "ada", MergeMethod::Squash).unwrap();
@@ -402,7 +402,7 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
         level("ClusterDefinition", "peu01", "  in: {environment: prod, site: fra1}\n  retire: true\n");
     town.push("main", &[retire]);
     town.settle().await;
-    // Whoever applies it deletes it: a tombstone would do nothing.
+    // Only a management cluster that applies the folder deletes the cluster: without one, a tombstone would do nothing.
     untouched(&town);
     let state = brought(&town, "acme/peu01").await;
     assert!(state.0 == "blocked" && state.1.contains("no management cluster claims acme/peu01"), "{state:?}");
@@ -472,7 +472,7 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_made_by_hand_is_recorded_where_it_fits() {
     let town = made().await;
-    // Somebody lost the record; all of what the inventory says stands in the base.
+    // A person lost the record. The base has all values of the inventory.
     let note = level("Site", "fra1", "  values: {network: {pods: 10.1.0.0/16, note: racks}}\n");
     town.push("main", &[Edit::remove("acme/peu01/capstan-values.yaml"), note]);
     town.settle().await;

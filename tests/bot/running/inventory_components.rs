@@ -61,7 +61,7 @@ async fn a_component_of_a_level_is_in_the_bases_below_it_and_its_edits_are_merge
     merge_all(&town).await;
     assert_eq!(heads(&town), Vec::<String>::new());
 
-    // Somebody's edit of what the component brought stays; what the component says anew arrives.
+    // An edit of what the component brought stays, and new content of the component arrives.
     let mine =
         town.file("main", "acme/peu01/base/audit.yaml").replace("audit: all", "audit: all\n  ours: kept");
     town.push("main", &[Edit::write("acme/peu01/base/audit.yaml", mine)]);
@@ -97,7 +97,7 @@ async fn a_record_that_somebody_deleted_is_written_again() {
     town.done();
 }
 
-/// A slip of the pen in a new definition is told, although nobody knows the folder of its cluster.
+/// A typo in a new definition is reported, although the folder of its cluster is not known.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_definition_that_has_no_folder_for_what_it_belongs_to_is_an_error_at_its_line() {
     let town = made().await;

@@ -141,7 +141,7 @@ fn of_one_site_that_is_edited_its_clusters_alone_are_rendered_and_of_what_stays_
     assert_eq!(after_restart, again);
 }
 
-/// What is told of each target while it is planned.
+/// What planning reports about each target.
 #[derive(Default)]
 struct TargetLog(Mutex<BTreeMap<ClusterId, Vec<String>>>);
 
@@ -167,7 +167,7 @@ impl WatchRenders for TargetLog {
     }
 }
 
-/// What is told while a snapshot is planned, but not from `without`.
+/// What planning a snapshot reports, without the sources in `without`.
 fn log_of(cache: &PlanCache, files: &Texts, without: &[(&str, SourceKind)]) -> BTreeMap<String, Vec<String>> {
     let fleet = Fleet::open_with(cache, Arc::new(Snapshot::of(files)), date(2026, 11, 24)).unwrap();
     let told = TargetLog::default();
@@ -218,7 +218,7 @@ fn each_target_is_planned_in_one_pass_its_release_first_and_then_its_values() {
     let expected: BTreeMap<_, _> = expected.map(|(id, told)| (id.to_owned(), told.clone())).into();
     assert_eq!(log_of(&cache, &files, &[]), expected);
 
-    // Whoever asks again after a process ended names what was answered: that is not planned twice.
+    // After a process ended, the caller names what was answered already. That is not planned twice.
     let without = [
         ("acme/c0x0", SourceKind::RELEASE),
         ("acme/c1x0", SourceKind::RELEASE),

@@ -63,7 +63,7 @@ pub(super) struct Place {
     pub(super) listen: String,
     pub(super) internal: String,
     pub(super) api: String,
-    /// What stands in the programs' environment besides.
+    /// Further variables in the environment of the programs.
     pub(super) environment: Vec<(String, String)>,
     app: u64,
 }
@@ -262,8 +262,8 @@ pub(super) fn is_kept(delivery: &Delivery) -> bool {
     delivery.status_code == 202 && ["stored", "known"].contains(&delivery.answer().trim())
 }
 
-/// Until every cluster has its pull request for that release. For as long as the bot goes on with something: a bound of
-/// seconds would tell of the machine.
+/// Waits until every cluster has its pull request for that release, as long as the bot still makes requests. A bound in
+/// seconds would depend on the machine.
 pub(super) fn wait_until_settled(forge: &Forge, place: &Place, release: &str, told: &str) {
     let requests = || forge.count_requests(|_| true);
     let first = requests();
@@ -326,7 +326,7 @@ impl Life {
         let told = format!("{told}, round {round}, killed after {moment:?}");
         let loses_database = round.is_multiple_of(7);
         if loses_database {
-            // Under its feet: it goes on with files that nobody will find again.
+            // While the process runs: it continues with files that are no longer in the folder.
             self.place.lose_database();
         }
         self.process.end();

@@ -44,7 +44,7 @@ fn conclusion(town: &Town) -> String {
     town.check(1).conclusion.unwrap_or_default()
 }
 
-/// As a person says it who has looked at the head.
+/// Comments a command that names the head, as a person does who has reviewed it.
 async fn say(town: &Town, by: &str, verb: &str) {
     let head = head(town);
     town.comment(1, by, &format!("/capstan {verb} {head}")).await;
@@ -89,7 +89,7 @@ async fn an_approval_is_of_what_is_changed_and_no_commit_else_takes_it_back() {
     town.resync().await;
     assert_eq!(conclusion(&town), "success", "{}", town.check(1).summary);
 
-    // The same change on another commit, by somebody else.
+    // Another person pushes the same change as another commit.
     let files = town.forge.files(REPOSITORY, BRANCH).unwrap();
     let own = files.into_iter().filter(|(path, _)| path.starts_with("gauss/"));
     let edits: Vec<Edit> = own.map(|(path, content)| Edit::write(path, content)).collect();
@@ -122,7 +122,7 @@ async fn an_approval_is_of_what_is_changed_and_no_commit_else_takes_it_back() {
     assert_eq!(conclusion(&town), "action_required");
     say(&town, "ada", "merge").await;
     assert!(last(&town).contains("It is not merged. 1 of 2 approvals missing."), "{}", last(&town));
-    // Whoever loses the right counts no more.
+    // An approval counts only while its author has the right.
     say(&town, "grace", "approve").await;
     town.forge.grant(REPOSITORY, "grace", Permission::Read).unwrap();
     town.resync().await;
@@ -200,7 +200,7 @@ async fn a_commit_that_claims_to_be_capstans_belongs_to_its_author() {
             assert!(!town.pull(1).auto_merge);
             let summary = town.check(1).summary;
             assert!(summary.contains("does not count: they opened it, or pushed to its branch"), "{summary}");
-            // Somebody else may take responsibility for it; tom may give Capstan its own back.
+            // A replan by another person restores Capstan's own content.
             town.comment(1, "ada", "/capstan replan").await;
             assert_ne!(town.pull(1).head, forged);
             let (own, now) = (
@@ -335,7 +335,7 @@ async fn no_button_does_anything_for_who_may_not() {
         };
         let before = seen(town);
         for button in town.check(1).buttons {
-            // GitHub lets writers press. What counts is who may when it is looked at.
+            // GitHub lets writers press the button. Capstan checks their rights when it handles the press.
             town.forge.pause_deliveries();
             town.forge.press_button(REPOSITORY, town.check(1).id, &button, "tom").unwrap();
             town.forge.grant(REPOSITORY, "tom", Permission::Read).unwrap();

@@ -246,7 +246,7 @@ async fn a_refusal_is_remembered_and_a_death_between_two_writes_is_made_good() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_poisoned_repository_gets_a_proposal_for_its_readable_part_and_the_bot_continues() {
-    // A bomb of anchors, a kustomization that names itself, and a file that is no YAML at all.
+    // A bomb of YAML anchors, a kustomization that includes itself, and a file that is not YAML.
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let before = format!("*a{}", level - 1);

@@ -134,7 +134,7 @@ async fn a_plan_that_takes_too_long_in_total_is_reported_and_the_others_are_judg
     assert!(summary.contains(&told), "{summary}");
 }
 
-/// A job that ended holds no process: whoever asks next has it.
+/// A job that has ended holds no process: the next job gets it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_job_asked_for_ends_with_the_job() {
     let state = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use super::town::Town;
 const PEU01: &str = "gauss/peu01";
 const PEU02: &str = "gauss/peu02";
 
-/// Every way to say a secret that is known by its name or its form, and beside each of them what is none.
+/// Secrets in every form that Capstan recognises by name or content, each beside a value that is not secret.
 fn secrets(turn: &str) -> String {
     let secret = format!("{CANARY}-{turn}");
     let applied = json!({"kind": "Secret", "stringData": {"anything": secret}}).to_string();
@@ -49,7 +49,7 @@ async fn what_people_committed_is_repeated_nowhere() {
     town.push("main", &[part(PEU01, "base", "one"), part(PEU02, "overlay", "one")]);
     town.settle().await;
 
-    // Changed, brought, taken away, in base and overlay; and files that cannot be read right where a secret stands.
+    // Secrets that are changed, added and removed, in base and overlay, and files whose error is right at a secret.
     let broken = |text: String| Edit::write(format!("{PEU02}/base/broken.yaml"), text);
     let heads = [
         town.open("ada", "changes", &[part(PEU01, "base", "two"), part(PEU02, "overlay", "two")]),
@@ -69,7 +69,7 @@ async fn what_people_committed_is_repeated_nowhere() {
     let said = format!("{} {:?}", check.summary, check.text);
     assert!(said.contains("two") && said.contains("hidden"), "what is none is shown beside them: {said}");
 
-    // Proposals, the dashboard, and a cluster whose trouble is told on pages.
+    // Proposals, the dashboard, and pages that show a cluster's error.
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
     town.push("main", &[broken(format!("password: [{CANARY}-seven\n"))]);

@@ -76,7 +76,7 @@ async fn an_answer_that_is_refused_costs_nobody_else_theirs() {
     }
 }
 
-/// A check that stands and is to say something else is another call than one that is made.
+/// Updating an existing check is another call than creating one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_cannot_be_updated_costs_nobody_else_theirs() {
     for status in [403, 404, 422] {

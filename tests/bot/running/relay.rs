@@ -20,7 +20,7 @@ pub(super) enum Far {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Wire {
     Whole = 0,
-    /// Nothing arrives, and nobody is told.
+    /// Nothing arrives, and neither side gets an error.
     Silent = 1,
     /// Connections break, and no new one is made.
     Broken = 2,

@@ -98,7 +98,7 @@ impl Pair {
         });
     }
 
-    /// GitHub is asked to send again what it could not deliver: whoever was killed did not answer.
+    /// Asks GitHub to redeliver what no process accepted: a killed process did not answer.
     fn redeliver(&self) {
         assert!(self.runtime.block_on(self.forge.delivered(Duration::from_secs(60))));
         let all = self.forge.deliveries();

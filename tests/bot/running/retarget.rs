@@ -99,7 +99,7 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     town.done();
 }
 
-/// What stands in the body of one pull request decides nothing in the next of the same branch.
+/// A block in the body of one pull request decides nothing in the next one of the same branch.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_block_that_somebody_copies_from_an_earlier_pull_request_is_not_obeyed() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
@@ -122,7 +122,7 @@ async fn a_block_that_somebody_copies_from_an_earlier_pull_request_is_not_obeyed
     town.forge.close(REPOSITORY, first, "ada").unwrap();
     town.settle().await;
 
-    // The next release renames nothing, and is offered anew.
+    // The next release renames nothing, and gets a new pull request.
     town.push("main", &[release("v22.1.0", "m5.large"), notes("v22.1.0")]);
     town.settle().await;
     let next = of_branch(&town).unwrap();

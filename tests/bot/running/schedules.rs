@@ -46,7 +46,7 @@ const NEARLY_A_MINUTE: jiff::SignedDuration = jiff::SignedDuration::from_secs(55
 /// A delivery as it came from GitHub.
 type Letter = (HeaderMap, Vec<u8>);
 
-/// Stands between GitHub and the bot, and hands on what it was given when the schedule says so.
+/// A proxy between GitHub and the bot that delivers what it received when the schedule says so.
 struct PostOffice {
     url: String,
     letters: Arc<Mutex<Vec<Letter>>>,
@@ -256,7 +256,7 @@ impl Schedule {
         if self.random.random_bool(0.5) {
             self.turn().await;
         }
-        // Both are answered and seen before anybody goes on.
+        // Both are answered and visible before the schedule continues.
         self.until("that it holds", |town| body_begins(town, &branch(CLUSTERS[0]), "> On hold by `ada`"))
             .await;
         self.until("help", |town| !town.answers(number(town, "mine").unwrap()).is_empty()).await;
@@ -317,7 +317,7 @@ fn fault(random: &mut StdRng, method: &str, path: &str) -> Option<(Strike, Fault
         return None;
     }
     let limit = Duration::from_secs(1).as_secs();
-    // Somebody else was quicker, or an earlier try that nobody heard of: it is there.
+    // Another process was quicker, or an earlier try succeeded without an answer: the object exists.
     let race = match (method, path.rsplit('/').next()) {
         ("POST", Some("refs")) => Some("Reference already exists"),
         ("POST", Some("pulls")) => Some("A pull request already exists for acme:the-branch."),
@@ -397,15 +397,14 @@ fn describe(town: &Town) -> BTreeMap<String, String> {
             assert!(known.is_none(), "{key} twice:\n{known:?}\n{:?}", seen[&key]);
         }
         let mut answers = town.answers(pull.number);
-        // A command that was carried out and whose reaction was lost is heard once more: this one finds nothing to do then,
-        // and says so.
+        // Capstan reads a command again if the reaction to it was lost. The second run has nothing to do, and says so.
         answers.retain(|answer| !answer.contains("It is not on hold."));
         seen.insert(format!("{place}: answers"), plain(&answers.join("\n---\n")));
         for comment in town.forge.comments(REPOSITORY, pull.number).unwrap() {
             if comment.author == town.forge.bot_login() {
                 continue;
             }
-            // Every command is heard, and told what came of it: by a verdict or by an answer, not by neither.
+            // Every command gets a verdict or an answer.
             let own: Vec<&str> = comment
                 .reactions
                 .iter()

@@ -104,7 +104,7 @@ async fn a_release_moves_services_and_an_owners_edit_survives() {
     release.push(sample::release("v22.0.0", "v1.22.5"));
     town.push("main", &release);
     town.settle().await;
-    // Whoever applies it says how its machines stand, and takes what the proposal would bring.
+    // The reconciler reports the state of the machines, and accepts the proposal in its preflight.
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     town.resync().await;
@@ -169,7 +169,7 @@ async fn an_overlay_switches_what_is_optional_and_nothing_else() {
     {
         assert!(check.summary.contains(said), "{said}: {}", check.summary);
     }
-    // What is no key there is an error of the settings.
+    // An unknown key there is an error of the settings.
     let number = town.open(
         "ada",
         "loose",
@@ -241,12 +241,12 @@ async fn for_an_unclaimed_cluster_services_are_mentioned_once_and_left_alone() {
     assert!(record.starts_with("release: aws/v22.0.0\n") && record.ends_with(ENTRIES), "{record}");
     assert!(!pull.body.contains("### Services"), "{}", pull.body);
     assert_eq!(pull.body.matches("no management cluster claims this cluster").count(), 1, "{}", pull.body);
-    // It stands on the base branch already: counted, and nobody's failure.
+    // The finding is on the base branch already: it is counted, and the check succeeds.
     let check = town.check(pull.number);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
     assert!(check.summary.contains("1 finding is on the base branch already"), "{}", check.summary);
     assert!(!check.summary.contains("Services inside it"), "{}", check.summary);
-    // Whoever brings them there is told where they stand.
+    // A pull request that adds such services gets a warning at their place in `capstan.yaml`.
     let name = "gauss/peu02";
     let mut files = sample::cluster(name);
     files.push(Edit::write(format!("{name}/capstan.yaml"), format!("release: aws/v21.0.0\n{ENTRIES}")));
@@ -335,7 +335,7 @@ async fn a_service_that_does_not_allow_the_coming_minor_holds_the_upgrade_back()
     let town = Town::with(&files, None).await;
     town.push("main", &[sample::release("v22.0.0", "v1.22.5")]);
     town.settle().await;
-    // Whoever applies it says how its machines stand.
+    // The reconciler reports the state of the machines.
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     town.resync().await;

@@ -1,4 +1,4 @@
-//! Proposals of two kinds of sources for one cluster: each stands for itself.
+//! Proposals of two kinds of sources for one cluster are independent of each other.
 
 use super::memory::World;
 

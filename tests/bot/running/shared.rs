@@ -1,4 +1,4 @@
-//! A change of what clusters share touches them, wherever it lies.
+//! A change of a file that clusters share affects all of them, wherever the file is.
 
 use capstan_forge::Edit;
 

@@ -1,4 +1,4 @@
-//! What a run finds out stands in the records that the pages show.
+//! A run writes what it finds out into the records that the pages show.
 
 use capstan_forge::{Edit, MergeMethod};
 use capstan_ports::{ClusterFilter, ListExtent, PageRecords as _, ShownTarget, VisibleRepositories};

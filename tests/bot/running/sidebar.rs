@@ -101,7 +101,7 @@ async fn what_the_settings_change_is_changed_and_nothing_else() {
     change(&town, "").await;
     assert_eq!(town.pull(1).title, "Upgrade gauss/peu01 from aws/v21.0.0 to aws/v22.0.0");
 
-    // Whoever takes the block out takes with it what was done: nothing is done again.
+    // A person removes Capstan's record from the body: Capstan writes it again, but does not repeat its other changes.
     change(&town, "labels: [capstan]").await;
     town.forge.remove_label(REPOSITORY, 1, "capstan", "ada").unwrap();
     town.forge.edit_title(REPOSITORY, 1, "ada", "Ours").unwrap();

@@ -1,5 +1,5 @@
-//! Pull requests that do not aim at the default branch: what they bring there counts, with all that is below them, and
-//! nothing passes of which nobody knows what that is.
+//! Pull requests whose base is not the default branch. Capstan judges what they bring there together with everything
+//! below them, and passes nothing whose effect is unknown.
 
 use capstan_forge::{Edit, NewPull};
 
@@ -10,7 +10,7 @@ const PEU01: &str = "gauss/peu01";
 const WEB: &str = "euler/web";
 const BRANCH: &str = "capstan/upgrade/gauss/peu01";
 
-/// A pull request of somebody whose branch stands on another one.
+/// A person's pull request whose branch is based on another branch.
 fn open_on(town: &Town, base: &str, branch: &str, edits: &[Edit]) -> u64 {
     let on = town.forge.resolve(REPOSITORY, base).unwrap().unwrap();
     let commit = town.forge.commit_on(REPOSITORY, &on, "ada", "Mine", edits).unwrap();
@@ -64,7 +64,7 @@ async fn a_stack_is_judged_as_what_it_brings_onto_the_default_branch() {
     );
     let above_lenient =
         open_on(&town, "lenient", "lenient-two", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
-    // Branches that are no open pull request's.
+    // Branches without an open pull request.
     town.push("release-1", &docs("release"));
     let aside = open_on(&town, "release-1", "aside", &docs("aside"));
     let aside_touching =
@@ -88,7 +88,7 @@ async fn a_stack_is_judged_as_what_it_brings_onto_the_default_branch() {
     concludes(&town, aside_touching, "action_required", &["for `release-1`", "Change its base to `main`"]);
     concludes(&town, circle, "action_required", &["are based on each other in a circle"]);
 
-    // GitHub's own word, where it has stacks, says the same, or nobody knows.
+    // A stack that GitHub knows gets the same verdict.
     town.forge.stack(REPOSITORY, &[harmful, above_harmful], "ada").unwrap();
     town.settle().await;
     concludes(&town, above_harmful, "failure", &["`gauss/peu01`"]);
@@ -120,7 +120,7 @@ async fn a_stack_does_not_merge_a_proposal_early() {
     concludes(&town, proposal, "action_required", &[]);
     concludes(&town, above, "action_required", &["which is below it: It needs 1 approval"]);
 
-    // Below a stack's member: Capstan merges nobody's work with its own.
+    // A pull request below Capstan's in a stack: Capstan does not merge other people's work with its own.
     town.forge.close(REPOSITORY, above, "ada").unwrap();
     let below = open_on(&town, "main", "below", &docs("below"));
     town.forge.retarget(REPOSITORY, proposal, "ada", "below").unwrap();
@@ -131,7 +131,7 @@ async fn a_stack_does_not_merge_a_proposal_early() {
     town.comment(proposal, "ada", "/capstan merge").await;
     town.settle().await;
     let answers = town.answers(proposal);
-    // Its number is no link: answers mention nothing by themselves.
+    // Its number is not a link, so that the answer creates no mention.
     let said = format!("also merge the pull requests below it: #\u{200b}{below}.");
     assert!(answers.last().is_some_and(|answer| answer.contains(&said)), "{answers:?}");
     assert_eq!(town.pull(proposal).state, capstan_forge::PullState::Open);

@@ -1,4 +1,4 @@
-//! What is too large to be read is told, and stops nothing else.
+//! Capstan reports what is too large to be read, and everything else continues.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -161,7 +161,7 @@ impl Mirror for Limited {
     }
 }
 
-/// The releases' repository is too large: the clusters are told, and heads are judged as ever.
+/// The repository of the releases is too large: the clusters show that, and heads are judged as before.
 #[tokio::test(flavor = "multi_thread")]
 async fn releases_elsewhere_that_are_too_large_are_refused_and_heads_are_judged() {
     const PEU01: &str = "gauss/peu01";

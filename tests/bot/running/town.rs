@@ -100,7 +100,8 @@ pub(crate) fn processes(memory: u64) -> Processes {
     }
 }
 
-/// Hosts that repositories may name, as whoever runs Capstan says it: of all towns, since each server has a port of its own.
+/// Hosts that repositories may name, as the operator allows them. All towns share the list, since each server has its
+/// own port.
 static OPERATORS: Mutex<Vec<OperatorHost>> = Mutex::new(Vec::new());
 
 /// Lets repositories name a stand-in.

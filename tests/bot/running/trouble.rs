@@ -1,4 +1,4 @@
-//! What goes wrong with one pull request, one installation or one long text, and is nobody else's trouble.
+//! An error with one pull request, one installation or one long text does not affect the others.
 
 use capstan_bot::sync::{SyncError, Synced};
 use capstan_forge::{Fault, Matching, Permission as Right, Selection, Strike};
@@ -46,7 +46,7 @@ async fn one_bad_head_stops_neither_the_others_nor_commands() {
         };
         for number in 1..=3 {
             let told = world.check_on(number).map(|check| check.conclusion.unwrap());
-            // Whoever requires the check is told that it could not be judged.
+            // The check may be required, so it says that the pull request could not be judged.
             let expected = match number == bad {
                 true => CheckConclusion::ActionRequired,
                 false => CheckConclusion::Failure,
@@ -173,7 +173,7 @@ async fn a_full_body_of_a_proposal_that_is_closed_still_says_why() {
     assert!(!closed.body.starts_with("> Closed by Capstan: \n"));
     assert!(closed.body.contains("… the rest does not fit here."));
 
-    // The record is whole: it was no person who closed it.
+    // The record is complete: it says that Capstan closed the pull request, not a person.
     world.push("main", &[("releases/v2/base/v", Some("two\n"))]);
     world.lose_database();
     world.sync().await;

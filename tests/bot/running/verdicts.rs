@@ -96,7 +96,7 @@ async fn what_the_pull_request_shows_is_answered_by_a_reaction_that_outlives_the
     town.done();
 }
 
-/// What stands nowhere else is said, and the rest of the same comment is not said again.
+/// An answer says only what is shown nowhere else, not what the other commands of the same comment did.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nothing_else_shows_is_said_in_a_comment() {
     let mut town = town().await;

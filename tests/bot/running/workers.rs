@@ -259,8 +259,8 @@ async fn answers_beside_a_repository_that_hangs(workers: usize) -> Duration {
     after
 }
 
-/// Twelve proposals are written anew, twelve people's comments come with the push, and another repository is as busy:
-/// each comment is heard before any work is done about any of them.
+/// Twelve proposals are rewritten, twelve people's comments come with the push, and another repository is as busy. Each
+/// comment gets its reaction before any work on the comments begins.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_under_load_is_acknowledged_before_the_work_and_answered_after_it() {
     let names: Vec<String> = (1..=12).map(|at| format!("gauss/peu{at:02}")).collect();
@@ -317,8 +317,8 @@ async fn a_comment_under_load_is_acknowledged_before_the_work_and_answered_after
     town.done();
 }
 
-/// One pull request takes long to be judged: who comments on another one meanwhile, opens an issue or presses a button is
-/// heard at once, and obeyed after it.
+/// One pull request takes long to be judged. Meanwhile a comment on another one, a new issue or a pressed button is
+/// acknowledged at once. The command is carried out afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_issues_and_buttons_are_acknowledged_at_once_during_the_work() {
     let town = Town::new("mode: propose\n", &["gauss/peu01", "gauss/peu02"]).await;

@@ -135,7 +135,7 @@ async fn a_delivery_at_the_limit_is_read_and_one_above_is_refused() {
                      X-Hub-Signature-256: sha256=00\r\nContent-Length: 26214401\r\n\r\n";
     server.send(announced.as_bytes()).await.refuses(413, TOO_LARGE);
 
-    // Not announced: refused where it passes the limit, however it goes on.
+    // Without an announced length, a request is refused where it passes the limit, whatever follows.
     let mut chunked = b"POST /github/webhook HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\
                         X-Hub-Signature-256: sha256=00\r\nTransfer-Encoding: chunked\r\n\r\n"
         .to_vec();

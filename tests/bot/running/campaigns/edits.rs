@@ -1,4 +1,4 @@
-//! Pull requests that write campaigns into `.capstan.yaml`: what cannot be meant stands in the check, at its place.
+//! Pull requests that write campaigns into `.capstan.yaml`: the check shows what is invalid, at its line.
 
 use capstan_forge::{Edit, MergeMethod};
 
@@ -82,7 +82,7 @@ async fn a_pull_request_that_edits_campaigns_lists_mistakes_with_their_places() 
         ".capstan.yaml:8 warning wave `gold` of campaign `fleet`: no cluster is in this wave"
     );
 
-    // What stands on the default branch is nobody's news, and an empty wave holds nobody up.
+    // The check does not report what is on the default branch already, and an empty wave does not hold up the others.
     town.forge.merge_pull(REPOSITORY, right, "ada", MergeMethod::Merge).unwrap();
     town.settle().await;
     let again = settings("again", &format!("{WAVES}# a remark\n"));

@@ -9,7 +9,7 @@ use crate::running::town::{REPOSITORY, Town};
 const STEPS: [Step; 15] = [
     Step::Release("v22.0.0", "v1.22.0"),
     Step::Merge("a/canary"),
-    // The soak of two hours goes on over the loss.
+    // The soak of two hours continues across the loss.
     Step::Pass(3_600),
     Step::Say("campaign stop the audit"),
     Step::Pass(3_700),
@@ -17,7 +17,7 @@ const STEPS: [Step; 15] = [
     Step::Merge("a/gold1"),
     Step::Say("campaign skip a/gold2"),
     Step::Pass(60),
-    // A newer one begins at the first wave again, with those whom the older one was through with.
+    // A newer release begins at the first wave again, with the clusters that the older one had finished.
     Step::Release("v22.1.0", "v1.22.1"),
     Step::Merge("a/canary"),
     Step::Pass(7_300),
@@ -35,8 +35,8 @@ enum Step {
     Say(&'static str),
 }
 
-/// What people see after each step: what is open, and in which release; what stands still, and who was skipped; what was
-/// said on the releases' commits.
+/// What people see after each step: pull requests with their releases, whether the campaign is stopped, the skipped
+/// cluster, and the statuses of the releases' commits.
 async fn live(loses: bool) -> Vec<String> {
     let mut town = town(WAVES).await;
     let (mut seen, mut releases) = (Vec::new(), Vec::new());

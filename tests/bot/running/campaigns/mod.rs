@@ -110,7 +110,7 @@ async fn a_release_moves_through_three_waves_whatever_is_lost_between() {
     let (_, body) = dashboard(&town);
     assert!(body.contains("### Campaigns\n\n- `aws/v22.0.0` through campaign `fleet`\n  - `canary`: 1 of 1 done; is verified, and must stay healthy until "), "{body}");
 
-    // An hour later everything but GitHub is lost: the soak goes on from where it was.
+    // An hour later everything but GitHub is lost: the soak continues from where it was.
     pass(&town, 3_600).await;
     assert_eq!(open(&town), [""; 0]);
     town.restart_with_nothing().await;
@@ -125,7 +125,8 @@ async fn a_release_moves_through_three_waves_whatever_is_lost_between() {
     merge(&town, "a/gold1").await;
     assert_eq!(open(&town), ["a/gold2"]);
 
-    // A newer release: the open pull request follows it, whoever had the older one begins at the first wave.
+    // A newer release: the open pull request goes to the next minor first. Clusters that had the older release begin at
+    // the first wave.
     town.release("v23.0.0", "v1.23.0");
     town.settle().await;
     assert_eq!(open(&town), ["a/canary", "a/gold2"]);
@@ -300,7 +301,7 @@ campaigns:
     let (_, why) = town.standing("a/rest").await;
     assert!(why.contains("check `e2e` of the merge of `a/canary` failed"), "{why}");
     town.forge.set_status(REPOSITORY, &merged, "ada", "e2e", "success").unwrap();
-    // Whoever else reports that name takes no failure back: all must have passed.
+    // The success of another app under that name does not cancel a failure: all must have passed.
     let report = |app, conclusion: &str| {
         town.forge.report_as_another_app(REPOSITORY, &merged, app, ("e2e", ""), conclusion).unwrap();
     };

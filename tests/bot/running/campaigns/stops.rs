@@ -1,5 +1,5 @@
-//! What stops a campaign for all: something that was refused, something that was rolled back; who has it go on, by word
-//! and by box.
+//! What stops a campaign for all: a refusal of what was merged, or a rollback. People resume it by command and by
+//! checkbox.
 
 use capstan_forge::{Edit, Permission};
 use capstan_live::agent::RolloutState;
@@ -85,7 +85,7 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     let refused = told("`a/canary` what was merged was refused");
     assert_eq!(statuses(&town, &release), std::slice::from_ref(&refused));
 
-    // It is mended; a tick has it go on, of whoever may decide for the whole repository.
+    // The cluster recovers. A tick resumes the campaign if its author may decide for the whole repository.
     say(&town, &agent, "a/canary", RolloutState::Done).await;
     tick(&town, "ada", "`campaign resume`").await;
     let (_, body) = dashboard(&town);
@@ -96,7 +96,7 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     let goes_on = ("success".to_owned(), "aws/v22.0.0 continues".to_owned());
     assert_eq!(statuses(&town, &release).last(), Some(&goes_on));
 
-    // Another one is merged, rolls, and is taken back: what is open, and what rolls, is nobody's business.
+    // Another one is merged, rolls, and is rolled back: what is open stays open, and can be merged and roll.
     merge(&town, "a/gold1").await;
     say(&town, &agent, "a/gold1", RolloutState::Done).await;
     assert_eq!(open(&town), ["a/gold2"]);
@@ -158,7 +158,7 @@ commands:
     let (_, body) = dashboard(&town);
     assert!(!body.contains("campaign-stopped") && !body.contains("continues without"), "{body}");
 
-    // A newer one: what is open follows it, and whoever had the older one begins at the first wave again.
+    // A newer release: what is open follows it, and a cluster that had the older one begins at the first wave again.
     town.release("v22.1.0", "v1.22.3");
     let newer = tip(&town);
     town.settle().await;
@@ -176,7 +176,7 @@ commands:
     let (_, body) = dashboard(&town);
     assert!(body.contains("- `aws/v22.1.0` through campaign `fleet`"), "{body}");
 
-    // What is told of the newer one is told where that was seen first.
+    // A status about the newer release is on the commit that first had it.
     tick(&town, "wanda", "`campaign stop`").await;
     let (_, body) = dashboard(&town);
     assert!(body.contains("`wanda` ticked `campaign`: `/capstan campaign` was not carried out"), "{body}");

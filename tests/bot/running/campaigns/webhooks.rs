@@ -94,7 +94,7 @@ impl Judge {
         value
     }
 
-    /// Whoever runs Capstan lets it be asked for the sake of these repositories.
+    /// The operator's setting that allows this host for these repositories.
     fn host(&self, repositories: &str) -> WebhookHost {
         let (host, repositories) = (self.address.to_string(), vec![Glob::parse(repositories).unwrap()]);
         WebhookHost { host, repositories, secret: SECRET.into() }
@@ -144,7 +144,8 @@ campaigns:
     merge(&town, "a/canary").await;
     let merged = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
 
-    // What stands in a repository alone lets nobody be asked, nor does a host that is there for others.
+    // An address in the repository alone causes no call, and neither does a host that is allowed for other
+    // repositories.
     let refused =
         format!("`{}` is not among the hosts that Capstan may ask for this repository", judge.address);
     assert!(why(&town).await.contains(&refused), "{}", why(&town).await);
@@ -177,7 +178,8 @@ campaigns:
         assert_eq!(asked[key], expected, "{key}");
     }
 
-    // A new process asks the same question anew; what it cannot understand is silence, and it asks again by itself.
+    // A new process asks the same question again. What it cannot understand counts as no answer, and it asks again by
+    // itself.
     judge.says(Says::Text(StatusCode::INTERNAL_SERVER_ERROR, "token=hunter2".to_owned()));
     town.restart_with_nothing().await;
     town.allow_webhooks(vec![judge.host("acme/*")]);
@@ -192,7 +194,7 @@ campaigns:
     assert!(why(&town).await.contains("cannot tell yet (warming 'up' slowly); Capstan asks again at 20"));
     assert_eq!(open(&town), ["a/gold1"]);
 
-    // A no stops the campaign for all, and is told once.
+    // A no stops the campaign for all, and is reported once.
     judge.pass("fail", "p99 doubled.");
     pass(&town, 121).await;
     until(&town, "it says no", async || judge.times() == 4 && why(&town).await.contains("is stopped")).await;
@@ -206,7 +208,7 @@ campaigns:
     let stops = town.audit().await.into_iter().filter(|row| row.contains("campaign-stopped")).count();
     assert_eq!((judge.times(), stops), (4, 1), "nobody is asked whether to go on while it stands still");
 
-    // Whoever has it go on has it asked anew. Its yes is noted where a lost database is read back from.
+    // A resume asks the webhook again. Its yes is recorded in the place from which a lost database is rebuilt.
     judge.pass("pass", "");
     town.comment(issue, "olga", "/capstan campaign resume").await;
     until(&town, "it says yes", async || open(&town).len() == 3).await;

@@ -5,7 +5,7 @@ use super::*;
 use capstan_plan::proposal::Sidebar;
 use capstan_ports::PullRequestState;
 
-/// Branch, state, title, what the branch has of each cluster, and what stands beside it.
+/// Branch, state, title, the file of each cluster on the branch, and the sidebar.
 type SeenPull = (String, PullRequestState, String, [Option<String>; 3], Sidebar);
 
 /// What people see in the end.
@@ -18,7 +18,7 @@ struct Seen {
 fn seen(world: &World) -> Seen {
     let one = |pull: PullRequest| {
         let paths = ["c/g/a/base/v", "c/g/b/base/v", "c/g/d/base/v"];
-        // What another's branch stands on is no matter: it says nothing of these.
+        // The base of another cluster's branch does not matter: it says nothing about these clusters.
         let is_theirs = pull.head_branch != X;
         let files = paths.map(|path| world.file(&pull.head_branch, path).filter(|_| is_theirs));
         (pull.head_branch, pull.state, pull.title, files, pull.sidebar)

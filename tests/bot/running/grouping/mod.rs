@@ -14,7 +14,7 @@ use capstan_ports::{CheckConclusion, MergeQueueState, Permission, PullRequest, R
 const SINGLE: &str = "mode: propose\ndashboard: {enabled: false}\n";
 const GROUPED: &str =
     "mode: propose\ndashboard: {enabled: false}\nupgrade: {proposals: {group: {by: \"c/*/\"}}}\n";
-/// The same with a dashboard, where what is decided about clusters without a pull request stands.
+/// The same with a dashboard, which shows the decisions about clusters without a pull request.
 const GROUPED_WITH_DASHBOARD: &str = "mode: propose\nupgrade: {proposals: {group: {by: \"c/*/\"}}}\n";
 const SINGLE_WITH_DASHBOARD: &str = "mode: propose\n";
 const GROUP: &str = "capstan/upgrade/%group/c%2Fg";
@@ -56,7 +56,7 @@ fn last(world: &World, number: u64) -> String {
     world.answers(number).pop().unwrap_or_default()
 }
 
-/// Nobody has looked at a pull request.
+/// Nobody has reviewed the pull request.
 const UNSEEN: MergeQueueState =
     MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false };
 

@@ -199,7 +199,7 @@ async fn what_is_settled_for_one_of_them_survives_replans_until_a_value_changes(
     )
     .await;
     assert_eq!(replicas(&town), ["4", "2"], "{:?}", town.answers(1));
-    // Anew by command, by a newer version of the release, and by a person's commit that is overwritten.
+    // The values survive a replan by command, a newer version of the release, and the overwriting of a person's commit.
     town.comment(1, "ada", "/capstan replan").await;
     assert_eq!(replicas(&town), ["4", "2"], "{:?}", town.answers(1));
     town.push("main", &[release("v22.0.0", "v1.22.6", 4)]);

@@ -51,7 +51,7 @@ pub(super) enum Moment {
     PullRequest,
     /// Before an issue is opened.
     Issue,
-    /// Before an issue is written, after it was looked at.
+    /// Before an issue is written, after it was read.
     IssueEdit,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct State {
     pub(super) branches: BTreeMap<String, CommitId>,
     pub(super) pulls: Vec<PullRequest>,
     pub(super) reviews: BTreeMap<u64, MergeQueueState>,
-    /// Issues that are no pull requests, each with who changed its body, oldest first.
+    /// Issues without the pull requests, each with who changed its body, oldest first.
     pub(super) issues: Vec<(Issue, Vec<TextEdit>)>,
     pub(super) dashboard: Option<KnownDashboard>,
     /// What reviewers said of each pull request.
@@ -86,7 +86,7 @@ pub(super) struct State {
     pub(super) proposals: BTreeMap<ProposalId, ProposalRecord>,
     pub(super) check_records: BTreeMap<String, CheckRecord>,
     pub(super) answered: BTreeSet<CommentId>,
-    /// Edits of issues of which deliveries told, and no run was told yet.
+    /// Edits of issues that deliveries reported, and that no run has received yet.
     pub(super) ticked: Vec<Ticks>,
     /// Deliveries do not come.
     pub(super) deaf: bool,
@@ -151,7 +151,7 @@ impl World {
         self.move_to(branch, &commit, "grace");
     }
 
-    /// A branch stands elsewhere, and GitHub notes who did it and when.
+    /// Moves a branch, and records who did it and when, as GitHub does.
     fn move_to(&self, branch: &str, commit: &CommitId, actor: &str) {
         let mut state = self.state();
         let at = jiff::Timestamp::from_second(state.now).unwrap();

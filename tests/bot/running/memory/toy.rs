@@ -17,9 +17,9 @@ use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
 use capstan_report::{JudgedCluster, Judgement};
 use jiff::civil::Date;
 
-/// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of
-/// its release and goes on with its own; `c/NAME/capstan.yaml` names the release. A base that says
-/// `block` blocks; one that says `error` has a finding there.
+/// A planner of toy files. `releases/vN/base/v` holds one line. `c/NAME/base/v` begins with the line of its release and
+/// continues with its own. `c/NAME/capstan.yaml` names the release. A base that says `block` blocks; one that says
+/// `error` has a finding there.
 ///
 /// A second kind of source, `values`: `values/NAME` holds one line, which takes the place of what is the cluster's own.
 pub(in super::super) struct Toy;
