@@ -1,4 +1,5 @@
-//! Secrets are found wherever they turn up (`tests/parts/canary.rs` searches), and what is said of a wrong one shows none.
+//! Secrets are found wherever they turn up (`tests/parts/canary.rs` searches), and the error about a wrong one does not
+//! show it.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -123,7 +123,7 @@ async fn the_bot_starts_as_deployed_and_tells_every_metric_of_the_docs() {
         .output()
         .unwrap();
     assert!(beside.status.success(), "{}", String::from_utf8_lossy(&beside.stderr));
-    // Nobody who comes by network sees the fleet.
+    // The fleet is not shown to clients from the network.
     for port in ["http", "metrics"] {
         assert_eq!(status(&client, &container.url(port, "/")).await, Some(StatusCode::NOT_FOUND));
     }

@@ -9,8 +9,8 @@ use super::{EU, SETTINGS, cluster, enrolled};
 use crate::running::sample;
 use crate::running::town::Town;
 
-/// A check is not rewritten while its recorded inputs are the same. An answer that came before the inputs were recorded
-/// was part of them already, and the pending check stayed pending for ever.
+/// A check is not rewritten while its recorded inputs are the same. If the answer came before they were recorded, they
+/// included it already, and the pending check would stay pending for ever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_was_pending_when_the_answer_came_still_shows_it() {
     let folder = tempfile::tempdir().unwrap();

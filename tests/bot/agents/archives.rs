@@ -104,7 +104,7 @@ async fn the_provider_set_that_the_settings_name_travels_and_no_other() {
         "main",
         &[
             Edit::write("mc/providers/base/providers.yaml", set("capi-system")),
-            // Its folder fits the pattern of the clusters, and nobody names it.
+            // Its folder matches the pattern of the clusters, but no setting names it.
             Edit::write("gauss/providers/base/providers.yaml", set("other")),
         ],
     );

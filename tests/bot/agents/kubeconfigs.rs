@@ -30,7 +30,7 @@ const ADAS: &str = "SHA256:WbUK/Ttgi/pFrslRC0YhF0fq1Z4ZylISYR1oWWJTTdM";
 /// An age key that Git does not name.
 const EVE: &str = "age19dxrgt65x047tydpmfm7qy73kuj8243dfptcmj5tsjavvegu8jusxey9mx";
 
-/// What Git says of a cluster, besides its release.
+/// The settings of a cluster in Git: its release and `more`.
 fn says(id: &str, more: &str) -> Edit {
     Edit::write(format!("{id}/capstan.yaml"), format!("release: aws/v21.0.0\n{more}"))
 }
@@ -150,7 +150,7 @@ async fn owners_fetch_their_file_and_see_no_other() {
         town.push("main", &[owned("gauss/peu01", "")]);
         town.settle().await;
         assert_eq!(status(&key).await, 200);
-        // What somebody sent who is believed no more goes with the rest.
+        // The files of a revoked agent are deleted.
         let agents = town.database().agents().await.unwrap();
         town.database().revoke(&agents[0].id, "ada").await.unwrap();
         assert_eq!(status(&key).await, 404);
@@ -331,7 +331,7 @@ async fn a_kubeconfig_for_git_comes_by_a_pull_request() {
     assert_eq!(there("main").as_bytes(), second.content);
     assert_eq!(town.open_pulls().into_iter().filter(is_it).count(), 0);
 
-    // What somebody closed is not offered again; what comes after it is.
+    // After a person closes it, the same file is not offered again, but the next one is.
     let third = file("gauss/peu01", "dGhpcmQ=", PublishedAt::Git);
     bot.publish_key(&third).await.unwrap();
     town.settle().await;

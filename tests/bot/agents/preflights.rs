@@ -252,7 +252,7 @@ async fn capstans_own_proposals_are_asked_about_too_and_others_clusters_are_not(
     let question = asked(&agent).await;
     assert_eq!(question.clusters, [cluster("gauss/peu01")]);
 
-    // Somebody else's answer is not taken.
+    // The answer of another agent is refused.
     let stranger = Raw::enrolled(&town).await;
     let body = serde_json::to_string(&answer(PreflightVerdict::Accepted, None)).unwrap();
     let token = stranger.token();
@@ -563,7 +563,7 @@ async fn folders_that_go_and_pull_requests_to_other_branches_are_nothing_that_is
     };
     let staged = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
     town.settle().await;
-    // Nobody is asked, and nothing passes that could come onto the default branch with the same head.
+    // No question is asked, and nothing passes that could reach the default branch with the same head.
     assert_eq!(says(&town.check(staged)), done("action_required"), "{}", town.check(staged).summary);
     assert!(agent.work(None, Duration::ZERO).await.unwrap().preflights.is_empty());
 

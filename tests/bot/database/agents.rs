@@ -285,7 +285,8 @@ async fn order_counts_within_one_agent_and_revoking_forgets_what_it_said() {
                 .map(|(_, standing)| (standing.agent, standing.report.state))
                 .collect::<Vec<_>>()
         };
-        // One whose ids are far ahead keeps no other from being heard, and is not heard with an older one.
+        // An agent with much higher ids does not block reports of others, and its own reports with older ids are
+        // ignored.
         take(&one, 9_000, RolloutState::Done).await;
         take(&one, 5, RolloutState::Stuck).await;
         assert_eq!(stands().await, [(Some(one.id.clone()), RolloutState::Done)]);

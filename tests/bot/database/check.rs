@@ -77,7 +77,7 @@ async fn tables_of_another_schema_are_reported_and_left_alone() {
                  made it, or a newer one"
             )
         );
-        // And nobody else works on them.
+        // Another process cannot open the database either.
         let refused = Database::open(url, Arc::new(SystemClock)).await.unwrap_err().to_string();
         assert_eq!(
             refused,

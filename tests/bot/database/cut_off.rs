@@ -214,7 +214,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
                 there == (3, 1) || (there == (0, 0) && said.is_err()),
                 "{cut:?} {at}: {there:?} {said:?}"
             );
-            // GitHub, which heard no 202, or the bot, which asks for what it lacks, sends it again.
+            // It is sent again, by GitHub, which received no 202, or because the bot asks for what it lacks.
             bot.store(&batch).await.unwrap();
             assert_eq!(stored(row).await, (3, 1), "{cut:?} {at}");
             let job = bot.claim("worker", Duration::from_secs(30), 8).await.unwrap().unwrap();

@@ -1,5 +1,4 @@
-//! A file that SQLite and Capstan did not leave in this state is refused before anything else happens, and stays as it
-//! is.
+//! A damaged or foreign database file is refused before anything else happens, and stays as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,7 +84,7 @@ async fn refusal(file: &Path, name: &str) -> String {
     refused.to_string()
 }
 
-/// What is done to a file, and what is said of it then.
+/// A name, the damage to a file, and the text of the refusal.
 type Damage = (&'static str, fn(&Path), &'static str);
 
 const OF_ONE_THAT_ENDED_WELL: [Damage; 12] = [

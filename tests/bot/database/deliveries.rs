@@ -213,7 +213,7 @@ async fn old_deliveries_are_forgotten_once_their_hints_are_used_up() {
     .await;
 }
 
-/// What is said while a claim is held: its run hears of it at once, and the next claim is given it.
+/// A delivery that arrives while a job is claimed: its run sees that at once, and the next claim includes it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_arrival_while_a_job_runs_is_visible_before_the_next_claim() {
     each_engine(async |bench| {

@@ -403,8 +403,8 @@ async fn a_waiting_worker_wakes_for_a_new_job() {
     .await;
 }
 
-/// Many workers at once, in two processes' worth of pools: nobody ever holds a repository that another
-/// holds, and every request is followed by a run that began after it.
+/// Many workers at once, in two processes' worth of pools: no worker ever holds a repository that another one holds,
+/// and a run that began later follows every request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_workers_never_share_a_repository_and_lose_no_request() {
     let seed: u64 = rand::rng().random();

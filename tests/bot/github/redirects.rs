@@ -1,4 +1,4 @@
-//! A repository that was renamed: GitHub leads on from its old name, and nobody is followed to another server.
+//! A renamed repository: GitHub redirects from its old name. Capstan does not follow a redirect to another server.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};

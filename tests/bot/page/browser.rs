@@ -268,7 +268,7 @@ async fn the_pages_work_in_a_browser() {
     assert!(said.iter().all(|line| line.contains("status of 404")), "{said:?}");
     browser.go(&format!("{base}/")).await;
 
-    // Where JavaScript is, what changes is seen without loading the page again, and what somebody opened stays open.
+    // With JavaScript, changes appear without loading the page again, and open sections stay open.
     browser.resize(1440, 900).await;
     browser.click("details summary").await;
     world.campaign(world.gitops, twelve().split_off(9)).await;

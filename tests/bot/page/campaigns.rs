@@ -280,7 +280,7 @@ async fn nobody_else_orders_a_campaign() {
     assert_eq!(world.ask(world.public, hidden.of(Some(wim))).await.status, 404);
     let gone = Ask { form: Some(stop(of_ada)), ..Ask::post("/campaigns/acme/gitops/none/order", "") };
     assert_eq!(world.ask(world.public, gone.of(Some(ada))).await.status, 404);
-    // GitHub says who may, and it knows nobody of those at this machine.
+    // GitHub decides who may, and it does not know the people at this machine.
     let here = Ask { form: Some(stop(&local)), ..Ask::post(ORDER, "") };
     assert_eq!(world.ask(world.internal, here).await.status, 403);
     // In a browser, the answer has the frame of the pages.
@@ -292,7 +292,7 @@ async fn nobody_else_orders_a_campaign() {
     assert_eq!(world.orders().await, [], "nothing of that is an order");
 }
 
-/// Nobody crowds out another one's order, and one that was answered is given to no later run.
+/// The orders of one person do not displace those of another, and an answered order is given to no later run.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_orders_of_a_person_wait_and_each_is_given_until_it_is_answered() {
     let world = World::start(SigningIn::Configured).await.with_a_fleet().await.with_campaigns().await;

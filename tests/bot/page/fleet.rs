@@ -22,7 +22,7 @@ fn clusters(body: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_live_in_the_address() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
-    // What needs somebody comes first.
+    // Clusters that need a person come first.
     let all = ["gauss/peu02", "gauss/peu01", "euler/web", "gauss/peu03", "noether/vault"];
     let by_name = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
     let cases: [(&str, &[&str]); 20] = [
@@ -86,7 +86,7 @@ async fn the_table_has_what_says_something_and_versions_are_spread_over_a_bar() 
     ] {
         page.has(expected);
     }
-    // Nobody there has anything in these.
+    // No cluster there has a value in these columns.
     let few = world.local("/?state=current&repository=acme/secret").await;
     for column in ["Kubernetes", "Wave", "Machines", "Proposal", "Check"] {
         few.lacks(&format!("data-label=\"{column}\""));
@@ -136,7 +136,7 @@ async fn what_rolls_is_above_the_table_and_its_machines_are_on_its_page() {
     page.has("<span class=\"badge mood-bad\">error</span> <code>kubernetes-minor-skip</code> <code>v1.31.9</code> to <code>v1.33.1</code> skips &lt;b&gt;minors.");
     page.has("<dt>Kubernetes</dt><dd>v1.31.9 → v1.32.7</dd>");
     page.has("<dt>Wave</dt><dd>canary</dd>");
-    // What a run says no more is not shown any more.
+    // The page drops what the latest run does not report.
     database.save_details(world.gitops, &[(proposal, TargetDetail::default())]).await.unwrap();
     world.local("/clusters/acme/gitops/gauss/peu01").await.lacks("kubernetes-minor-skip");
     database.save_details(world.gitops, &[]).await.unwrap();

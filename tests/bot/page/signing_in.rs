@@ -85,7 +85,7 @@ async fn a_sign_in_that_began_elsewhere_gets_no_session() {
     ] {
         assert_eq!(world.page("/", &cookie).await.status, 303, "{cookie}");
     }
-    // Made-up codes of one address, as many as GitHub is asked about at once, and somebody honest at another one.
+    // Invalid codes from one address, as many as GitHub is asked about at once, and an honest user at another address.
     let mut strangers = Vec::new();
     for _ in 0..4 {
         strangers.push(world.go_to_github("wim", "/").await);

@@ -22,7 +22,7 @@ pub(super) struct Browser {
     folder: TempDir,
 }
 
-/// Where the screenshots go that somebody wants to keep.
+/// Names the folder in which the screenshots are kept.
 const SCREENSHOTS: &str = "CAPSTAN_SCREENSHOTS";
 
 fn program(name: &str) -> Option<PathBuf> {
@@ -31,7 +31,7 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts one; `None`, said aloud, where there is none.
+    /// Starts a browser. Where there is none, prints that and returns `None`.
     pub(super) async fn start() -> Option<Self> {
         let (Some(chromium), Some(driver)) = (program("chromium"), program("chromedriver")) else {
             println!(
@@ -54,7 +54,7 @@ impl Browser {
             .map_while(Result::ok)
             .find_map(|line| line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok())
             .expect("chromedriver says its port");
-        // It may say more; nobody reads it, and it must not be held up.
+        // The driver may print more. It is read to its end, so that it does not block.
         std::thread::spawn(move || lines.for_each(drop));
         let client = Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let mut browser = Self { driver, port, session: String::new(), client, folder };
@@ -158,7 +158,7 @@ impl Browser {
         lines.as_array().unwrap().iter().map(text).collect()
     }
 
-    /// Takes a picture of the window, into a folder that goes with the browser unless somebody names one.
+    /// Takes a picture of the window. Without `CAPSTAN_SCREENSHOTS`, the folder is deleted with the browser.
     pub(super) async fn photograph(&self, name: &str) {
         let kept = std::env::var_os(SCREENSHOTS).map(PathBuf::from);
         let folder = kept.as_deref().unwrap_or(self.folder.path());

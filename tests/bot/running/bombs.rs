@@ -86,7 +86,7 @@ fn kustomizations() -> Vec<Edit> {
     edits
 }
 
-/// Branch, what it changes, what is said of it.
+/// Branch, what it changes, and the reason that its check gives.
 type Bomb = (&'static str, fn() -> Vec<Edit>, &'static str);
 const BOMBS: [Bomb; 4] = [
     ("deepening", deepening, "the object is nested deeper than 200 levels"),
@@ -138,7 +138,7 @@ impl<'a> Barrage<'a> {
         }
     }
 
-    /// New ones a second after those before, until somebody says that it is over.
+    /// Pushes new ones every second until the flag is set.
     fn keep_on(mut self, is_over: &AtomicBool) -> Vec<String> {
         while !is_over.load(Ordering::Relaxed) {
             self.go_on();

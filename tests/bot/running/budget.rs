@@ -44,7 +44,7 @@ async fn postponed_work_continues_with_a_new_budget_and_commands_are_answered_be
     assert!((1..6).contains(&first), "{first} are offered, the others wait");
     assert!(used < 6, "{used}: the last is kept for people");
 
-    // Nothing is left for proposals, and somebody asks.
+    // Nothing is left for proposals, and a person comments.
     town.forge.comment(REPOSITORY, 1, "ada", "/capstan help").unwrap();
     work().await;
     assert_eq!(town.answers(1).len(), 1, "answered in the same minute");
@@ -138,7 +138,7 @@ async fn a_command_is_answered_by_the_first_run_while_all_that_may_be_asked_is_u
                 Ok(()) => {}
                 Err(CodeHostError::BudgetSpent { retry_after, .. }) => {
                     is_told_to_wait.store(true, Ordering::SeqCst);
-                    // Once somebody asks, time passes by itself.
+                    // After the comment, time passes by itself.
                     if is_asked.load(Ordering::SeqCst) {
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     } else {

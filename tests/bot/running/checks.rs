@@ -89,7 +89,7 @@ async fn a_release_pull_request_shows_the_clusters_it_would_be_offered_to_and_th
     town.done();
 }
 
-/// Settings of a cluster, so many, with a value each.
+/// `count` settings of a cluster, each with a value.
 fn config(folder: &str, count: usize, value: &str) -> Edit {
     let data: String = (0..count).map(|at| format!("  key-{at:04}: {value}-{at}\n")).collect();
     let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: my-org\ndata:\n";
@@ -281,7 +281,7 @@ async fn a_repeated_request_gets_a_concluded_check_even_if_nothing_is_touched() 
         let first = town.check(number);
         assert_eq!(first.conclusion.as_deref(), Some(conclusion), "{}", first.summary);
         for of in ["run", "suite"] {
-            // GitHub takes the conclusion away from what somebody asks for again: it has to be said once more.
+            // GitHub removes the conclusion of a check that a person re-runs: Capstan has to report it again.
             town.forge.clear_exchanges();
             match of {
                 "run" => town.forge.rerequest_check(REPOSITORY, first.id, "ada").unwrap(),
@@ -430,7 +430,7 @@ async fn what_github_has_whole_is_not_sent_again_where_nobody_noted_it() {
             town.push("main", &[Edit::remove("gauss/peu01/base/bad-000.yaml")]);
         }
         let before = town.forge.checks(REPOSITORY, &town.pull(number).head).unwrap().len();
-        // GitHub has done it, and the process is gone before it hears so.
+        // GitHub has written it, and the process is gone before it receives the answer.
         let last = Matching::any().path("/check-runs").body("\"status\":\"completed\"");
         town.forge.fail_next(1, last, Strike::After, Fault::Drop);
         let ended = town.sync_with(&town.hasty_ports()).await.unwrap();

@@ -38,7 +38,7 @@ async fn an_edit_of_a_class_shows_the_rollouts_of_all_who_use_it() {
     }
     assert!(!check.summary.contains("gauss/peu01"), "{}", check.summary);
 
-    // A class that says the same concerns nobody.
+    // A class with the same content affects no cluster.
     let said = format!("# The class of all.\n{CLASS}");
     let number = town.open("ada", "comment", &[Edit::write("clusterclasses/quick.yaml", said)]);
     town.settle().await;

@@ -107,7 +107,8 @@ async fn an_issue_opened_by_the_form_is_a_wish_like_the_command() {
     );
     assert!(town.answers(asking)[0].contains("/capstan hold"), "{:?}", town.answers(asking));
 
-    // Said once, also where the database is lost; and what was edited before it was heard is not obeyed.
+    // Capstan answers once, even if the database is lost, and does not obey an issue that was edited before it was
+    // read.
     town.restart_with_nothing().await;
     town.resync().await;
     assert_eq!([wish, mistaken, asking].map(|issue| town.answers(issue).len()), [1, 1, 1]);

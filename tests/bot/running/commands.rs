@@ -1,5 +1,5 @@
-//! Whose commands are obeyed: words that others put into somebody's mouth, work that somebody had not seen, and people
-//! who may not.
+//! Which commands are obeyed: not words that were put into another person's mouth, not after changes that the author
+//! had not seen, and not from people without the right.
 
 use capstan_bot::sync::Synced;
 use capstan_forge::{DeliveryOrder, Edit, MergeMethod};

@@ -35,7 +35,7 @@ fn dashboard(town: &Town) -> IssueView {
     open.pop().unwrap()
 }
 
-/// Somebody ticks the box whose line holds these words.
+/// A person ticks the box whose line contains these words.
 async fn tick(town: &Town, by: &str, words: &str) {
     let issue = dashboard(town);
     let line = issue.body.lines().find(|line| line.contains(words) && line.contains("- [ ]"));
@@ -168,7 +168,7 @@ async fn ticks_of_several_people_are_ignored_and_other_edits_are_reverted() {
     assert!(body.contains(said) && !body.contains("[x]"), "{body}");
     assert_eq!(town.open_pulls().len(), 1);
 
-    // Another line beside the box of `pause`, and somebody who falls for it.
+    // A different text beside the box of `pause`, and a person who is misled by it.
     let issue = dashboard(&town);
     let lure =
         issue.body.replace("`pause`: Capstan opens", "`help`: Capstan opens").replace("- [ ]", "- [x]");
@@ -404,7 +404,7 @@ fn tick_pause(world: &World) {
     tick_box(world, "ada", "pause");
 }
 
-/// Somebody ticks the box of that command, which is about the whole repository.
+/// A person ticks the box of that command, which is about the whole repository.
 fn tick_box(world: &World, by: &str, command: &str) {
     let pause = format!("<!-- capstan {{\"do\":\"{command}\"}}");
     let (number, body) = {
@@ -451,7 +451,7 @@ async fn a_tick_in_the_instant_of_a_write_is_obeyed_through_its_delivery() {
     assert!(!body(&world).contains("> **Paused by"), "{}", body(&world));
 }
 
-/// A tick that was seen is not heard again by its delivery, and one that was taken back is not heard at all.
+/// The delivery of a tick that a run has seen already has no effect, and neither has a tick that was taken back.
 #[tokio::test]
 async fn a_delivery_tells_nothing_new_of_a_tick_that_was_seen_or_taken_back() {
     let world = world();

@@ -66,7 +66,7 @@ async fn a_conflict_is_settled_and_stays_so_until_one_of_its_values_changes() {
     let text = town.file(BRANCH, POOL);
     assert!(text.contains("replicas: 4 # as") && text.contains("v1.22.6"), "{text}");
 
-    // The release says something else: nobody has decided about that.
+    // The release has another value, which the decision was not about.
     town.push("main", &[release("v22.0.0", "v1.22.6", 5)]);
     town.settle().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 2 # as"));

@@ -72,7 +72,7 @@ fn is_refused_now(delivery: &Delivery) -> bool {
     delivery.status_code == 503
 }
 
-/// The deliveries that were answered so, since the first so many.
+/// The deliveries with such an answer, without the first `since` ones.
 fn answered(forge: &Forge, how: impl Fn(&Delivery) -> bool, since: usize) -> BTreeSet<String> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     assert!(runtime.block_on(forge.delivered(Duration::from_secs(60))));
@@ -134,8 +134,8 @@ fn a_full_disk_refuses_deliveries_and_loses_none_that_it_took() {
     let taken = answered(&forge, is_kept, 0);
     assert_eq!(taken.difference(&stored).collect::<Vec<_>>(), Vec::<&String>::new(), "what got 202 is kept");
     assert_eq!(refused.intersection(&stored).count(), 0, "what got 503 is not half there");
-    // If nobody could note how the job ended, it is taken again when its lease is over; not before it ended, for then two
-    // would be at work.
+    // If the end of the job could not be recorded, it is claimed again after its lease. That must not happen before it
+    // ended, for then two would run.
     let patience = Instant::now() + PATIENCE;
     while place.has_running_jobs() && place.runs_ended() < place.runs_begun() {
         assert!(Instant::now() < patience, "the job does not end:\n{}", place.log());

@@ -1,4 +1,4 @@
-//! `capstan serve --dry-run` computes what a bot does next, tells it, and writes nothing.
+//! `capstan serve --dry-run` computes what a bot does next, logs it, and writes nothing.
 
 use capstan_test_support::PATIENCE;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::sample;
 use super::town::{REPOSITORY, forge};
 use capstan_test_parts::conformance::assert_conforms;
 
-/// Where Capstan is installed, and nobody has heard of it.
+/// A repository with Capstan installed, in which it has not written anything yet.
 const FRESH: &str = "acme/fresh";
 const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 
@@ -19,7 +19,7 @@ const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 /// it differs.
 type Write = (String, String, String, Option<u64>);
 
-/// What the log of a dry run tells, ordered by what it is.
+/// The writes in the log of a dry run, sorted.
 fn logged_writes(log: &str) -> Vec<Write> {
     let mut told = logged_one_by_one(log);
     told.sort();
@@ -246,7 +246,7 @@ fn a_dry_run_tells_how_proposals_move_into_one_of_their_group() {
     assert_conforms(&forge);
 }
 
-/// Somebody asks for a merge while no bot runs: what a dry run tells then, and what a run writes, one by one.
+/// A person asks for a merge while no bot runs: what a dry run logs then, and what a run writes, one by one.
 fn logged_and_written(protection: Protection) -> (Vec<Write>, Vec<Write>, Forge) {
     let forge = forge();
     let place = Place::new(&forge);

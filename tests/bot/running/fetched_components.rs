@@ -349,8 +349,8 @@ async fn a_branch_that_cannot_be_read_holds_up_its_own_set_alone() {
     town.done();
 }
 
-/// One component of two sets, of which one was judged with content that cannot be read now: nobody takes another one
-/// meanwhile, not even the set that has no record of it.
+/// One component of two sets, of which one was judged with content that cannot be read now. Until it can, other content
+/// is not used, not even for the set without a record of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_of_two_sets_waits_while_what_one_was_judged_with_cannot_be_read() {
     let (mut town, host) = two_sets().await;
@@ -452,7 +452,7 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
     assert_eq!(town.pull(pull.number).head, pull.head);
     is_away.store(false, Ordering::SeqCst);
 
-    // And in somebody's own pull request.
+    // And in a person's own pull request.
     let files = [FILE, RECORD].map(|path| Edit::write(path, town.file(BRANCH, path)));
     town.forge.close(REPOSITORY, pull.number, "ada").unwrap();
     town.settle().await;

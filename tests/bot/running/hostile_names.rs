@@ -1,5 +1,5 @@
-//! Folders that are called as nobody would call one who means well: in titles, bodies, checks, commits, branches and
-//! settings they are names, and nothing else.
+//! Folders with hostile names: in titles, bodies, checks, commits, branches and settings they are names, and nothing
+//! else.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn is_hidden(letter: char) -> bool {
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a text addresses somebody, or refers to something.
+/// Whether a text mentions a user, or refers to an issue.
 fn refers(text: &str) -> bool {
     let after = |mark: char, wanted: fn(char) -> bool| {
         text.match_indices(mark).any(|(at, _)| text[at + 1..].starts_with(wanted))

@@ -449,7 +449,7 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
         )),
         "{state:?}"
     );
-    // Nobody reads that the cluster is current beside that.
+    // The page does not also show the cluster as current.
     assert_eq!(town.standing("acme/peu01").await.0, "blocked");
     assert_eq!(town.standing("acme/peu02").await.0, "current");
     assert!(!town.page("/?state=current").await.contains("acme/peu01"));

@@ -76,7 +76,7 @@ async fn a_component_of_a_level_is_in_the_bases_below_it_and_its_edits_are_merge
     merge_all(&town).await;
     assert_eq!(heads(&town), Vec::<String>::new());
 
-    // Taken out of the level: what it brought goes, all but what is somebody's own.
+    // The component is removed from the level: what it brought is removed, except for a person's own edits.
     town.push("main", &[production("")]);
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);

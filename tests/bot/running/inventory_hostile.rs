@@ -1,4 +1,4 @@
-//! Templates that want all time and memory: trouble of their own release, and of nobody else.
+//! Templates that need all time and memory block their own release, and nothing else.
 
 use capstan_forge::Edit;
 

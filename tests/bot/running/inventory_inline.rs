@@ -10,7 +10,7 @@ fn large(replicas: u32) -> Edit {
     level("Environment", "prod", &spec)
 }
 
-/// What is said on a pull request after so many answers.
+/// The answers on a pull request after the first `before` ones.
 fn said(town: &Town, number: u64, before: usize) -> String {
     town.answers(number).get(before..).unwrap_or_default().join("\n")
 }

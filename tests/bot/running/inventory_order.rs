@@ -17,7 +17,7 @@ async fn a_value_that_skips_a_minor_of_kubernetes_is_let_through_by_no_check_and
     };
     town.push("main", &[version("v1.34.0")]);
     town.settle().await;
-    // As with a release that somebody asks for: it is shown, and its check lets nobody merge it.
+    // As with a requested release: it is shown, but its check prevents a merge.
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
     let number = town.open_pulls()[0].number;
     assert!(town.pull(number).draft, "as a draft (U14)");

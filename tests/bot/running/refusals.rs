@@ -90,7 +90,7 @@ async fn a_check_that_cannot_be_updated_costs_nobody_else_theirs() {
 
         let update = format!("/check-runs/{}", town.check(mine).id);
         let updates = Matching::any().method("PATCH").path(&update);
-        // Where GitHub has the old one no more, another one is made.
+        // If GitHub no longer has the old check, Capstan creates another one.
         let reports = Matching::any().method("POST").path("/check-runs").body(&town.pull(mine).head);
         town.forge.fail_next(u32::MAX, updates, Strike::Before, Fault::Status(status));
         town.forge.fail_next(u32::MAX, reports, Strike::Before, Fault::Status(status));

@@ -92,7 +92,7 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     town.settle().await;
     assert_eq!(town.file("main", PATCH), patch(NEW_NAME));
 
-    // The next one asks again: nobody said it for ever.
+    // The next one needs a new permission: the earlier one was not for ever.
     town.push("main", &[release("v23.0.0", "m7i.large")]);
     town.settle().await;
     assert!(town.open_pulls().iter().all(|pull| pull.head_branch != BRANCH), "the upgrade is blocked again");

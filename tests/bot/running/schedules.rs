@@ -30,7 +30,7 @@ use super::town::{REPOSITORY, Town};
 const SCHEDULES: u64 = 16;
 /// How many run beside one another: most of their time they wait.
 const AT_ONCE: usize = 16;
-/// So many turns may pass until people see what they wait for.
+/// The most turns that may pass before people see what they wait for.
 const PATIENCE: usize = 400;
 
 const CLUSTERS: [&str; 3] = ["gauss/peu01", "gauss/peu02", "gauss/peu03"];
@@ -102,7 +102,7 @@ impl Counts {
         self.0.push((now, if reads { 1 } else { 5 }, u32::from(is_content)));
     }
 
-    /// The most of each in a minute in which nobody set the clock.
+    /// The most of each in a minute without a change of the clock.
     fn most_in_a_minute(&self) -> (u32, u32) {
         let minutes = (0..self.0.len()).map(|first| {
             let began = self.0[first].0;
@@ -160,7 +160,7 @@ impl Schedule {
         self.no_limit_is_broken();
         self.town.pass(self.random.random_range(30..300));
         if self.day == Day::Troubled && self.random.random_bool(0.05) {
-            // Somebody sets the clock.
+            // The clock is set.
             self.town.pass(self.random.random_range(-7_000..7_000));
         }
         if self.turns.is_multiple_of(4) {

@@ -36,7 +36,7 @@ async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
     let page = town.page("/clusters/acme/gitops/gauss/peu01").await;
     let diff = "<span class=\"goes\">-v1.21.4\n</span><span class=\"comes\">+v1.22.5\n</span>";
     assert!(page.contains(diff), "{page}");
-    // By command, too: in the record of the pull request, and where there is none.
+    // The same for a hold by command, with an open pull request and without one.
     town.comment(1, "ada", "/capstan hold the freeze until 2999-12-24").await;
     assert_eq!(
         targets(&town).await[0].hold.as_deref(),

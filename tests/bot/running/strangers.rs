@@ -66,7 +66,7 @@ async fn another_apps_check_of_that_name_is_not_capstans() {
         checks.into_iter().map(|check| check.conclusion).collect::<Vec<_>>()
     };
     assert_eq!(own(&town), [Some("failure".to_owned())]);
-    // And later, when nobody remembers which one was Capstan's.
+    // And later, when no record says which one was Capstan's.
     let later = report(&head, "success");
     let before = town.forge.write_calls();
     town.restart_without_database().await;

@@ -84,7 +84,7 @@ impl Clock for ShiftedClock {
 static PLANNER: LazyLock<Arc<dyn Planner>> =
     LazyLock::new(|| Arc::new(ProcessPlanner::new(processes(1 << 30))));
 
-/// Planning processes that may take so many bytes of memory each.
+/// Planning processes that may take `memory` bytes each.
 pub(crate) fn processes(memory: u64) -> Processes {
     Processes {
         program: env!("CARGO_BIN_EXE_capstan").into(),
@@ -324,7 +324,7 @@ impl Town {
         Ports { host: Arc::new(github), ..self.bot.ports.clone() }
     }
 
-    /// The same with a client that asks no more than these limits allow, counted in the bot's database by its clock.
+    /// The same with a client that keeps to these limits, counted in the bot's database by its clock.
     pub(crate) fn ports_within(&self, limits: RateLimits) -> Ports {
         let app = self.forge.app();
         let credentials = AppCredentials::from_pem(app.id, &app.private_key.clone().into(), "test").unwrap();
@@ -395,7 +395,7 @@ impl Town {
         (found.state, found.reason)
     }
 
-    /// Somebody presses a button of a campaign's page; what the audit trail says of it, newest first.
+    /// A person presses a button on a campaign's page. Returns what the audit trail says about it, newest first.
     pub(crate) async fn press_on_page(&self, by: &str, given: &str) -> String {
         let database = &self.bot.database;
         let repository = database.shown_repositories(&VisibleRepositories::Everything).await.unwrap()[0].id;
@@ -476,7 +476,7 @@ impl Town {
         self.bot.reporter.report_all().await.unwrap()
     }
 
-    /// The bot answers nobody, and forgets nothing.
+    /// The bot stops answering, and keeps its state.
     pub(crate) async fn go_away(&mut self) {
         self.bot.stop.take().unwrap().send(()).unwrap();
         (&mut self.bot.serving).await.unwrap();
@@ -552,7 +552,7 @@ impl Town {
         comments.into_iter().filter(|comment| comment.author == bot).map(|comment| comment.body).collect()
     }
 
-    /// Where a secret is shown that nobody may see: what the bot sent to GitHub, what it keeps, what it logged.
+    /// The places where a secret appears: what the bot sent to GitHub, what it keeps, and what it logged.
     pub(crate) fn secrets_shown(&self) -> Vec<String> {
         let exchanges = self.forge.exchanges();
         let sent = exchanges.iter().filter(|one| {

@@ -1,4 +1,4 @@
-//! A collector hears of each delivery, job, proposal and check, and of nothing else.
+//! A collector receives each delivery, job, proposal and check, and nothing else.
 
 use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;

@@ -206,7 +206,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 async fn commands_are_answered_while_another_repository_of_the_owner_hangs() {
     for workers in [2, 3] {
         let after = answers_beside_a_repository_that_hangs(workers).await;
-        // Two seconds are wanted; how long it takes is the machine's matter, and that it waits for nobody is not.
+        // The goal is two seconds. The time depends on the machine, but the answer must not wait for other work.
         println!(
             "answered by {workers} workers after {} ms beside a repository that hangs",
             after.as_millis()
@@ -285,7 +285,7 @@ async fn a_comment_under_load_is_acknowledged_before_the_work_and_answered_after
         .collect();
     town.forge.resume_deliveries(capstan_forge::DeliveryOrder::AsHappened);
     let asked = Instant::now();
-    // All are there before the first run begins: those that come into one are heard by it, in a test of their own.
+    // All arrive before the first run begins. Another test covers those that arrive during a run.
     assert!(town.forge.delivered(Duration::from_secs(60)).await);
     let office = Office::open(
         &town,

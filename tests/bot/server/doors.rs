@@ -72,7 +72,7 @@ impl Program {
                 break (address, internal);
             }
         };
-        // A pipe that nobody reads would hold it up.
+        // The process would block on a pipe that is not read.
         std::thread::spawn(move || log.read_to_end(&mut Vec::new()));
         Self { child, address, internal, _forge: forge, _folder: folder }
     }
@@ -97,7 +97,7 @@ impl Program {
     }
 }
 
-/// Thirty at once that send a body as large as one may be, with a signature of nobody.
+/// Thirty requests at once, each with the largest possible body and an invalid signature.
 fn thirty_large_bodies(address: SocketAddr) -> JoinSet<()> {
     let mut attackers = JoinSet::new();
     for number in 0..30 {

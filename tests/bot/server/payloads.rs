@@ -153,7 +153,7 @@ fn issues_are_read_where_they_may_be_the_dashboard() {
     }
 }
 
-/// Of an edit only the boxes are kept that were ticked with it, and nothing of what somebody wrote.
+/// Of an edit, Capstan keeps only the boxes that were ticked with it, and no text that a person wrote.
 #[test]
 fn of_an_edited_dashboard_its_ticks_are_kept_and_no_text() {
     let key = BlockKey::derive(b"secret");

@@ -75,7 +75,7 @@ async fn a_pull_request_that_edits_campaigns_lists_mistakes_with_their_places() 
         "{told_of_wrong}"
     );
     let (conclusion, told_of_right) = told(right);
-    // Nobody has the label yet.
+    // No cluster has the label yet.
     assert_eq!(conclusion, "success");
     assert_eq!(
         told_of_right,

@@ -117,7 +117,7 @@ async fn a_release_moves_through_three_waves_whatever_is_lost_between() {
     assert_eq!(open(&town), [""; 0]);
     pass(&town, 3_500).await;
     assert_eq!(open(&town), [""; 0]);
-    // Nobody says anything: the time alone wakes it.
+    // No event arrives: time alone wakes it.
     pass(&town, 110).await;
     assert_eq!(open(&town), ["a/gold1"], "one at a time of those with the label");
     let (_, why) = town.standing("a/gold2").await;
@@ -207,7 +207,7 @@ async fn a_stuck_rollout_stops_it_for_all_and_is_reported_once() {
     let stops = town.audit().await.into_iter().filter(|row| row.contains("campaign-stopped")).count();
     assert_eq!((stops, statuses(&town, &release).len()), (1, 1), "told once");
 
-    // It heals by itself: it stays stopped until somebody says so.
+    // The cluster recovers by itself, but the campaign stays stopped until a person resumes it.
     say(&town, "a/gold1", RolloutState::Done).await;
     assert_eq!(open(&town), [""; 0]);
     town.comment(issue, "olga", "/capstan campaign resume").await;

@@ -10,7 +10,7 @@ use crate::agents::{EU, commit, delivered, enrolled, report};
 use crate::running::sample;
 use crate::running::town::{REPOSITORY, Town};
 
-/// Somebody ticks the box of the dashboard whose line holds these words.
+/// A person ticks the box of the dashboard whose line contains these words.
 async fn tick(town: &Town, by: &str, words: &str) {
     let (number, body) = dashboard(town);
     let line = body.lines().find(|line| line.contains(words) && line.contains("- [ ]"));
@@ -58,7 +58,7 @@ async fn a_button_of_the_page_does_what_the_comment_does() {
     pass(&town, 3 * 3_600).await;
     assert_eq!(open(&town), ["a/gold1"]);
 
-    // She administers it no more: what she may is asked when it is carried out.
+    // She has lost her admin rights: Capstan checks them when it carries out the order.
     town.forge.grant(REPOSITORY, "olga", Permission::Write).unwrap();
     assert_eq!(town.press_on_page("olga", "stop of fleet").await, "command-refused campaign-ordered");
     town.done();

@@ -36,7 +36,7 @@ pub(super) enum Says {
 type Asked = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 type Answer = Arc<Mutex<Says>>;
 
-/// Somebody who is asked.
+/// The server that the campaign's webhook calls.
 pub(super) struct Judge {
     pub(super) address: SocketAddr,
     asked: Asked,

@@ -32,9 +32,10 @@ fn seen(world: &World) -> Seen {
 /// What has happened when a run begins.
 #[derive(Debug, Clone, Copy)]
 enum Before {
-    /// Each cluster has its own; then the settings group them, a release comes, and somebody holds one of them.
+    /// Each cluster has its own pull request. Then the settings group them, a release comes, and a person holds one of
+    /// them.
     Switched,
-    /// Somebody closed the group's, and then one more cluster came.
+    /// A person closed the pull request of the group, and then one more cluster came.
     Declined,
 }
 

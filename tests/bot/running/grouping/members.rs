@@ -184,7 +184,7 @@ async fn where_somebody_took_the_record_out_it_is_written_again_and_nobody_is_lo
     world.sync().await;
     assert_eq!(heads(&world), [GROUP, X]);
     assert!(shared(&world).body.contains("<details><summary>c/g/b: "), "{}", shared(&world).body);
-    // On an edited branch nobody writes it again; commands are about what the head touches then.
+    // On an edited branch Capstan does not write the record again. Commands are then about what the head changes.
     world.push(GROUP, &[("c/g/a/base/v", Some("two\nedited\n"))]);
     world.state().pulls[index].body = "My own words.".to_owned();
     world.state().permissions.insert("grace".to_owned(), Permission::Write);

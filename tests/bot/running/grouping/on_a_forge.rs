@@ -215,7 +215,7 @@ async fn what_is_settled_for_one_of_them_survives_replans_until_a_value_changes(
     let body = town.pull(1).body;
     assert!(body.contains("the release's value is taken, as `ada` decided"), "{body}");
     assert!(body.contains("the cluster's value is kept, as `ada` decided"), "{body}");
-    // Nobody has decided about another value.
+    // The decision was about another value.
     town.push("main", &[release("v22.0.0", "v1.22.6", 5)]);
     town.settle().await;
     assert_eq!(replicas(&town), ["2", "2"]);

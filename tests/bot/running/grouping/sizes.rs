@@ -23,7 +23,7 @@ async fn limits_count_clusters_and_a_group_goes_whole() {
     assert_eq!(heads(&world), [A, B]);
 }
 
-/// GitHub takes so many characters of a body, and of a check's summary.
+/// The most characters that GitHub accepts in a body, and in the summary of a check.
 const MOST: usize = 65_535;
 
 #[tokio::test]

@@ -68,7 +68,7 @@ pub(super) struct State {
     /// Issues without the pull requests, each with who changed its body, oldest first.
     pub(super) issues: Vec<(Issue, Vec<TextEdit>)>,
     pub(super) dashboard: Option<KnownDashboard>,
-    /// What reviewers said of each pull request.
+    /// The reviews of each pull request.
     pub(super) opinions: BTreeMap<u64, Vec<Review>>,
     pub(super) comments: Vec<PlacedComment>,
     pub(super) permissions: BTreeMap<String, Permission>,
@@ -96,7 +96,7 @@ pub(super) struct State {
     pub(super) death: Option<Death>,
     /// What people do just before the tip of `main` is read, or just before a branch is written.
     pub(super) meanwhile: Option<Meanwhile>,
-    /// Pull requests that are answered with such a status instead; what is 404 is listed no more.
+    /// Pull requests for which GitHub answers with this status. One with 404 is not listed either.
     pub(super) trouble: BTreeMap<u64, u16>,
 }
 
@@ -136,7 +136,7 @@ impl World {
         commit_id
     }
 
-    /// Somebody pushes to a branch: `None` removes the file.
+    /// A person pushes to a branch: `None` removes the file.
     pub(super) fn push(&self, branch: &str, changes: &[(&str, Option<&str>)]) {
         let head = self.state().branches[branch].clone();
         let mut files = self.state().commits[head.as_str()].files.clone();
@@ -313,7 +313,7 @@ impl World {
         id
     }
 
-    /// Somebody, not the author perhaps, edits a comment so many seconds after it was written.
+    /// A person, perhaps not the author, edits a comment `seconds` after it was written.
     pub(super) fn edit(&self, comment: u64, body: &str, seconds: i64) {
         let mut state = self.state();
         state.edited.insert(CommentId::Comment(comment));
@@ -344,7 +344,7 @@ impl World {
         state.dashboard = None;
     }
 
-    /// Somebody changes an issue.
+    /// A person changes an issue.
     pub(super) fn change_issue(&self, number: u64, by: &str, edit: &IssueEdit) {
         let mut state = self.state();
         state.now += 1;
