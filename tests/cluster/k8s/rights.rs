@@ -107,7 +107,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         });
     }
 
-    // What lives here, and is told in its objects.
+    // The live inventory: a cluster is created from it, and the status of its objects is written.
     plane.apply(FLEET);
     plane.apply(&inventory("shop", "first"));
     wait("a cluster comes of an inventory", &|| is_there("configmap", "shop-note"));
@@ -228,7 +228,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let lets_go = |request: &Request| {
         request.namespace == LEAVING && request.resource == "vaultsecrets" && request.verb == "patch"
     };
-    // And what is said of it is no folder's word: no folder's account may write a status.
+    // The reconciler itself writes the status of a VaultSecret: a folder's account may not write it.
     let says = |request: &Request| request.resource == "vaultsecrets/status" && request.verb == "patch";
     let strays: Vec<String> = own
         .iter()
@@ -306,7 +306,7 @@ fn settle(plane: &Plane, repository: &TestRepository, vault: &str) {
     for (file, text) in more {
         repository.write(&format!("acme/web/base/{file}"), text);
     }
-    // A topology, live already, whose control plane nobody's folder names: the reconciler looks for it itself.
+    // A live topology whose control plane is in no folder: the reconciler looks for it itself.
     let topology = |more: &str| {
         format!(
             "{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: topo, namespace: {CUSTOMER}}}, spec: {{topology: {{classRef: {{name: small}}, version: v1.34.3}}{more}}}}}"

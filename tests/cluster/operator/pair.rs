@@ -106,7 +106,7 @@ impl Pair {
         all.filter(|one| one.is_by(ACCOUNT.0, ACCOUNT.1) && one.is_write()).collect()
     }
 
-    /// Both stand alike, but for what is meant to differ: told in the end, all of it.
+    /// Compares both management clusters. Unintended differences are collected and reported at the end of the test.
     pub(super) fn compare(&self, what: &str, namespaces: &[&str], meant: &[&[Meant]]) {
         let (theirs, ours) = (objects(&self.theirs, namespaces), objects(&self.ours, namespaces));
         if let Err(strays) = held(what, &theirs, &ours, meant) {

@@ -1,4 +1,4 @@
-//! A cluster's own credentials of its cloud: made, renewed, taken away; whoever dies, whatever is away.
+//! A cluster's own credentials of its cloud: created, renewed and revoked, also after a crash or an outage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn a_cluster_gets_two_restricted_credentials_and_a_secret_of_each() {
     assert_eq!(auth["application_credential_secret"], "s3cr3t-of-c1");
     let conf = content(&town.secret(SECRETS[1]).unwrap(), "cloud.conf");
     assert!(conf.contains("application-credential-secret = \"s3cr3t-of-c2\"\n"), "{conf}");
-    // Nothing of it is told.
+    // Neither the status nor the notes contain a secret.
     let status = serde_json::to_value(town.world.status("gauss-peu01")).unwrap();
     assert_eq!(
         status["cloudCredentials"],
@@ -119,7 +119,7 @@ async fn the_old_one_is_deleted_once_everybody_is_seen_on_the_new_one() {
 async fn what_is_seen_of_nobody_is_kept_until_it_ends() {
     let mut town = Town::new();
     renewed(&mut town).await;
-    // An hour after the change the provider has read every Secret anew, also where it had nothing to write.
+    // An hour after the change the provider has read every Secret again, even if it had nothing to write.
     town.pass_time(3_600);
     town.pass().await;
     assert_eq!(town.keystone.ids("ops"), ["c2", "c3", "c4"]);

@@ -140,7 +140,7 @@ impl FakeCluster {
         self.state.lock().unwrap()
     }
 
-    /// Puts an object there as somebody else.
+    /// Puts an object there as another client.
     pub(crate) fn put(&self, object: Value) {
         let mut state = self.state();
         let key = key_of(&object);
@@ -156,7 +156,7 @@ impl FakeCluster {
         state.objects.insert(key, object);
     }
 
-    /// Changes a live object as somebody else.
+    /// Changes a live object as another client.
     pub(crate) fn change(&self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut state = self.state();
         let key = state.objects.keys().find(|key| key.1 == kind && key.3 == name).unwrap().clone();
@@ -199,7 +199,7 @@ impl FakeCluster {
         }
     }
 
-    /// Removes a live object as somebody else.
+    /// Removes a live object as another client.
     pub(crate) fn remove(&self, kind: &str, name: &str) {
         let mut state = self.state();
         state.objects.retain(|key, _| !(key.1 == kind && key.3 == name));

@@ -326,7 +326,7 @@ async fn a_template_that_would_take_others_hosts_is_reported() {
         town.condition("a", "HostsLabelled")
             .starts_with("False SelectorMissing: Metal3MachineTemplate cp has no hostSelector")
     );
-    // They are labelled all the same: it is the template that is wrong.
+    // The hosts are labelled nevertheless: only the template is wrong.
     assert_eq!(town.labelled("a"), ["bm-00"]);
 }
 

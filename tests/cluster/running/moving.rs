@@ -1,4 +1,4 @@
-//! A folder that is renamed: its cluster goes on under the new name, and what people had set for it holds on.
+//! A renamed folder: its cluster continues under the new name, and what people had set for it stays.
 
 use capstan_ports::LiveError;
 use capstan_reconciler::reconcile::ports::ClusterKey;
@@ -120,7 +120,7 @@ async fn a_death_between_any_two_writes_loses_neither_suspension_nor_inventory()
 #[tokio::test]
 async fn a_folder_that_had_a_managed_cluster_before_is_suspended_too() {
     let world = suspended().await;
-    // Renamed, and broken at first: so its ManagedCluster is made while nobody knows what it renders.
+    // The renamed folder is unreadable at first, so its ManagedCluster is created before its objects are known.
     world.rename("gauss/peu01/", "gauss/moved/");
     world.write("gauss/moved/base/more.yaml", "kind: [\n");
     round(&world).await.unwrap();

@@ -28,7 +28,7 @@
 //! | killed in the middle of any of them | `dying`, `moving` | `real::killed`, `real::interrupted`; of the rows, some at a time |
 //!
 //! In all texts NAME is the row's name. Every folder that a row writes to begins with a `Cluster` NAME and two
-//! ConfigMaps; all lie in the namespace `gauss`.
+//! ConfigMaps; all are in the namespace `gauss`.
 
 use std::collections::BTreeMap;
 

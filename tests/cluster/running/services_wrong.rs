@@ -108,7 +108,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// What runs inside: without what says how it stands.
+/// Kind, UID and spec of the services' workloads inside the cluster.
 fn running(workload: &FakeCluster) -> Vec<Value> {
     [("DaemonSet", "cilium"), ("Deployment", "ingress")]
         .into_iter()

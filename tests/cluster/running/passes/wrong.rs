@@ -145,7 +145,8 @@ fn wrong() -> Vec<Wrong> {
     ]
 }
 
-/// Of the core provider and of another one: what runs stays, a condition says what is wrong, and the other one goes on.
+/// For the core provider and for another one: what runs stays, a condition says what is wrong, and the other provider
+/// does not wait.
 #[tokio::test]
 async fn each_field_once_wrong_while_it_runs() {
     let mut troubles = Vec::new();
@@ -180,7 +181,7 @@ async fn each_field_once_wrong_while_it_runs() {
                 ),
                 ("a flag is named", said.iter().all(|condition| !condition.contains(" --"))),
                 ("something is deleted", !deletes),
-                // The other one is as it was, and goes on.
+                // The other provider still passes its preflight check.
                 ("the other one waits", town.condition(other, "PreflightCheckPassed").starts_with("True ")),
             ];
             let failing = holds.iter().filter(|(_, holds)| !holds);
