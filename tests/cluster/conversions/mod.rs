@@ -3,7 +3,7 @@
 //!
 //! The test calls the webhooks directly. If it wrote v1beta1 and read v1beta2, the API server and the defaulting
 //! webhooks would also fill in values, which does not belong to a conversion. Before a conversion the API server prunes
-//! fields that v1beta1 does not know; the test prunes them on both sides.
+//! fields that v1beta1 does not know; the test prunes them before both conversions.
 //!
 //! *Left out of the comparison*: `status` and `metadata.creationTimestamp` (not a file's to say; the
 //! webhooks write them), an empty mapping against none (Go writes either, by how the mapping was made), and

@@ -94,8 +94,8 @@ metadata: {name: limits, namespace: providers}
 data: {clusters: \"${MOST_CLUSTERS}\"}
 ";
 
-/// A repository whose inventory defines two management clusters of one environment, `mc-eu` for acme and `mc-us` for beta: each
-/// with its own core, a provider for each kind of cloud, and a credential for each cloud that its clusters use.
+/// A repository whose inventory defines two management clusters of one environment, `mc-eu` for acme and `mc-us` for
+/// beta. Each has its own core, a provider for each kind of cloud, and a credential for each cloud of its clusters.
 fn settle(repository: &TestRepository, uid: &str, vault: &str) {
     repository.write(
         ".capstan.yaml",

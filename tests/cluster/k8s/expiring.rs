@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 const IN_ONE: &str = "/api/v1/namespaces/one/configmaps";
 
-/// What a watch gets to hear.
+/// The API server's answer to a watch.
 enum Watch {
     /// These events; then it stays open.
     Open(Vec<Value>),

@@ -72,7 +72,7 @@ spec: {{store: eu, lease: {{path: database/creds/capi}}, refreshSeconds: 10}}
         let before = terms();
         process.start();
         wait("it leads", &|| terms() > before);
-        // Now and then the content is lost while nobody, or somebody, looks: another lease is taken then.
+        // Every fourth time the Secret is deleted, with or without a pass running: then another lease is taken.
         if kill % 4 == 3 {
             plane.try_kubectl(&["delete", "secret", "db", "-n", CUSTOMER], "").ok();
         }

@@ -194,7 +194,7 @@ fn the_real_operators_definitions_take_complete_and_refuse_alike() {
         {
             assert_eq!(ours.pointer(path), theirs.pointer(path), "{plural} {path}");
         }
-        // Field for field: what differs is said in words, which are each one's own.
+        // All fields are equal; only descriptions differ.
         let schema = |definition: &Value| {
             let mut schema = definition["spec"]["versions"][0]["schema"].clone();
             without_descriptions(&mut schema);

@@ -60,7 +60,7 @@ impl Pair {
         }
     }
 
-    /// Waits until all of them are ready at their versions, and nobody writes any more.
+    /// Waits until all of them are ready at their versions and both sides have stopped writing.
     pub(super) fn wait_for(&self, wanted: &[(Row, &str)]) {
         self.wait("the providers are not ready", |town| {
             wanted.iter().all(|(row, version)| town.is_ready(*row, version))

@@ -255,7 +255,8 @@ fn refusals(pair: &Pair) {
     println!("D13: six reasons alike, message by message; a refused downgrade follows");
 }
 
-/// D10: all three raised in one commit. The operator takes all three down at once; Capstan one after the other. The end is the same.
+/// D10: one commit upgrades all three. The operator stops all three at once, Capstan one after the other. The end is
+/// the same.
 #[test]
 fn the_operator_and_capstan_come_to_the_same_in_one_commit() {
     let Some(pair) = Pair::start(&[]) else { return };
@@ -282,7 +283,7 @@ fn the_operator_and_capstan_come_to_the_same_in_one_commit() {
     pair.end();
 }
 
-/// What the operator installed is taken over and given back: nobody is restarted, nothing is made again.
+/// Providers that the operator installed are taken over and given back: no pod restarts, and no object is recreated.
 #[test]
 fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     let Some(town) = Town::build() else { return };
@@ -298,7 +299,7 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     });
     std::thread::sleep(Duration::from_secs(5));
 
-    // While it lives nothing is written, and it is said what taking over would change.
+    // While the operator runs, nothing is written, and the log says what taking over would change.
     town.plane.apply(DEPLOYED);
     town.reconciler.start();
     for label in ["cluster-api", "ipam-in-cluster"] {

@@ -33,7 +33,7 @@ pub(crate) type Key = (String, String, Option<String>, String);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) objects: BTreeMap<Key, Value>,
-    /// What anybody may do, by namespace.
+    /// The rights in each namespace, the same for every account.
     pub(crate) rights: BTreeMap<String, Vec<Value>>,
     applied: BTreeMap<Key, Value>,
     pub(crate) log: Vec<Request>,
@@ -658,7 +658,7 @@ impl ManagementCluster for FakeCluster {
     }
 }
 
-/// What somebody must have applied to get that object.
+/// The manifest that leads to an object when it is applied.
 fn manifest_of(object: &Value) -> Value {
     let mut manifest = without_bookkeeping(object);
     if let Some(fields) = manifest.as_object_mut() {

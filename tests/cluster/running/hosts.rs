@@ -411,7 +411,8 @@ async fn machines_are_listed_once_and_again_for_hosts_without_a_machine() {
     assert_eq!(lists(&town), before + 1);
 }
 
-/// A SIPCluster that the definition would not take, which another one lets through: what runs for it stays, and it is said.
+/// A SIPCluster that Capstan's definition would refuse, but an installed one allows: its services stay, and a condition
+/// reports the field.
 #[tokio::test]
 async fn a_field_of_another_type_removes_nothing_and_is_reported() {
     type Edit = fn(&mut Value);

@@ -347,7 +347,7 @@ async fn an_issuer_that_the_control_plane_does_not_trust_is_reported_with_what_t
     world.live.put(json!({"apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
         "metadata": {"name": "peu01", "namespace": "org"}, "spec": {"services": {}},
         "status": {"oidc": {"issuer": "https://192.0.2.1:30556", "clientID": "kubernetes", "ca": ca}}}));
-    // A status that nothing bears out is somebody's word: no issuer to trust.
+    // A status that no Deployment confirms may be forged: the check proposes no issuer.
     assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
     let deployment = |digest: &str| {
         json!({"apiVersion": "apps/v1", "kind": "Deployment",

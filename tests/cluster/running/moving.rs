@@ -99,7 +99,7 @@ async fn a_death_between_any_two_writes_loses_neither_suspension_nor_inventory()
         let died = round(&world).await.is_err();
         deaths += usize::from(died);
         assert_eq!(world.live.take_writes(), [""; 0], "after {writes} writes");
-        // Whatever is there, somebody is suspended and knows every object.
+        // In every case one ManagedCluster is suspended and lists all objects.
         let knows = |name: &str, objects: usize| posted(&world).contains(&is(name, true, objects));
         assert!(knows("gauss-peu01", 3) || knows("gauss-moved", 3), "{writes}: {:?}", posted(&world));
 

@@ -14,7 +14,7 @@ use super::world::{UID, World};
 const SHARED: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: org}\ndata: {key: \"1\"}\n";
 
-/// An object that refuses its folder in every pass: a ClusterRoleBinding in an overlay.
+/// An object in an overlay for which every pass refuses the folder: a ClusterRoleBinding.
 const ROOT: &str =
     "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: root}\n";
 

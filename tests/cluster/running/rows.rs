@@ -463,7 +463,7 @@ pub(crate) const ALL: &[Row] = &[
         inventory: 3,
         goes: &[],
     },
-    // What the renamed folder gave up in the same commit stays with the old name: nobody deletes for a folder that is gone.
+    // Objects that the rename drops in the same commit stay with the old name: nothing is deleted for a missing folder.
     Row {
         name: "moved-and-changed",
         before: &[("NAME/base/more.yaml", MORE)],

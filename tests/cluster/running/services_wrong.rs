@@ -7,7 +7,7 @@ use super::fake::FakeCluster;
 use super::services::{SERVICES, come_up, with_services};
 use super::world::World;
 
-/// What is wrong, of the ingress alone where nothing else is said, and what is said of it.
+/// The name of a mistake (in the ingress, if nothing else is named), the mistake, and the expected message.
 type Row = (&'static str, fn(&World), &'static str);
 
 fn write(world: &World, list: &str) {

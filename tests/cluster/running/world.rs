@@ -231,7 +231,7 @@ impl World {
         self.commits.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Says what is to be said of ManagedClusters whose folder nobody claims here any more.
+    /// Reports ManagedClusters whose folder this management cluster no longer claims.
     pub(crate) async fn try_say_unclaimed(
         &self,
         revision: &Revision,

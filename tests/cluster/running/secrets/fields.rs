@@ -334,7 +334,7 @@ async fn no_wrong_field_takes_the_secret_away() {
     }
 }
 
-/// Nobody reads one where there is no Fleet: that is said, and its Secret stays.
+/// Without a Fleet no VaultSecret is read: a condition reports that, and its Secret stays.
 #[tokio::test]
 async fn without_a_fleet_that_is_said() {
     let town = Town::new().await;
