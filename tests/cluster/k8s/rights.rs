@@ -195,9 +195,9 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     assert!(!plane.kubectl(&everything).contains(CANARY));
 
     let audit = plane.audit();
-    // A watch of all Secrets and ConfigMaps would read them all. They, and the kinds of a single cloud, are watched only
-    // in the namespaces where they are applied, with the customer's rights. One refused request for all namespaces
-    // precedes it.
+    // A watch of all Secrets and ConfigMaps would read them all. They, and the kinds of a single cloud, are watched
+    // only in the namespaces where they are applied, with the customer's rights. One refused request for all
+    // namespaces precedes it.
     let is_unwatched = |request: &Request| {
         request.verb == "list"
             && request.namespace.is_empty()

@@ -270,7 +270,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
     assert_eq!(first.object.to_string(), "ConfigMap one/seen");
     assert_eq!((asked("two", 200), asked("mute", 403)), (0, 0));
 
-    // Nothing is applied in `one` any more: the next namespace gets its watch. `mute` may not be watched and takes none.
+    // Nothing is applied in `one` any more: `two` gets its watch. `mute` may not be watched, so it takes none.
     wanted.send(maps_in(&["two", "mute"])).unwrap();
     begun(&plane, &mut changes, "two").await;
     for _ in 0..600 {

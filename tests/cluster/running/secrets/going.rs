@@ -91,7 +91,7 @@ async fn one_whose_store_is_gone_goes_when_its_lease_has_run_out() {
     }
 }
 
-/// An edit made the spec unreadable: the recorded state still names the lease.
+/// An edit made the spec invalid: the recorded state still names the lease.
 #[tokio::test]
 async fn one_that_nobody_can_read_any_more_ends_its_lease_where_that_was_given() {
     for is_answer_lost in [false, true] {
