@@ -71,7 +71,7 @@ fn is_one_time(one: &str, other: &str) -> bool {
     time(one).is_some_and(|one| Some(one) == time(other))
 }
 
-/// Whether a schema says nothing of what stands below.
+/// Whether a schema allows any fields below it and lists none.
 fn is_open(schema: &Value) -> bool {
     schema["x-kubernetes-preserve-unknown-fields"] == true && schema["properties"].is_null()
 }
@@ -102,7 +102,8 @@ pub(super) fn prune(value: &Value, schema: &Value) -> Value {
     }
 }
 
-/// With values where only a variable stands and the schema wants no string. A variable in a string is a string.
+/// Replaces strings that contain a variable by a value of the type that the schema requires. Where the schema requires
+/// a string, the text stays.
 pub(super) fn fill(value: &Value, schema: &Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(

@@ -1,9 +1,9 @@
 //! The heart's conversions against Cluster API's own: the webhooks of the running managers get the same
 //! objects as a `ConversionReview`, and must give the same.
 //!
-//! Asked directly, not by writing v1beta1 and reading v1beta2: between the two the API server and the
-//! defaulting webhooks fill in values, which is no part of a conversion. What the API server does *before*
-//! it asks (it prunes fields that v1beta1 does not know) is done here to both sides.
+//! The test calls the webhooks directly. If it wrote v1beta1 and read v1beta2, the API server and the defaulting
+//! webhooks would also fill in values, which does not belong to a conversion. Before a conversion the API server prunes
+//! fields that v1beta1 does not know; the test prunes them before both conversions.
 //!
 //! *Left out of the comparison*: `status` and `metadata.creationTimestamp` (not a file's to say; the
 //! webhooks write them), an empty mapping against none (Go writes either, by how the mapping was made), and

@@ -104,16 +104,16 @@ impl Webhooks {
         self.kinds.iter()
     }
 
-    /// The kind of an object that stands in v1beta1.
+    /// The kind of a v1beta1 object; `None` for any other version.
     pub(super) fn kind_of(&self, object: &Value) -> Option<&Kind> {
         let (group, version) = object["apiVersion"].as_str()?.split_once('/')?;
         let fits = |kind: &&Kind| kind.group == group && object["kind"] == kind.name;
         (version == "v1beta1").then(|| self.kinds.iter().find(fits)).flatten()
     }
 
-    /// A webhook's answer. One that does not answer is asked again, as the API server asks again: this runtime stands
-    /// still between two calls, so that a connection which its other end closed meanwhile looks open. A manager that
-    /// ended is told with its last words.
+    /// A webhook's answer. A failed request is repeated, as the API server repeats it: this runtime does not run
+    /// between two calls, so a connection that the other end closed meanwhile still looks open. After five failures
+    /// the panic quotes the managers' last log lines.
     async fn ask(&self, url: &str, review: &Value) -> Value {
         let mut said = String::new();
         for _ in 0..5 {

@@ -25,7 +25,7 @@ fn lines(text: &str) -> BTreeSet<&str> {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "---").collect()
 }
 
-/// What stands between `{{` and `}}`, without comments and without texts in quotes.
+/// The actions between `{{` and `}}`, without comments.
 fn actions(template: &str) -> Vec<String> {
     let opened = template.split("{{").skip(1).map(|rest| rest.split_once("}}").unwrap().0);
     let said = opened.map(|action| action.trim_matches('-').trim().to_owned());

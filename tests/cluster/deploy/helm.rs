@@ -32,7 +32,7 @@ impl Helm {
 
     /// What helm does; what it printed, or what it complained of.
     pub(super) fn run(&self, arguments: &[&str]) -> Result<String, String> {
-        // Plugins, repositories and settings of whoever runs this are no part of it.
+        // Plugins, repositories and settings of the user who runs this test are left out.
         let home = tempfile::tempdir().unwrap();
         let mut command = tally::command(self.folder.join("helm"));
         command.args(arguments).env_clear().env("HOME", home.path()).env("HELM_NAMESPACE", "default");

@@ -1,5 +1,5 @@
-//! What lies in `deploy/`: the kustomizations and the chart say the same, a real API server takes it, the programs start
-//! as it says, and what it watches is what they tell.
+//! The files in `deploy/`: the kustomizations and the chart render the same, a real API server accepts the objects, the
+//! programs start with their arguments, and the alerts and the board use metrics that the programs export.
 
 #![expect(
     clippy::unwrap_used,

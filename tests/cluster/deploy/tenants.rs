@@ -1,4 +1,4 @@
-//! What accounts of tenants may do: no right on the status of Capstan's own kinds, which decide by what Capstan noted there.
+//! Accounts of tenants have no right to write the status of Capstan's own kinds, because Capstan relies on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use capstan_test_parts::deployed::{deployed, documents, texts};
 
 /// The API groups of Capstan's own kinds whose status Capstan believes, as far as it does.
 const OWN: [&str; 2] = ["capstan.dev", "airship.airshipit.org"];
-/// Accounts of Capstan itself; every other one is somebody's.
+/// Accounts of Capstan itself; every other account belongs to a tenant.
 const CAPSTANS: [&str; 2] = ["capstan", "capstan-providers"];
 
 /// The files with this ending under a folder, folders included.
@@ -49,7 +49,7 @@ fn what_a_rule_gives_is_seen() {
     }
 }
 
-/// Every Role and ClusterRole that is bound to another account than Capstan's, or to nobody, and every rule that the docs show.
+/// Checks each Role and ClusterRole that is not bound to an account of Capstan, and every rule that the docs show.
 #[test]
 fn no_account_of_tenants_writes_the_status_of_a_kind_of_capstans() {
     let mut looked_at = Vec::new();

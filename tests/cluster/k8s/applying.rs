@@ -253,7 +253,7 @@ async fn a_kind_that_is_installed_later_is_found_and_one_that_moves_is_found_aga
     ground.plane.kubectl(&["delete", "crd", "gadgets.test.capstan.dev"]);
 }
 
-/// Tries until it succeeds, as whoever reconciles does.
+/// Repeats an attempt until it succeeds, as a reconciler does.
 async fn eventually<F: Future<Output = Result<Value, LiveError>>>(attempt: impl Fn() -> F) -> Value {
     let mut last = None;
     for _ in 0..300 {

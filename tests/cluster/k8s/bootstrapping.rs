@@ -94,8 +94,8 @@ metadata: {name: limits, namespace: providers}
 data: {clusters: \"${MOST_CLUSTERS}\"}
 ";
 
-/// A repository whose inventory defines two management clusters of one environment, `mc-eu` for acme and `mc-us` for beta: each
-/// with its own core, a provider for each kind of cloud, and a credential for each cloud that its clusters stand in.
+/// A repository whose inventory defines two management clusters of one environment, `mc-eu` for acme and `mc-us` for
+/// beta. Each has its own core, a provider for each kind of cloud, and a credential for each cloud of its clusters.
 fn settle(repository: &TestRepository, uid: &str, vault: &str) {
     repository.write(
         ".capstan.yaml",
@@ -218,7 +218,7 @@ fn the_objects_of_a_definition_are_printed_in_an_order_that_an_empty_api_server_
     assert_eq!(limits(&printed), "50", "the release's base, with the values in it");
     assert!(said.contains("Secret providers/by-hand is left out"), "{said}");
     assert!(!printed.contains("token: t"));
-    // What lies in its folder is not looked at: it may be what somebody wants to begin anew.
+    // `bootstrap` ignores the files in the folder: somebody may want to replace them.
     repository.write(
         "management/mc-eu/base/left.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left}\n",

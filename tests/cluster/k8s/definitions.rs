@@ -86,7 +86,7 @@ fn the_definitions_are_accepted_without_a_warning() {
     assert_eq!(words[3][..5], ["fleets", "flt", "capstan.dev/v1alpha1", "true", "Fleet"]);
     assert_eq!(words[6][..5], ["managedclusters", "mcl", "capstan.dev/v1alpha1", "true", "ManagedCluster"]);
     assert_eq!(words[7][..5], ["managedproviders", "mpr", "capstan.dev/v1alpha1", "true", "ManagedProvider"]);
-    // `kubectl get clusters` goes on meaning Cluster API's.
+    // `kubectl get clusters` still means Cluster API's.
     assert!(kinds.iter().all(|kind| *kind != "Cluster"), "{names}");
     assert!(words.iter().all(|line| line.last() == Some(&"capstan")), "{names}");
 }

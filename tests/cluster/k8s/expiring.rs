@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 const IN_ONE: &str = "/api/v1/namespaces/one/configmaps";
 
-/// What a watch gets to hear.
+/// The API server's answer to a watch.
 enum Watch {
     /// These events; then it stays open.
     Open(Vec<Value>),
@@ -120,7 +120,7 @@ async fn changes_by(script: &Shared) -> (LiveChanges, watch::Sender<Watched>) {
     (KubeCluster::new(&connection).with_namespace_watches(1).watch(kinds), wanted)
 }
 
-/// The changes that are told up to that of an object.
+/// The reported changes, up to and including the change of the object `last`.
 async fn changes_until(changes: &mut LiveChanges, last: &str) -> Vec<(String, Change)> {
     let mut told = Vec::new();
     let all = async {
@@ -153,7 +153,7 @@ async fn after_an_expired_position_a_new_list_loses_and_repeats_no_change() {
     }));
     let (mut changes, _wanted) = changes_by(&script).await;
     let mut told = changes_until(&mut changes, "last").await;
-    // A list is told in no order of its own.
+    // Changes that come from a list have an arbitrary order.
     told[1..4].sort();
     let expected = [
         ("new", Change::Added),

@@ -35,7 +35,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     timeout(PATIENCE, holding).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// How often somebody has looked at a Lease so far.
+/// How many times a Lease was read so far.
 fn looks(plane: &Plane, name: &str) -> usize {
     let is_look = |request: &Request| request.verb == "get" && request.name == name;
     plane.audit().iter().filter(|request| request.resource == "leases" && is_look(request)).count()

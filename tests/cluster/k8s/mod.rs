@@ -38,7 +38,7 @@ pub(crate) fn shared() -> Option<&'static Plane> {
     PLANE.get_or_init(|| Plane::start(Parts::Kubernetes)).as_ref()
 }
 
-/// The connection to an API server that answers as somebody wrote it down.
+/// A connection to a fake API server with these answers.
 async fn connected_to(answers: Router) -> Connection {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -53,7 +53,7 @@ async fn connected_to(answers: Router) -> Connection {
     capstan_k8s::connect(Some(kubeconfig.path())).await.unwrap()
 }
 
-/// A namespace of a test's own, with somebody who applies there.
+/// A test's own namespace, with an account that applies there.
 struct Ground {
     plane: &'static Plane,
     cluster: KubeCluster,

@@ -1,4 +1,4 @@
-//! A pod that is started again: Kubernetes opens what lies on its volume to the pod's `fsGroup` before each start.
+//! A pod that restarts: before each start Kubernetes opens the files on its volume to the pod's `fsGroup`.
 
 use capstan_test_support::PATIENCE;
 use std::fs::{self, Permissions};
@@ -32,7 +32,7 @@ fn a_reconciler_starts_ten_times_on_a_volume_that_is_opened_before_each_start() 
     let volume = tempfile::tempdir().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
-    // An API server that is not there yet holds up nothing that is looked at here.
+    // This test needs no API server: the files are written before one answers.
     let config = format!(
         "{{apiVersion: v1, kind: Config, current-context: a, clusters: [{{name: a, cluster: {{server: \
          'http://127.0.0.1:{}'}}}}], contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a}}]}}",

@@ -165,7 +165,7 @@ async fn what_was_asked_of_a_cluster_is_asked_under_its_new_name() {
     status_store.change_cluster(&key, &suspended).await.unwrap();
     let read = read_record(&status_store, &key).await;
     assert_eq!((read.spec.clone(), read.generation), (suspended.clone(), made.generation + 1));
-    // What is asked already is no change.
+    // Writing the same spec again does not change the object.
     status_store.change_cluster(&key, &suspended).await.unwrap();
     assert_eq!(read_record(&status_store, &key).await.generation, read.generation);
 }
@@ -176,7 +176,7 @@ async fn changes_of_people_are_announced_and_reports_are_not() {
     let key = key("asking");
     status_store.create_cluster(&key, &spec()).await.unwrap();
     let mut changes = status_store.changes();
-    // The watch has begun when a change is told.
+    // The watch has begun once it reports a change.
     let mut begun = false;
     for at in 0..100 {
         plane.kubectl(&["label", "fleet", "gitops", "-n", "asking", "--overwrite", &format!("at=a{at}")]);

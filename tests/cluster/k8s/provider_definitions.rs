@@ -302,7 +302,7 @@ fn a_providers_row_shows_its_installed_version_and_whether_it_is_ready() {
     let shown = plane.kubectl(&["get", "caap", "shown", "-n", "default"]);
     let rows: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows, [vec!["NAME", "INSTALLEDVERSION", "READY"], vec!["shown", "v0.3.2", "True"]]);
-    // A reason that is no word is refused, as by the operator's.
+    // A reason with a space is refused, as by the operator's definition.
     let wrong = status.to_string().replace("MinimumReplicasAvailable", "two words");
     let refused = plane.try_kubectl(&[&patch[..], &[wrong.as_str()]].concat(), "").unwrap_err();
     assert!(refused.contains("status.conditions[0].reason"), "{refused}");

@@ -80,7 +80,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     };
     let all_there = |names: &[(&str, &str)]| names.iter().all(|(kind, name)| is_there(kind, name));
 
-    // Created whole: nobody acts on the control plane here, so the test says for it that it is up.
+    // All objects are created. No controller runs here, so the test itself reports the control plane as up.
     wait("the cluster is created", &|| {
         all_there(&[
             ("cluster", "web"),
@@ -107,14 +107,15 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         });
     }
 
-    // What lives here, and is told in its objects.
+    // The live inventory: a cluster is created from it, and the status of its objects is written.
     plane.apply(FLEET);
     plane.apply(&inventory("shop", "first"));
     wait("a cluster comes of an inventory", &|| is_there("configmap", "shop-note"));
     let status = ["get", "site", "fra1", "-n", HOME, "-o", "jsonpath={.status.clusters}"];
     wait("and is told of", &|| plane.kubectl(&status) == "1");
 
-    // Vault's policy keeps customers apart, whatever a reference says; what is not to be had is said, and nothing else happens.
+    // Vault's policy separates customers, whatever a reference names. The VaultSecret reports the denial, and no Secret
+    // is written.
     let others = "{apiVersion: capstan.dev/v1alpha1, kind: VaultSecret, metadata: {name: of-others, namespace: acme}, spec: {store: eu, refreshSeconds: 10, data: {password: {mount: kv, path: others/web, key: password}}}}";
     plane.apply(others);
     let reason_in = |namespace: &str, name: &str| {
@@ -125,11 +126,12 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     wait("what is another customer's is refused", &|| reason("of-others") == "Denied");
     assert!(!is_there("secret", "of-others"));
     assert_eq!(reason("out-of-vault"), "Resolved");
-    // Nobody looks for ten minutes, which is longer than anything is waited for here: it is the watch that tells it.
+    // The next regular pass is ten minutes away, longer than this test waits: only the watch can report it.
     plane.kubectl(&["delete", "secret", "out-of-vault", "-n", CUSTOMER]);
     wait("a Secret that was removed by hand returns", &|| is_there("secret", "out-of-vault"));
 
-    // Its namespace goes, the rights of its account first: nobody but the reconciler itself can let a VaultSecret go then.
+    // A namespace is deleted, the rights of its account first. Then only the reconciler itself can remove the finalizer
+    // of a VaultSecret.
     plane.apply(
         &others.replace("of-others", "leaves").replace("acme", LEAVING).replace("others/web", "leaving/web"),
     );
@@ -182,7 +184,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     wait("its record is gone", &|| {
         plane.try_kubectl(&["get", "managedcluster", "acme-web", "-n", HOME], "").is_err()
     });
-    // Without a Fleet nobody has an account that could: it is said with the reconciler's own rights.
+    // Without a Fleet there is no account that may read it: the reconciler reports that with its own rights.
     plane.kubectl(&["delete", "fleets", "--all", "-n", HOME]);
     plane.apply(&others.replace("of-others", "of-nobody"));
     wait("that nobody applies is said", &|| reason("of-nobody") == "NotAllowed");
@@ -193,8 +195,9 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     assert!(!plane.kubectl(&everything).contains(CANARY));
 
     let audit = plane.audit();
-    // To watch all Secrets and ConfigMaps would be to read them all. They, and kinds that are of one cloud alone, are watched
-    // where they are applied, with the customer's rights: once it was asked in vain whether they may be watched everywhere.
+    // A watch of all Secrets and ConfigMaps would read them all. They, and the kinds of a single cloud, are watched
+    // only in the namespaces where they are applied, with the customer's rights. One refused request for all
+    // namespaces precedes it.
     let is_unwatched = |request: &Request| {
         request.verb == "list"
             && request.namespace.is_empty()
@@ -228,7 +231,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let lets_go = |request: &Request| {
         request.namespace == LEAVING && request.resource == "vaultsecrets" && request.verb == "patch"
     };
-    // And what is said of it is no folder's word: no folder's account may write a status.
+    // The reconciler itself writes the status of a VaultSecret: a folder's account may not write it.
     let says = |request: &Request| request.resource == "vaultsecrets/status" && request.verb == "patch";
     let strays: Vec<String> = own
         .iter()
@@ -241,7 +244,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     assert_eq!(strays, Vec::<String>::new());
 }
 
-/// Most of what can be counted has happened by now.
+/// The process exposes every metric of the reconciler, except those of failures and of preflights.
 fn tells_what_it_does(process: &Process) {
     let log = process.log();
     let address = log.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
@@ -306,7 +309,7 @@ fn settle(plane: &Plane, repository: &TestRepository, vault: &str) {
     for (file, text) in more {
         repository.write(&format!("acme/web/base/{file}"), text);
     }
-    // A topology, live already, whose control plane nobody's folder names: the reconciler looks for it itself.
+    // A live topology whose control plane is in no folder: the reconciler looks for it itself.
     let topology = |more: &str| {
         format!(
             "{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: topo, namespace: {CUSTOMER}}}, spec: {{topology: {{classRef: {{name: small}}, version: v1.34.3}}{more}}}}}"

@@ -72,7 +72,7 @@ spec: {{store: eu, lease: {{path: database/creds/capi}}, refreshSeconds: 10}}
         let before = terms();
         process.start();
         wait("it leads", &|| terms() > before);
-        // Now and then the content is lost while nobody, or somebody, looks: another lease is taken then.
+        // Every fourth time the Secret is deleted, with or without a pass running: then another lease is taken.
         if kill % 4 == 3 {
             plane.try_kubectl(&["delete", "secret", "db", "-n", CUSTOMER], "").ok();
         }
@@ -87,7 +87,7 @@ spec: {{store: eu, lease: {{path: database/creds/capi}}, refreshSeconds: 10}}
     };
     let living = || beside.vault.leases().into_values().map(|lease| lease.password).collect::<Vec<_>>();
     wait("one lease lives, and the Secret holds it", &|| held().is_some_and(|held| living() == [held]));
-    // And goes on to, for longer than its time; where this machine stood still until it ran out, the one that followed does.
+    // The same lease outlives its initial duration. If this machine paused until it expired, the next lease must.
     let kept = RefCell::new((living(), Instant::now()));
     wait("one lease outlives its time, and the Secret holds it", &|| {
         let mut kept = kept.borrow_mut();

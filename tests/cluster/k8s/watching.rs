@@ -1,4 +1,4 @@
-//! Watching: what changed is told, also what changed while the API server was away.
+//! Watches report changes, also those that happened while the API server was away.
 
 use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{Ground, config_map, connection};
 use capstan_test_parts::plane::{Parts, Plane};
 
-/// The next change of an object of that name, whatever else is told before.
+/// The next change of an object of that name; earlier changes of other objects are skipped.
 async fn next(changes: &mut LiveChanges, name: &str) -> Change {
     let found = async {
         loop {
@@ -31,7 +31,7 @@ fn kinds(names: &[(&str, &str)]) -> Watched {
     names.iter().map(|(group, kind)| (ApiKind::preferred(*group, *kind), BTreeMap::new())).collect()
 }
 
-/// Waits until a watch has begun: until a change is told.
+/// Waits until a watch has begun, which its first reported change shows.
 async fn begun(plane: &Plane, changes: &mut LiveChanges, namespace: &str) {
     for at in 0.. {
         let name = format!("begin-{namespace}-{at}");
@@ -67,7 +67,7 @@ async fn changes_are_announced_and_kinds_come_and_go() {
         .to_string()
     };
     ground.plane.apply(&deployment(1));
-    // The first list may be older or newer than that; then it is told, or what follows is.
+    // The first list may already contain the Deployment. Then the watch reports only what follows.
     ground.plane.kubectl(&["label", "deployment", "web", "-n", "watching", "a=b"]);
     let mut heard = None;
     for replicas in 2..100 {
@@ -142,7 +142,7 @@ async fn changes_during_an_outage_of_the_api_server_are_announced_afterwards() {
             ("goes".to_owned(), Change::Deleted)
         ]
     );
-    // And it goes on.
+    // The watch continues.
     plane.apply(&config_map("default", "later", &json!({})).to_string());
     assert_eq!(next(&mut changes, "later").await, Change::Added);
     // It would wait for the watches that this process still holds.
@@ -270,7 +270,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
     assert_eq!(first.object.to_string(), "ConfigMap one/seen");
     assert_eq!((asked("two", 200), asked("mute", 403)), (0, 0));
 
-    // Nothing is applied in the one any more: the next who waits has its room, and who may not watch takes none.
+    // Nothing is applied in `one` any more: `two` gets its watch. `mute` may not be watched, so it takes none.
     wanted.send(maps_in(&["two", "mute"])).unwrap();
     begun(&plane, &mut changes, "two").await;
     for _ in 0..600 {
@@ -287,7 +287,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
     plane.kubectl(&["delete", "configmap", "unseen", "-n", "two"]);
     assert_eq!(next(&mut changes, "unseen").await, Change::Deleted);
 
-    // An admin grants one watch for all, which is found out without anybody starting anything anew.
+    // An admin grants the watch of all namespaces. It is used without a restart.
     plane.apply(ALL);
     for at in 0.. {
         let name = format!("whole-{at}");

@@ -248,11 +248,11 @@ async fn what_proposals_ask_of_a_cloud_outlives_the_process_and_ends_with_them()
     restart(&mut world);
     world.pass_time(1);
     assert_eq!(kinds(judge(&world, &["peu02"]).await), [""; 0]);
-    // Notes that nobody can read are made anew.
+    // Unreadable notes are replaced.
     *notes.0.lock().unwrap() = Some("[{".to_owned());
     restart(&mut world);
     assert_eq!(kinds(judge(&world, &["peu02"]).await), [""; 0]);
-    // Where nobody tells, a day is enough.
+    // If the bot does not report a proposal, it counts for a day.
     restart(&mut world);
     world.pass_time(90_000);
     world.write("gauss/peu01/base/all.yaml", &FOLDER.replace("name: peu01,", "name: peu01, labels: {a: b},"));

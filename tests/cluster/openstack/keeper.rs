@@ -105,7 +105,7 @@ impl Cloud {
     }
 }
 
-/// What is told of a login that Keystone refuses.
+/// The error of a login that Keystone refuses.
 pub(super) fn refused(host: &str, status: u16) -> String {
     format!(
         "Keystone at {host} refuses the login ({status}): the credential is wrong, has expired or was deleted"

@@ -138,7 +138,7 @@ impl<'c> Town<'c> {
         )
     }
 
-    /// What a Secret holds is valid, whoever was killed just now.
+    /// Asserts that the credential in each Secret is valid, also right after a kill.
     async fn hold(&self) {
         for name in SECRETS {
             let Some(clouds_yaml) = self.clouds_yaml(name) else { continue };
@@ -197,7 +197,7 @@ pub(super) async fn credentials_live(cloud: &Cloud) {
         SECRETS.iter().zip(&first).all(|(name, first)| town.annotation(name, "id") != *first)
     })
     .await;
-    // Nobody works with the provider's; of what works inside of the cluster nobody knows.
+    // The provider no longer uses its old credential. Whether the controllers inside the cluster use theirs is unknown.
     town.wait("the provider's old one goes", async |town| town.credentials().await.len() == 3).await;
     town.hold().await;
     cloud.log_in(&old[1]).await.unwrap();

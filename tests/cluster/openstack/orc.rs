@@ -1,6 +1,6 @@
 //! The OpenStack resource controller itself makes what machines wait for, and gives up a create that the network killed.
 //!
-//! Between it and Glance stands a relay: it kills the connection of the first create.
+//! A relay between it and Glance kills the connection of the first create.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};

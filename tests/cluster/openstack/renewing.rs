@@ -42,7 +42,7 @@ impl Holder {
         }
     }
 
-    /// A pass; `false` where whoever made it died.
+    /// Runs a pass; `false` if it died.
     async fn pass(&mut self, wish: Wish, dies: &Dies) -> bool {
         let mut writes = 0;
         let mut dead = || {
@@ -84,7 +84,7 @@ impl Holder {
     }
 }
 
-/// Application credentials are renewed, and none is left, whoever dies.
+/// Application credentials are renewed, and no orphan is left after a crash.
 pub(super) async fn credentials_are_renewed(cloud: &Cloud) {
     let session = cloud.log_in(&cloud.clouds_yaml("gauss", "gauss-pa55word")).await.unwrap();
     let now = Timestamp::now();
@@ -98,7 +98,7 @@ pub(super) async fn credentials_are_renewed(cloud: &Cloud) {
         .to_string()
     };
     let all = async || session.credentials("capstan-org-peu01-capo").await.unwrap();
-    // Killed after it was made, and nobody knows its secret: the next pass takes it away.
+    // Killed after the credential was issued, its secret is lost: the next pass revokes it.
     assert!(!holder.pass(Wish::Keep, &Dies(Some(1))).await);
     assert_eq!(all().await.len(), 1);
     assert!(holder.pass(Wish::Keep, &Dies(None)).await);

@@ -1,5 +1,5 @@
-//! What stands on a management cluster that the operator filled, beside one that Capstan filled: every object without what
-//! servers make, and what is meant to differ, written down by hand.
+//! Compares a management cluster that the operator installed with one that Capstan installed: every object without the
+//! fields that servers fill in. The intended differences are listed by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const BROUGHT: &str = "deployments,services,serviceaccounts,roles,rolebindings,c
                        mutatingwebhookconfigurations,validatingwebhookconfigurations,issuers,certificates,\
                        customresourcedefinitions,configmaps,secrets,namespaces";
 
-/// Everything that providers brought, their objects with their status, and what lies in the ConfigMaps and Secrets of their
+/// All objects of the providers, the provider objects with their status, and the ConfigMaps and Secrets of their
 /// namespaces.
 pub(super) fn objects(town: &Town, namespaces: &[&str]) -> Objects {
     let list = |arguments: &[&str]| -> Vec<Value> {
@@ -62,7 +62,7 @@ fn clean(object: &mut Value) {
     }
 }
 
-/// Contract, version and conditions, by type: since when they hold is nobody's matter here.
+/// Contract, version and conditions by type. Times of conditions are not compared.
 fn status(status: &Value) -> Value {
     let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
     let conditions: BTreeMap<String, Value> = conditions
@@ -133,7 +133,7 @@ fn compare(object: &str, path: &str, theirs: &Value, ours: &Value, found: &mut V
     }
 }
 
-/// A difference that is meant. `*` stands for anything.
+/// An intended difference. `*` matches anything.
 pub(super) struct Meant {
     pub(super) object: &'static str,
     pub(super) path: &'static str,
@@ -141,7 +141,7 @@ pub(super) struct Meant {
     pub(super) ours: &'static str,
 }
 
-/// A difference that is meant, in a row.
+/// An intended difference, written as a row.
 pub(super) const fn meant(
     object: &'static str,
     path: &'static str,

@@ -1,4 +1,4 @@
-//! What installing and upgrading cost, by the audit log: requests, lasting writes, wall time, and who was down for how long.
+//! The cost of an installation and an upgrade, by the audit log: requests, lasting writes, wall time, and downtimes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ impl Figures {
     }
 }
 
-/// How long the Deployments of each namespace asked for no pod or were not there, and how many namespaces at once at most.
+/// How long the Deployments of each namespace had no replicas or were deleted, and how many namespaces at once at most.
 pub(super) fn down(requests: &[Request], since: Timestamp) -> (BTreeMap<String, SignedDuration>, usize) {
     let (mut times, mut begun, mut most) = (BTreeMap::new(), BTreeMap::new(), 0);
     let of_deployments = requests

@@ -114,7 +114,7 @@ async fn the_real_operator_renders_what_capstan_renders() {
             manifests.push(config_map(provider, &published));
         }
     }
-    // Namespaces first; the rest as it stands.
+    // Namespaces first; the rest keeps its order.
     manifests.sort_by_key(|object| object["kind"] != "Namespace");
     let list = json!({"apiVersion": "v1", "kind": "List", "items": manifests});
     plane.kubectl_with(&["create", "-f", "-"], &list.to_string());
@@ -194,7 +194,7 @@ fn the_real_operators_definitions_take_complete_and_refuse_alike() {
         {
             assert_eq!(ours.pointer(path), theirs.pointer(path), "{plural} {path}");
         }
-        // Field for field: what differs is said in words, which are each one's own.
+        // All fields are equal; only descriptions differ.
         let schema = |definition: &Value| {
             let mut schema = definition["spec"]["versions"][0]["schema"].clone();
             without_descriptions(&mut schema);
@@ -204,7 +204,7 @@ fn the_real_operators_definitions_take_complete_and_refuse_alike() {
     }
 }
 
-/// A schema without its words; a field that is called `description` is none of them.
+/// Removes the descriptions of a schema, but not a field that is named `description`.
 fn without_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -60,7 +60,7 @@ impl Pair {
         }
     }
 
-    /// Waits until all of them are ready at their versions, and nobody writes any more.
+    /// Waits until all of them are ready at their versions and both sides have stopped writing.
     pub(super) fn wait_for(&self, wanted: &[(Row, &str)]) {
         self.wait("the providers are not ready", |town| {
             wanted.iter().all(|(row, version)| town.is_ready(*row, version))
@@ -106,7 +106,7 @@ impl Pair {
         all.filter(|one| one.is_by(ACCOUNT.0, ACCOUNT.1) && one.is_write()).collect()
     }
 
-    /// Both stand alike, but for what is meant to differ: told in the end, all of it.
+    /// Compares both management clusters. Unintended differences are collected and reported at the end of the test.
     pub(super) fn compare(&self, what: &str, namespaces: &[&str], meant: &[&[Meant]]) {
         let (theirs, ours) = (objects(&self.theirs, namespaces), objects(&self.ours, namespaces));
         if let Err(strays) = held(what, &theirs, &ours, meant) {

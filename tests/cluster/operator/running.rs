@@ -37,8 +37,9 @@ pub(super) fn operate(plane: &Plane, program: &Path) -> Running {
     Running::start(program, &kubeconfig)
 }
 
-/// The same as it is shipped: it works only while it holds its Lease. It is told its namespace by a file that only it sees, as in a
-/// pod; `None`, said aloud, where nobody may make such a view.
+/// The operator as it is shipped: it works only while it holds its Lease. As in a pod, it reads its namespace from a
+/// file, which only its own mount namespace has. Where no mount namespace can be made, the result is `None` and the
+/// test prints so.
 #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
 pub(super) fn operate_elected(plane: &Plane, program: &Path) -> Option<Running> {
     plane.apply(ADMIN);

@@ -38,7 +38,7 @@ async fn the_operator_and_capstan_come_to_the_same_one_by_one() {
     story.await.unwrap();
 }
 
-/// A selector that meets one ConfigMap: where it meets more, the operator goes on with nobody, in its log alone.
+/// A selector that matches one ConfigMap. If several match, the operator does not continue and says so only in its log.
 fn one(row: Row, version: &str) -> Value {
     let labels = json!({"for": row.name, "provider.cluster.x-k8s.io/version": version});
     json!({"fetchConfig": {"selector": {"matchLabels": labels}}})
@@ -153,7 +153,7 @@ fn one_by_one(registry: &Registry) {
 
 /// What the operator leaves where a spec says less again.
 const LEFT: &[Meant] = &[
-    // It goes on owning what it created with.
+    // The operator still owns the fields that it created the object with.
     meant(IPAM_DEPLOYMENT, "/metadata/annotations", r#"{"example.com/a":"b"}"#, "-"),
     meant(IPAM_DEPLOYMENT, "/metadata/labels/example.com/c", "d", "-"),
     meant(IPAM_DEPLOYMENT, "/spec/template/spec/affinity", "*podAntiAffinity*", "-"),
@@ -173,10 +173,10 @@ const DELETED: &[Meant] = &[
     meant("ClusterRoleBinding /capi-ipam-in-cluster-proxy-rolebinding", "", "there", "-"),
 ];
 
-/// What is there with which spec, which of it is looked at, and what is said of it: reason and message.
+/// The provider objects with their specs, the one whose condition is checked, and the expected reason and message.
 type Case<'a> = (&'a [(Row, Value)], Row, &'static str, &'static str);
 
-/// D13: what preflight refuses, and how it is told.
+/// D13: what preflight refuses, with which reason and message.
 fn refusals(pair: &Pair) {
     let ipam = |name: &'static str, namespace: &'static str| Row { name, namespace, ..IPAM };
     let infrastructure = Row { kind: "InfrastructureProvider", name: "own", namespace: "own-system", ..IPAM };
@@ -255,7 +255,8 @@ fn refusals(pair: &Pair) {
     println!("D13: six reasons alike, message by message; a refused downgrade follows");
 }
 
-/// D10: all three raised in one commit. The operator takes all three down at once; Capstan one after the other. The end is the same.
+/// D10: one commit upgrades all three. The operator stops all three at once, Capstan one after the other. The end is
+/// the same.
 #[test]
 fn the_operator_and_capstan_come_to_the_same_in_one_commit() {
     let Some(pair) = Pair::start(&[]) else { return };
@@ -282,7 +283,7 @@ fn the_operator_and_capstan_come_to_the_same_in_one_commit() {
     pair.end();
 }
 
-/// What the operator installed is taken over and given back: nobody is restarted, nothing is made again.
+/// Providers that the operator installed are taken over and given back: no pod restarts, and no object is recreated.
 #[test]
 fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     let Some(town) = Town::build() else { return };
@@ -298,7 +299,7 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     });
     std::thread::sleep(Duration::from_secs(5));
 
-    // While it lives nothing is written, and it is said what taking over would change.
+    // While the operator runs, nothing is written, and the log says what taking over would change.
     town.plane.apply(DEPLOYED);
     town.reconciler.start();
     for label in ["cluster-api", "ipam-in-cluster"] {
@@ -341,7 +342,7 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     town.settle();
     assert_eq!(identities(&town), before, "taken over");
 
-    // Capstan holds the operator's Lease: one that is started now stands by.
+    // Capstan holds the operator's Lease: an operator that starts now waits.
     let holder = || {
         let lease = ["get", "lease", "controller-leader-election-capi-operator", "-n", ACCOUNT.0];
         town.plane.kubectl(&[&lease[..], &["-o", "jsonpath={.spec.holderIdentity}"]].concat())
@@ -368,7 +369,7 @@ fn the_operator_gives_a_provider_and_gets_it_back_without_a_restart() {
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!(identities(&town), before, "given back\n{}", log(&operator));
     let mut its = its_writes(&town, asked);
-    // What it applies over what is there makes nothing anew.
+    // It may update existing objects, but not recreate them.
     its.retain(|words| !words.starts_with("patch ") && !words.starts_with("update "));
     assert_eq!(its, [""; 0], "made or deleted by the operator that got it back");
     let given_back = objects(&town, &namespaces);
@@ -403,11 +404,12 @@ spec:
 
 /// What is otherwise once the operator has its providers back.
 const BACK: &[Meant] = &[
-    // Whoever wrote it, here the test, takes it away.
+    // The test wrote this annotation, so the test removes it.
     meant("*Provider */*", "/metadata/annotations/capstan.dev/adopt", "-", "take"),
 ];
 
-/// UID and generation of everything that the providers brought: who is restarted or made anew has another one.
+/// The UID of every object of the providers, and the generation of Deployments: a recreated object or a restarted
+/// Deployment has another one.
 fn identities(town: &Town) -> Vec<String> {
     let brought = "deployments,services,serviceaccounts,clusterroles,clusterrolebindings,roles,rolebindings,customresourcedefinitions,\
                    mutatingwebhookconfigurations,validatingwebhookconfigurations,issuers,certificates";

@@ -215,7 +215,7 @@ async fn a_cluster_that_another_management_cluster_has_reported_is_not_made_here
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "RecordedElsewhere");
 
-    // Not knowing is no permission.
+    // While the bot does not answer, nothing is written.
     *world.bot.is_away.lock().unwrap() = true;
     let outcome = world.reconcile("gauss/peu01").await;
     assert!(matches!(outcome.ended, ReconcileEnd::Failed(_)), "{:?}", outcome.ended);

@@ -1,5 +1,5 @@
-//! Objects of the OpenStack resource controller: machines wait for them, its words refuse, and what died in its create is
-//! made anew.
+//! Objects of the OpenStack resource controller: machines wait for them, the controller's errors refuse a folder, and
+//! an object whose create was interrupted is recreated.
 
 use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::ConditionType;
@@ -95,7 +95,7 @@ async fn machines_wait_until_the_image_of_this_generation_is_available() {
         assert_eq!(withheld(&world), [format!("{waits}{reason}: {message}")]);
         assert_eq!(world.condition("gauss-peu01", ConditionType::Applied), "False WorkersWithheld");
     }
-    // What is said of an earlier generation is no word of this one.
+    // A condition of an earlier generation does not count.
     says(&world, Some("i"), ("Available", "True"), "Success", "");
     world.live.change("Image", "ubuntu", |image| image["metadata"]["generation"] = json!(2));
     world.reconcile("gauss/peu01").await;

@@ -1,5 +1,4 @@
-//! Lives at random: whatever people do, and whenever processes are killed, nobody loses a credential that he works with,
-//! and none is left.
+//! Random sequences of edits and kills: no controller loses a credential that it uses, and no orphan is left.
 
 use std::sync::atomic::Ordering;
 

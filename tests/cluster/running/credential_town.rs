@@ -89,7 +89,7 @@ pub(crate) fn annotation(object: &Value, key: &str) -> String {
     object["metadata"]["annotations"][key].as_str().unwrap_or_default().to_owned()
 }
 
-/// What lies in a Secret under a key.
+/// The value of a key of a Secret.
 pub(crate) fn content(secret: &Value, key: &str) -> String {
     String::from_utf8(STANDARD.decode(secret["data"][key].as_str().unwrap()).unwrap()).unwrap()
 }
@@ -103,7 +103,7 @@ pub(crate) struct Town {
 }
 
 impl Town {
-    /// The Fleet opens the cloud `eu-1` for `gauss/*`, and `gauss/peu01` stands in it.
+    /// The Fleet allows the cloud `eu-1` to `gauss/*`, and `gauss/peu01` uses it.
     pub(crate) fn new() -> Self {
         let world = World::new();
         let clock = world.ports().clock;
@@ -223,7 +223,7 @@ impl Town {
         }
     }
 
-    /// The controllers inside of the cluster are given the Secret, and whoever gave it says so.
+    /// The controllers inside the cluster get the Secret, and an annotation of the Secret names the credential in use.
     pub(crate) fn controllers_take_up(&self) {
         self.takes_up("controllers", SECRETS[1]);
         let id = self.current(SECRETS[1]);

@@ -1,4 +1,4 @@
-//! A cluster's own credentials of its cloud: made, renewed, taken away; whoever dies, whatever is away.
+//! A cluster's own credentials of its cloud: created, renewed and revoked, also after a crash or an outage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn a_cluster_gets_two_restricted_credentials_and_a_secret_of_each() {
     assert_eq!(auth["application_credential_secret"], "s3cr3t-of-c1");
     let conf = content(&town.secret(SECRETS[1]).unwrap(), "cloud.conf");
     assert!(conf.contains("application-credential-secret = \"s3cr3t-of-c2\"\n"), "{conf}");
-    // Nothing of it is told.
+    // Neither the status nor the notes contain a secret.
     let status = serde_json::to_value(town.world.status("gauss-peu01")).unwrap();
     assert_eq!(
         status["cloudCredentials"],
@@ -84,7 +84,7 @@ async fn what_is_not_due_costs_no_call_and_no_write() {
     assert_eq!(town.keystone.state().asked, asked);
     assert_eq!(town.world.live.take_writes(), Vec::<String>::new());
     assert_eq!(town.world.status_store.posted().writes, writes);
-    // Now and then it is seen whether somebody deleted one.
+    // A regular check finds a credential that another client deleted.
     town.keystone.take_away("c1");
     town.pass_time(3_600);
     town.pass().await;
@@ -119,7 +119,7 @@ async fn the_old_one_is_deleted_once_everybody_is_seen_on_the_new_one() {
 async fn what_is_seen_of_nobody_is_kept_until_it_ends() {
     let mut town = Town::new();
     renewed(&mut town).await;
-    // An hour after the change the provider has read every Secret anew, also where it had nothing to write.
+    // An hour after the change the provider has read every Secret again, even if it had nothing to write.
     town.pass_time(3_600);
     town.pass().await;
     assert_eq!(town.keystone.ids("ops"), ["c2", "c3", "c4"]);
@@ -259,7 +259,7 @@ async fn a_cloud_that_is_away_costs_its_clusters_a_credential_and_nobody_anythin
     assert_eq!(town.condition(), "True Published");
     assert_eq!(town.world.condition("gauss-peu02", ConditionType::CredentialsPublished), "True Published");
     assert_eq!(town.keystone.ids("ops").len(), 4);
-    // While nothing is due, nobody need know that it is away; when it is, what is published is valid still.
+    // An outage of Keystone goes unnoticed while nothing is due. After that, the published credentials are still valid.
     town.keystone.state().is_away = true;
     town.pass_time(3_600);
     town.pass().await;
@@ -382,7 +382,7 @@ async fn a_folder_that_cannot_be_rendered_keeps_its_credentials_valid() {
     assert_eq!(town.current(SECRETS[0]), "c3");
 }
 
-/// A status that somebody wrote brings no credential to where the folder's Cluster is not.
+/// A forged status creates no credential for a cluster that the folder does not contain.
 #[tokio::test]
 async fn what_a_status_says_of_another_cluster_makes_no_credential() {
     for (namespace, cluster) in [("evil", "peu01"), ("org", "another")] {
@@ -474,7 +474,7 @@ async fn a_cluster_that_goes_keeps_its_credentials_to_the_last() {
     assert_eq!(town.keystone.ids("ops"), Vec::<String>::new());
     assert_eq!(town.world.live.names("Secret"), Vec::<String>::new());
     assert_eq!(town.condition(), "none");
-    // And then nobody is asked any more.
+    // After that, Keystone gets no more requests.
     let asked = town.keystone.state().asked;
     town.pass_time(300);
     assert!(is_removed(&town.pass().await));

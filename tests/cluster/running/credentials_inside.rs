@@ -1,4 +1,5 @@
-//! The credential of the cloud's controllers inside of their cluster: brought there, begun anew with, seen.
+//! The credential of the cloud's controllers inside their cluster: it is written there, and the old one is revoked once
+//! the pods use the new one.
 
 use serde_json::{Value, json};
 
@@ -117,7 +118,7 @@ async fn with_the_last_service_of_its_cloud_the_credential_goes() {
     town.world.write("gauss/peu01/capstan.yaml", &format!("{}services:\n{csi}", gone(&["openstack"])));
     town.pass().await;
     assert_eq!(workload.take_writes(), ["delete DaemonSet kube-system/openstack-cloud-controller-manager"]);
-    // Whoever dies in between leaves it to the next one.
+    // If a pass is killed in between, the next one continues.
     town.world.write("gauss/peu01/capstan.yaml", &gone(&["openstack", "cinder"]));
     workload.state().dies_after = Some(1);
     town.pass().await;

@@ -1,4 +1,4 @@
-//! A tree that was kept on a disk, while nobody can say whether it is the newest.
+//! A tree that was kept on disk, while it is unknown whether it is the newest.
 
 use capstan_live::kept_tree::TreeOrigin;
 use capstan_reconciler::reconcile::resources::ConditionType;

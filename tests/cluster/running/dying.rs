@@ -59,7 +59,7 @@ async fn a_death_between_any_two_writes_ends_in_the_same_state() {
                 state.answers = answers;
             }
             let _ended = world.reconcile("gauss/peu01").await;
-            // Whatever is there stands in the inventory, so that nothing is forgotten.
+            // Every live object is in the inventory, so none is forgotten.
             let inventory = world.status("gauss-peu01").inventory;
             for (key, _) in world.live.state().objects.iter().filter(|(key, _)| key.1 != "Namespace") {
                 let known =

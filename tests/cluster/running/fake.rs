@@ -33,7 +33,7 @@ pub(crate) type Key = (String, String, Option<String>, String);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) objects: BTreeMap<Key, Value>,
-    /// What anybody may do, by namespace.
+    /// The rights in each namespace, the same for every account.
     pub(crate) rights: BTreeMap<String, Vec<Value>>,
     applied: BTreeMap<Key, Value>,
     pub(crate) log: Vec<Request>,
@@ -140,7 +140,7 @@ impl FakeCluster {
         self.state.lock().unwrap()
     }
 
-    /// Puts an object there as somebody else.
+    /// Puts an object there as another client.
     pub(crate) fn put(&self, object: Value) {
         let mut state = self.state();
         let key = key_of(&object);
@@ -156,7 +156,7 @@ impl FakeCluster {
         state.objects.insert(key, object);
     }
 
-    /// Changes a live object as somebody else.
+    /// Changes a live object as another client.
     pub(crate) fn change(&self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut state = self.state();
         let key = state.objects.keys().find(|key| key.1 == kind && key.3 == name).unwrap().clone();
@@ -199,7 +199,7 @@ impl FakeCluster {
         }
     }
 
-    /// Removes a live object as somebody else.
+    /// Removes a live object as another client.
     pub(crate) fn remove(&self, kind: &str, name: &str) {
         let mut state = self.state();
         state.objects.retain(|key, _| !(key.1 == kind && key.3 == name));
@@ -658,7 +658,7 @@ impl ManagementCluster for FakeCluster {
     }
 }
 
-/// What somebody must have applied to get that object.
+/// The manifest that leads to an object when it is applied.
 fn manifest_of(object: &Value) -> Value {
     let mut manifest = without_bookkeeping(object);
     if let Some(fields) = manifest.as_object_mut() {

@@ -1,4 +1,4 @@
-//! A process that leads no more, and one that another one overtook.
+//! A process that no longer leads, and a process whose objects another one has written meanwhile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -16,7 +16,7 @@ use super::applying::plain;
 use super::status_store::touch;
 use super::world::World;
 
-/// Lets so many writes through.
+/// Allows this number of writes.
 struct After(AtomicUsize);
 
 #[async_trait]

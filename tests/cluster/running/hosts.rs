@@ -326,7 +326,7 @@ async fn a_template_that_would_take_others_hosts_is_reported() {
         town.condition("a", "HostsLabelled")
             .starts_with("False SelectorMissing: Metal3MachineTemplate cp has no hostSelector")
     );
-    // They are labelled all the same: it is the template that is wrong.
+    // The hosts are labelled nevertheless: only the template is wrong.
     assert_eq!(town.labelled("a"), ["bm-00"]);
 }
 
@@ -411,7 +411,8 @@ async fn machines_are_listed_once_and_again_for_hosts_without_a_machine() {
     assert_eq!(lists(&town), before + 1);
 }
 
-/// A SIPCluster that the definition would not take, which another one lets through: what runs for it stays, and it is said.
+/// A SIPCluster that Capstan's definition would refuse, but an installed one allows: its services stay, and a condition
+/// reports the field.
 #[tokio::test]
 async fn a_field_of_another_type_removes_nothing_and_is_reported() {
     type Edit = fn(&mut Value);

@@ -126,7 +126,7 @@ async fn dex_serves_a_certificate_of_the_ca_and_nothing_secret_is_shown() {
         ]);
         let public = ground.openssl(&["pkey", "-in", "tls.key", "-pubout"]);
         assert_eq!(ground.openssl(&["x509", "-in", "tls.crt", "-noout", "-pubkey"]), public);
-        // It is a server's, and nobody's who asks.
+        // The certificate is for a server, not for a client.
         let told = ground.openssl(&["x509", "-in", "tls.crt", "-noout", "-text"]);
         assert!(
             told.contains("TLS Web Server Authentication") && !told.contains("Client Authentication"),
@@ -287,7 +287,7 @@ async fn an_issuer_that_cannot_sign_or_log_in_anybody_is_reported_and_not_served
             && !said.contains("hidden"),
         "{said}"
     );
-    // The credentials of a management controller are not read, whoever names them.
+    // The credentials of a management controller are not read, even if a SIPCluster names them.
     town.live.change("SIPCluster", "a", |object| {
         object["spec"]["services"]["auth"][0]["connectorsSecret"] = json!("bm-00-bmc");
         object["spec"]["services"]["auth"][0]["caSecret"] = json!("bm-00-bmc");

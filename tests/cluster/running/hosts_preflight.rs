@@ -110,7 +110,7 @@ async fn what_the_racks_cannot_give_is_rejected_host_by_host() {
     assert_eq!((answer.verdict, lines(&answer)), (PreflightVerdict::Accepted, Vec::new()));
 }
 
-/// Another's status says of hosts that they are its own: that rejects nobody's pull request.
+/// A forged status of another SIPCluster claims hosts. It rejects no pull request, unless its claim is plausible.
 #[tokio::test]
 async fn what_another_status_says_of_hosts_rejects_nothing() {
     let world = town();
@@ -166,7 +166,7 @@ async fn another_endpoint_than_the_load_balancers_is_warned_of() {
         "metadata": {"name": "peu01", "namespace": "org"}, "spec": {"services": {}},
         "status": {"endpoints": {"controlPlane": {"host": "192.0.2.1", "port": 30000}}}});
     world.live.put(live);
-    // A status that nothing bears out is somebody's word, and is not told as what is to be written.
+    // A status that no Service confirms may be forged: the check does not propose to write its endpoint.
     assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
     let service = |nodes_at: &str| {
         json!({"apiVersion": "v1", "kind": "Service",
@@ -338,7 +338,7 @@ spec:
     );
 }
 
-/// The API server's side stays in Git: what is to be added is told as the minor wants it, until it is there.
+/// Git configures the API server: the check names what to add, in the form of the Kubernetes minor, until it is there.
 #[tokio::test]
 async fn an_issuer_that_the_control_plane_does_not_trust_is_reported_with_what_to_add() {
     let world = town();
@@ -347,7 +347,7 @@ async fn an_issuer_that_the_control_plane_does_not_trust_is_reported_with_what_t
     world.live.put(json!({"apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
         "metadata": {"name": "peu01", "namespace": "org"}, "spec": {"services": {}},
         "status": {"oidc": {"issuer": "https://192.0.2.1:30556", "clientID": "kubernetes", "ca": ca}}}));
-    // A status that nothing bears out is somebody's word: no issuer to trust.
+    // A status that no Deployment confirms may be forged: the check proposes no issuer.
     assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
     let deployment = |digest: &str| {
         json!({"apiVersion": "apps/v1", "kind": "Deployment",

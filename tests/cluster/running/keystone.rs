@@ -26,7 +26,7 @@ pub(crate) struct State {
     pub(crate) credentials: BTreeMap<String, Credential>,
     /// When each one that was ever made ends.
     pub(crate) ever: BTreeMap<String, Timestamp>,
-    /// What somebody else deleted.
+    /// Ids of the credentials that another client deleted.
     pub(crate) taken_away: Vec<String>,
     /// It answers nothing.
     pub(crate) is_away: bool,
@@ -60,7 +60,7 @@ impl FakeKeystone {
         state.credentials.iter().filter(|(_, one)| one.user == user).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Somebody else deletes one.
+    /// Deletes a credential as another client.
     pub(crate) fn take_away(&self, id: &str) {
         let mut state = self.state();
         state.credentials.remove(id);

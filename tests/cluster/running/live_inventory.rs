@@ -470,7 +470,7 @@ async fn only_what_changed_is_made_again_and_what_takes_too_much_is_refused_alon
     assert_eq!(note(tree.as_ref(), "peu01"), "note: two");
     assert_eq!(note(tree.as_ref(), "peu02"), "note: one");
     assert_eq!(town.message("peu02", "Rendered"), "Rendering ended by signal 6; its earlier objects stay");
-    // What passes by itself is no reason to refuse anything: the tree of before stays until then.
+    // A temporary failure refuses nothing: fetching fails, and the earlier tree stays until rendering works again.
     trial.fail("acme/peu01", TrialFailed::Killed("Rendering ended by signal 9.".to_owned()));
     site("three");
     let error = source.fetch().await.err().unwrap();

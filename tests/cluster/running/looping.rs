@@ -175,7 +175,7 @@ impl Running {
         Self::over(world, Arc::new(Handle(Arc::clone(remote))))
     }
 
-    /// Over a world's Fleet as it stands now.
+    /// A reconciler over the current Fleet of a world.
     pub(super) fn over(world: &World, sources: Arc<dyn SourceOpener>) -> Self {
         {
             let fleet = world.fleet.lock().unwrap();
@@ -432,7 +432,7 @@ async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branc
     assert_eq!(answers[0].reasons[0].kind, "OutsideBoundary");
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 
-    // A head that is not there is not verifiable, and is answered all the same.
+    // A head that does not exist is answered, too: it is not verifiable.
     remote.answers.lock().unwrap().clear();
     let question = Preflight { id: "2".into(), commit: commit(4712), clusters: vec![id("gauss/peu01")] };
     remote.questions.lock().unwrap().push(question);

@@ -53,7 +53,7 @@ async fn a_renamed_control_plane_does_not_allow_a_lower_version() {
         ("v1.35.1", vec!["ControlPlaneReplaced"]),
     ] {
         rename_control_plane(&world, version);
-        // Before the merge it is told too.
+        // The check before the merge rejects it, too.
         let head = world.revision().await;
         let records: Vec<_> = world.status_store.posted().clusters.values().cloned().collect();
         let fleet = world.fleet.lock().unwrap().clone();

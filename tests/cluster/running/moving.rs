@@ -1,4 +1,4 @@
-//! A folder that is renamed: its cluster goes on under the new name, and what people had set for it holds on.
+//! A renamed folder: its cluster continues under the new name, and what people had set for it stays.
 
 use capstan_ports::LiveError;
 use capstan_reconciler::reconcile::ports::ClusterKey;
@@ -99,7 +99,7 @@ async fn a_death_between_any_two_writes_loses_neither_suspension_nor_inventory()
         let died = round(&world).await.is_err();
         deaths += usize::from(died);
         assert_eq!(world.live.take_writes(), [""; 0], "after {writes} writes");
-        // Whatever is there, somebody is suspended and knows every object.
+        // In every case one ManagedCluster is suspended and lists all objects.
         let knows = |name: &str, objects: usize| posted(&world).contains(&is(name, true, objects));
         assert!(knows("gauss-peu01", 3) || knows("gauss-moved", 3), "{writes}: {:?}", posted(&world));
 
@@ -120,7 +120,7 @@ async fn a_death_between_any_two_writes_loses_neither_suspension_nor_inventory()
 #[tokio::test]
 async fn a_folder_that_had_a_managed_cluster_before_is_suspended_too() {
     let world = suspended().await;
-    // Renamed, and broken at first: so its ManagedCluster is made while nobody knows what it renders.
+    // The renamed folder is unreadable at first, so its ManagedCluster is created before its objects are known.
     world.rename("gauss/peu01/", "gauss/moved/");
     world.write("gauss/moved/base/more.yaml", "kind: [\n");
     round(&world).await.unwrap();

@@ -1,4 +1,4 @@
-//! A cloud that is no OpenStack: the reconciler needs nothing of it but what it implements.
+//! A cloud other than OpenStack: the reconciler needs only the ports that it implements.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

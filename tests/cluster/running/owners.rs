@@ -1,4 +1,4 @@
-//! The key of a cluster's owners: made, renewed, taken from whoever leaves; told, and read by nobody else.
+//! The key of a cluster's owners: created, renewed, revoked when an owner leaves, reported, readable by owners alone.
 
 use std::sync::atomic::Ordering;
 
@@ -75,7 +75,7 @@ async fn owners_get_a_file_that_they_alone_can_open() {
             "sha256": file.sha256, "expiresAt": "2027-02-14T07:55:00Z"}})
     );
 
-    // What the bot is told for the check.
+    // The report that the bot gets for the check.
     let report = town.world.bot.reports.lock().unwrap().last().cloned().unwrap();
     let report = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
     let said = report.kubeconfig.unwrap();
@@ -148,7 +148,7 @@ async fn a_removed_owner_loses_access_at_once_and_the_others_get_a_new_file() {
     assert_eq!((bob.open(&first.content).is_some(), bob.open(&second.content)), (true, None));
     assert_eq!(town.condition(), "True Published");
 
-    // Nobody is left; and whoever comes back gets nothing of what was.
+    // No owner is left. An owner who comes back gets a key of a new group.
     town.owned_by(&[], "");
     town.pass().await;
     assert_eq!((town.condition().as_str(), town.bound(), town.published()), ("False NoOwners", None, None));
@@ -308,7 +308,7 @@ async fn ssh_keys_open_the_file_too() {
     }
 }
 
-/// Two folders whose `Cluster`s have one kubeconfig: the older one goes on, and both are told. The group of owners stays where it is.
+/// The `Cluster`s of two folders have the same kubeconfig. The older one keeps its key and its group; both report it.
 #[tokio::test]
 async fn two_clusters_with_one_api_server_are_both_reported_and_one_has_the_group() {
     let town = Town::new().await;

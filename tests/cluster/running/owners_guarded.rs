@@ -1,4 +1,4 @@
-//! The key of a cluster's owners where nothing of the folder is applied, and where somebody else writes beside Capstan.
+//! The key of a cluster's owners while the folder is not applied, and while another client edits Capstan's objects.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,7 +32,7 @@ async fn a_former_owner_loses_access_even_if_the_folder_is_refused_and_nobody_ge
     assert_eq!((bob.open(&file.content), eve.open(&file.content)), (None, None));
     assert_eq!(town.condition(), "True Published");
 
-    // What is valid is neither made anew nor sent; it is renewed in time.
+    // A valid key is neither recreated nor sent again. It is renewed in time.
     town.inside.take_writes();
     refused(&town).await;
     assert_eq!((town.notices(), town.inside.take_writes()), (2, Vec::new()));
@@ -60,7 +60,7 @@ async fn where_nobody_can_read_who_the_owners_are_those_who_have_a_key_keep_it()
     town.owned_by(&[&ada, &bob], "access: {lifetimeDays: 9}\n");
     town.pass().await;
     let first = town.published().unwrap();
-    // Somebody who writes Secrets there adds whom they like to what is said of the file.
+    // A client that may write Secrets adds a recipient to the annotation of the key's Secret.
     let eve = Person::new("eve");
     town.world.live.change("Secret", SECRET, |secret| {
         let said = &mut secret["metadata"]["annotations"]["capstan.dev/owners-key"];
@@ -82,7 +82,6 @@ async fn where_nobody_can_read_who_the_owners_are_those_who_have_a_key_keep_it()
     assert_eq!(days, 7, "for as long as it was asked for last");
 }
 
-/// Nor does whoever writes a status: whom it names and the Secret does not gets no key.
 #[tokio::test]
 async fn an_owner_named_only_by_a_status_gets_no_key() {
     let town = Town::new().await;
@@ -125,7 +124,7 @@ async fn of_a_suspended_cluster_nothing_is_touched_but_to_keep_somebody_out() {
     let outcome = town.pass().await;
     assert!(matches!(outcome.ended, ReconcileEnd::Suspended), "{:?}", outcome.ended);
     assert_eq!((town.notices(), town.inside.take_writes()), (1, Vec::new()));
-    // Whoever dies on the way leaves it to the next one.
+    // If a pass is killed on the way, the next one completes it.
     town.owned_by(&[&ada], "");
     for dies_after in [Some(1), None] {
         town.inside.state().dies_after = dies_after;

@@ -181,7 +181,7 @@ impl Town {
         self.world.bot.keys.lock().unwrap().last().cloned().flatten()
     }
 
-    /// How often the bot was told anything.
+    /// How many keys the bot has received.
     pub(super) fn notices(&self) -> usize {
         self.world.bot.keys.lock().unwrap().len()
     }

@@ -14,7 +14,7 @@ use super::world::{UID, World};
 const SHARED: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: org}\ndata: {key: \"1\"}\n";
 
-/// What keeps a folder from being applied, whoever looks: an overlay that reaches for rights.
+/// An object in an overlay for which every pass refuses the folder: a ClusterRoleBinding.
 const ROOT: &str =
     "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: root}\n";
 
@@ -33,7 +33,7 @@ fn inventory(world: &World, name: &str) -> Vec<String> {
     world.status(name).inventory.objects().iter().map(|object| object.name.clone()).collect()
 }
 
-/// The ways in which a folder is refused: by what stands in Git, and by what the API server says.
+/// Makes the folder `gauss/evil` refused: by a file in Git, or by an answer of the API server.
 fn refuse(world: &World, how: &str) {
     match how {
         "in Git" => world.write("gauss/evil/overlay/root.yaml", ROOT),
@@ -145,7 +145,7 @@ async fn a_refused_folder_inherits_nothing_of_one_that_is_gone() {
         plain(&world, "peu01");
         round(&world).await;
         let files = world.files.lock().unwrap().clone();
-        // Its files lie in the refused folder for one commit.
+        // Its files are in the refused folder for one commit.
         plain(&world, "evil");
         refuse(&world, how);
         for file in ["cluster", "maps"] {
@@ -218,7 +218,7 @@ async fn a_claim_that_moves_away_and_back_changes_nothing() {
     let away =
         [("gauss/peu01".to_owned(), rows::Claim::Elsewhere), ("gauss/other".to_owned(), rows::Claim::Here)];
     world.write(".capstan.yaml", &rows::settings(UID, &away));
-    // A hand, which is none of this management cluster's business now.
+    // Somebody edits the object by hand. This management cluster does not repair it while it does not claim the folder.
     world.live.change("ConfigMap", "peu01-a", |map| map["data"]["key"] = json!("by hand"));
     rounds(&world).await;
     assert_eq!(ready(&world, "gauss-peu01"), "False NotClaimed");

@@ -219,7 +219,7 @@ async fn what_kubectl_applied_is_taken_over_with_its_fields() {
     assert_eq!(ground.live.object("Deployment", DEPLOYMENT).unwrap()["metadata"]["generation"], 1);
 }
 
-/// The words of the set's folder reach whoever installs.
+/// The Fleet's `adopt` reaches the installer as an annotation of the provider objects.
 #[tokio::test]
 async fn a_fleet_that_takes_over_says_so_on_the_sets_provider_objects() {
     for (adopt, expected) in [(Adopt::Take, Some("take")), (Adopt::Preview, None)] {

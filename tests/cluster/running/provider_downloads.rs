@@ -154,7 +154,7 @@ async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
         let patched = format!("patch InfrastructureProvider {NAMESPACE}/own");
         assert_eq!(ground.live.take_writes(), [patched], "its status and nothing else");
 
-        // The same is said for as long as it stands, without another question.
+        // While the error lasts, the next pass writes nothing and fetches nothing.
         let asked = server.asked().len();
         ground.pass().await;
         assert_eq!((ground.live.take_writes(), server.asked().len()), (Vec::new(), asked), "{said}");
@@ -257,7 +257,7 @@ async fn credentials_are_those_of_the_config_secret_of_the_providers_own_namespa
     spec["configSecret"] = json!({"name": "credentials"});
     let token = format!("glpat-{CANARY}");
     let mut ground = Ground::new(&[&server.host]).await;
-    // Another namespace's is nobody's here.
+    // A Secret of the same name in another namespace is not used.
     ground.live.put(json!({"apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": "credentials", "namespace": "org"}, "data": {"GITLAB_ACCESS_TOKEN": "ZWxzZQ=="}}));
     ground.live.put(provider(spec));

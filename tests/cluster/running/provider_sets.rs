@@ -190,7 +190,7 @@ async fn capstan_installs_nothing_while_an_operator_lives() {
     assert_eq!(world.condition(NAME, ConditionType::Refused), "True OwnedElsewhere");
     assert_eq!(world.live.object("CoreProvider", "cluster-api"), None);
 
-    // What taking over would change is told beside it, of this set's providers.
+    // Beside it the outcome lists what taking over would change, for this set's providers only.
     let id = |name: &str| ObjectId {
         group: "operator.cluster.x-k8s.io".to_owned(),
         kind: "CoreProvider".to_owned(),

@@ -119,7 +119,7 @@ impl Ground {
     }
 }
 
-/// What is remembered of one provider stands in a status that nobody can read: the others go on, and that is told.
+/// The recorded status of one provider is unreadable: the others are repaired, and its provider object says so.
 #[tokio::test]
 async fn what_is_remembered_of_one_provider_and_cannot_be_read_stops_that_one_alone() {
     let mut ground = Ground::new(&[]).await;

@@ -1,4 +1,4 @@
-//! What is deleted of what Git names no more, and what is not.
+//! Which objects are deleted once Git no longer names them, and which are not.
 
 use capstan_reconciler::reconcile::ReconcileEnd;
 use capstan_reconciler::reconcile::resources::ConditionType;
@@ -9,7 +9,7 @@ use super::applying::plain;
 use super::rows::{self, Change, Row};
 use super::world::{UID, World};
 
-/// Gives every cluster its turn, and says what is to be said of those that nobody claims here any more.
+/// Reconciles every cluster once, and reports those that this management cluster no longer claims.
 pub(crate) async fn round(world: &World) {
     let revision = world.revision().await;
     for id in revision.clusters() {

@@ -1,4 +1,4 @@
-//! What the installer of providers deletes: what it looked at, as it was.
+//! The installer of providers deletes an object only if it has not changed since it was read.
 
 use capstan_reconciler::providers::{ProviderMemory, ProviderPassOutcome, pass};
 use serde_json::{Value, json};

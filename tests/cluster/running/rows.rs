@@ -28,7 +28,7 @@
 //! | killed in the middle of any of them | `dying`, `moving` | `real::killed`, `real::interrupted`; of the rows, some at a time |
 //!
 //! In all texts NAME is the row's name. Every folder that a row writes to begins with a `Cluster` NAME and two
-//! ConfigMaps; all lie in the namespace `gauss`.
+//! ConfigMaps; all are in the namespace `gauss`.
 
 use std::collections::BTreeMap;
 
@@ -463,7 +463,7 @@ pub(crate) const ALL: &[Row] = &[
         inventory: 3,
         goes: &[],
     },
-    // What the renamed folder gave up in the same commit stays with the old name: nobody deletes for a folder that is gone.
+    // Objects that the rename drops in the same commit stay with the old name: nothing is deleted for a missing folder.
     Row {
         name: "moved-and-changed",
         before: &[("NAME/base/more.yaml", MORE)],

@@ -1,4 +1,5 @@
-//! Services inside clusters: brought in their order, judged, told, taken away; each cluster's trouble its own.
+//! Services inside clusters: applied in their order, judged, reported and removed. A problem of one cluster does not
+//! affect the others.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -380,7 +381,7 @@ struct Failing {
     declare: fn(&World),
     /// Once its API is up.
     happen: fn(&World, &FakeCluster),
-    /// What stands in the check: its cause, its object and its place.
+    /// Texts that the check contains: cause, object and place.
     says: &'static [&'static str],
 }
 

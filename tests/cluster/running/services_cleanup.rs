@@ -11,7 +11,8 @@ use super::fake::FakeCluster;
 use super::services::{come_up, with_services};
 use super::world::World;
 
-/// A cluster with a load balancer, a volume that goes with its claim and one that stays, and what stands in no cloud.
+/// A cluster with a load balancer, a volume that is deleted with its claim, one that is retained, and a Service without
+/// a cloud resource.
 async fn town() -> (World, Arc<FakeCluster>) {
     let world = World::new();
     with_services(&world, "peu01");
@@ -51,7 +52,7 @@ fn waits(ended: &ReconcileEnd) -> Vec<String> {
     reasons.iter().map(|reason| format!("{}: {}", reason.kind, reason.message)).collect()
 }
 
-/// What outlives the cluster: told with what is waited for while it goes, and of its own once it is gone.
+/// Messages on resources that stay in the cloud: from `refused` while the cluster is deleted, from `kept` afterwards.
 fn outlives(world: &World) -> Vec<String> {
     let status = world.status("gauss-peu01");
     let told = status.refused.into_iter().chain(status.kept).map(|place| place.message);
@@ -240,7 +241,7 @@ async fn a_later_request_for_cleanup_is_honoured() {
     );
 }
 
-/// Killed after any write, the next process goes on to the same end.
+/// After a crash at any write, the next process completes the cleanup.
 #[tokio::test]
 async fn killed_at_any_write_a_cleanup_ends_the_same() {
     let there = |workload: &FakeCluster| -> Vec<Value> {

@@ -24,7 +24,7 @@ async fn a_control_plane_waits_while_a_service_does_not_allow_its_coming_minor()
     workload.take_writes();
     world.live.take_writes();
 
-    // Merged though its proposal was a draft: all else goes on, the network too.
+    // Merged although its proposal was a draft: only the control plane waits, and the network is applied.
     with_machines(&world, "v1.36.0", "one");
     world.write("gauss/peu01/services/cilium/cilium.yaml", &CILIUM.replace("v1.16.0", "v1.17.0"));
     for applied in [&["apply DaemonSet kube-system/cilium"][..], &[]] {
@@ -48,7 +48,7 @@ async fn a_control_plane_waits_while_a_service_does_not_allow_its_coming_minor()
     assert_eq!(world.live.take_writes(), ["apply KubeadmControlPlane org/peu01-cp"]);
     assert_eq!(states(&world).len(), named([("cilium", ServiceState::Ready)]).len());
 
-    // A newer patch of the minor that it has is nobody's concern.
+    // A newer patch of the current minor needs no service's permission.
     allows("'v1.37.'");
     with_machines(&world, "v1.36.1", "one");
     world.reconcile("gauss/peu01").await;

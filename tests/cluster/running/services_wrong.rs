@@ -7,7 +7,7 @@ use super::fake::FakeCluster;
 use super::services::{SERVICES, come_up, with_services};
 use super::world::World;
 
-/// What is wrong, of the ingress alone where nothing else is said, and what is said of it.
+/// The name of a mistake (in the ingress, if nothing else is named), the mistake, and the expected message.
 type Row = (&'static str, fn(&World), &'static str);
 
 fn write(world: &World, list: &str) {
@@ -108,7 +108,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// What runs inside: without what says how it stands.
+/// Kind, UID and spec of the services' workloads inside the cluster.
 fn running(workload: &FakeCluster) -> Vec<Value> {
     [("DaemonSet", "cilium"), ("Deployment", "ingress")]
         .into_iter()

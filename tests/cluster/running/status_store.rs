@@ -24,9 +24,9 @@ pub(crate) struct Posted {
     pub(crate) notes: Vec<(String, Note)>,
     /// Every status that was ever written, in order.
     pub(crate) history: Vec<ManagedClusterStatus>,
-    /// After so many writes of ManagedClusters the next ones are refused.
+    /// The number of writes of ManagedClusters after which all further ones are refused.
     pub(crate) dies_after: Option<usize>,
-    /// How many were refused.
+    /// How many writes were refused.
     pub(crate) refused: usize,
     /// Secrets that a Fleet names, by namespace and name; one that is not here holds nothing.
     secrets: BTreeMap<(String, String), BTreeMap<String, SecretString>>,
@@ -49,7 +49,7 @@ impl Posted {
         self.secrets[&(namespace.to_owned(), name.to_owned())][key].expose_secret().to_owned()
     }
 
-    /// One write more, or none any more.
+    /// Counts a write, or refuses it once `dies_after` is used up.
     fn write(&mut self) -> Result<(), StatusStoreError> {
         match &mut self.dies_after {
             Some(0) => {
@@ -74,7 +74,7 @@ impl Posted {
     }
 }
 
-/// A new resource version: somebody has written it.
+/// Gives the record a new resource version, as a write of another client does.
 pub(crate) fn touch(record: &mut ClusterRecord) {
     record.resource_version.push('+');
 }

@@ -72,9 +72,9 @@ pub(crate) struct World {
     pub(crate) owners_keys: Arc<OwnersKeys>,
     pub(crate) vault_secrets: Arc<VaultSecrets>,
     pub(crate) rolling: Arc<RollingClusters>,
-    /// Whether turns are told to stop, and from which question on.
+    /// How many more times a turn may ask whether it is over, and why it is over after that.
     pub(crate) over: Mutex<Option<(usize, Interruption)>>,
-    /// The Kubernetes API may be another one between two turns.
+    /// Counts the changes of files: the id of the current commit is made of it.
     commits: AtomicUsize,
 }
 
@@ -110,7 +110,7 @@ impl Bot for FakeBot {
     }
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
         let mut reports = self.reports.lock().unwrap();
-        // As the port says: what says the same is no news.
+        // As the port requires: a report that says the same is not kept.
         let is_news = reports.iter().rfind(|said| said.cluster == report.cluster).is_none_or(|said| {
             let same = ClusterReport { at: said.at, attempted: said.attempted.clone(), ..report.clone() };
             same != *said
@@ -231,7 +231,7 @@ impl World {
         self.commits.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Says what is to be said of ManagedClusters whose folder nobody claims here any more.
+    /// Reports ManagedClusters whose folder this management cluster no longer claims.
     pub(crate) async fn try_say_unclaimed(
         &self,
         revision: &Revision,
@@ -412,7 +412,7 @@ impl World {
         reconcile(&request, &key).await
     }
 
-    /// The status as it stands in the status store.
+    /// The status in the status store.
     pub(crate) fn status(&self, name: &str) -> ManagedClusterStatus {
         self.status_store.posted().clusters[name].status.clone()
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::town::{CORE, Town, components};
 
-/// Core is asked for in v1.0.0; once the object is made by another leader, this one is told between its steps.
+/// Core is requested in v1.0.0. Once another leader has created `made`, this pass learns that it no longer leads.
 fn town(made: Value) -> Town {
     let town = Town::new();
     town.publish(CORE, "v1.0.0", &components(CORE, "old", &["v1beta1"]));
@@ -37,7 +37,7 @@ async fn what_another_leader_made_since_the_look_is_not_written_over() {
     let live = town.live.object("Deployment", "cluster-api-manager").unwrap();
     assert_eq!((&live["spec"], &live["metadata"]["uid"]), (&newer["spec"], &json!("theirs")));
 
-    // Whoever leads has seen it before it writes over it.
+    // The next leader overwrites the object, after it has read it.
     town.is_over.store(false, Ordering::SeqCst);
     town.live.state().reactions.pop();
     assert!(!town.settle().await.is_waiting);

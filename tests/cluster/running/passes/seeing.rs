@@ -1,4 +1,4 @@
-//! What is looked at again: what a watch told of, else everything.
+//! What a pass reads again: the objects that a watch reported, otherwise everything.
 
 use capstan_model::object::ObjectId;
 use capstan_ports::{Change, LiveChange};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::town::{ACME, CORE, Town, components};
 
-/// What a watch tells of a live object.
+/// A change of a live object, as a watch reports it.
 fn change_of(town: &Town, kind: &str, name: &str, change: Change) -> LiveChange {
     let object = town.live.object(kind, name).unwrap();
     let api_version = object["apiVersion"].as_str().unwrap();
@@ -49,7 +49,7 @@ async fn only_objects_that_watches_report_are_read() {
     town.try_pass().await.unwrap();
     assert_eq!((take_reads(&town), town.live.take_writes()), (vec![], vec![]), "nothing was told");
 
-    // The echo of a write, and of a status, is no news.
+    // The events of its own writes, and of a status, start no pass.
     for (kind, name) in [("Deployment", "acme-manager"), ("CustomResourceDefinition", "boxes.acme.example")] {
         let echo = change_of(&town, kind, name, Change::Spec);
         assert!(!town.memory.hears(&echo), "{kind}");
@@ -65,7 +65,7 @@ async fn only_objects_that_watches_report_are_read() {
     assert_eq!(take_reads(&town), ["Deployment acme-system/acme-manager"]);
     assert_eq!(town.live.take_writes(), ["apply Deployment acme-system/acme-manager"]);
 
-    // What nobody told of is found by a pass that looks at everything: the one after a restart, a failure, or the interval.
+    // A change that no watch reported is found by a full pass: after a restart, a failure, or the interval.
     label(&town, "somebody else");
     town.memory.is_up_to_date();
     town.try_pass().await.unwrap();

@@ -61,7 +61,7 @@ async fn a_manager_that_never_runs_stops_the_set_and_a_corrected_release_frees_i
     town.settle().await;
     assert_eq!(town.live.take_writes(), [""; 0], "it waits, and writes nothing");
 
-    // The old version is no way out.
+    // Requesting the old version does not help.
     town.ask(CORE, "v1.0.0");
     town.settle().await;
     let older = town.condition(CORE, "ProviderInstalled");
@@ -97,7 +97,7 @@ async fn where_no_definition_changes_the_old_manager_comes_back() {
         town.condition(CORE, "Ready"),
         "False VersionNotInstalled: v1.0.0 is installed, v1.1.0 is requested"
     );
-    // What is installed of core takes the contract of the other one, which goes on.
+    // The installed core supports the contract of the other provider, so that one is upgraded.
     assert_eq!(town.installed(ACME), "v1.1.0");
 
     // It is not tried again by itself, and drift is repaired meanwhile.

@@ -42,7 +42,7 @@ pub(super) struct Town {
     pub(super) live: Arc<FakeCluster>,
     /// Images whose pods never become available.
     pub(super) broken: Arc<Mutex<BTreeSet<String>>>,
-    /// Whether another process leads by now, as a pass is told between its steps.
+    /// Whether another process leads by now. A pass asks between its steps.
     pub(super) is_over: Arc<AtomicBool>,
     clock: Arc<Seconds>,
     pub(super) memory: ProviderMemory,
@@ -167,7 +167,7 @@ impl Town {
         self.clock.0.fetch_add(60 * minutes, Ordering::SeqCst);
     }
 
-    /// A process that is started anew.
+    /// Restarts the process: it remembers nothing.
     pub(super) fn restart(&mut self) {
         self.memory = ProviderMemory::default();
         self.tried = Arc::default();

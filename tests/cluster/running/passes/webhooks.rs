@@ -82,7 +82,7 @@ async fn an_upgrade_whose_webhook_stays_silent_is_given_up() {
     );
 }
 
-/// cert-manager fills in what webhooks are trusted by: where it is missing, that is said before anything is applied.
+/// cert-manager fills in the CA of the webhooks. If it is missing, a condition says so before anything is applied.
 #[tokio::test]
 async fn without_cert_manager_nothing_is_applied_and_that_is_said() {
     let mut town = Town::new();

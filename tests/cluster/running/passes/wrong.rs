@@ -16,10 +16,10 @@ fn objects(town: &Town) -> Vec<Value> {
     kinds.iter().flat_map(of_kind).collect()
 }
 
-/// Where nothing is said.
+/// The expected message where no condition reports anything.
 const NOTHING: &str = "nothing";
 
-/// What is wrong, the version that is asked for, what its spec has besides, and what is said of it.
+/// The name of the mistake, the requested version, the other fields of the spec, and the expected message.
 type Wrong = (&'static str, &'static str, Value, &'static str);
 
 fn wrong() -> Vec<Wrong> {
@@ -145,7 +145,8 @@ fn wrong() -> Vec<Wrong> {
     ]
 }
 
-/// Of the core provider and of another one: what runs stays, a condition says what is wrong, and the other one goes on.
+/// For the core provider and for another one: what runs stays, a condition says what is wrong, and the other provider
+/// does not wait.
 #[tokio::test]
 async fn each_field_once_wrong_while_it_runs() {
     let mut troubles = Vec::new();
@@ -180,7 +181,7 @@ async fn each_field_once_wrong_while_it_runs() {
                 ),
                 ("a flag is named", said.iter().all(|condition| !condition.contains(" --"))),
                 ("something is deleted", !deletes),
-                // The other one is as it was, and goes on.
+                // The other provider still passes its preflight check.
                 ("the other one waits", town.condition(other, "PreflightCheckPassed").starts_with("True ")),
             ];
             let failing = holds.iter().filter(|(_, holds)| !holds);
@@ -191,7 +192,7 @@ async fn each_field_once_wrong_while_it_runs() {
     assert!(troubles.is_empty(), "{}", troubles.join("\n"));
 }
 
-/// With no CoreProvider object nobody else is begun, in the operator's words.
+/// Without a CoreProvider object no other provider is installed; the message is the operator's.
 #[tokio::test]
 async fn without_a_core_provider_the_others_wait_for_one() {
     let mut town = Town::new();

@@ -1,4 +1,5 @@
-//! Several Fleets of one management cluster, each with an account of its own: whoever brought a VaultSecret says the account.
+//! Several Fleets of one management cluster, each with its own account: a VaultSecret is read as the account of the
+//! Fleet that applied it.
 
 use capstan_live::applying::AppliedInventory;
 use capstan_model::object::ObjectId;

@@ -1,4 +1,4 @@
-//! A VaultSecret that is edited: what was asked for before serves until what is asked for now stands, and goes then.
+//! An edited VaultSecret: the earlier Secret or lease stays until the new one exists, and ends then.
 
 use capstan_ports::{VaultAddress, VaultLogin, Vaults as _};
 use capstan_vault::VaultServers;
@@ -192,7 +192,7 @@ async fn a_store_that_logs_in_otherwise_leaves_no_login_of_others_in_the_namespa
     assert!(vault.is_alive(&token).await.unwrap(), "whoever made it ends it");
 }
 
-/// Whoever dies in between, the next process comes to the same.
+/// After a crash at any write, the next process reaches the same state.
 #[tokio::test]
 async fn killed_at_any_write_an_edit_comes_to_the_same_end() {
     for dies_before in 1..14 {

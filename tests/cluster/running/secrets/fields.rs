@@ -69,7 +69,7 @@ async fn a_new_version_arrives_and_a_pinned_one_does_not() {
     assert_eq!(town.pass().await, 2);
     assert_eq!(town.live().take_writes(), [""; 0]);
     assert_eq!(town.vault.take_asked(), ["GET kv/data/org-acme/fra1"; 2]);
-    // A pinned one moves where it is told to.
+    // A pinned one changes when its spec names another version.
     town.live().change("VaultSecret", "pinned", |object| {
         object["spec"]["data"]["clouds.yaml"]["version"] = json!(2);
         object["metadata"]["generation"] = json!(2);
@@ -94,7 +94,7 @@ async fn vaults_policy_separates_customers() {
     );
     assert_eq!(town.condition("others"), DENIED);
     assert_eq!(town.secret("others"), None);
-    // Nobody else's account, and no other audience.
+    // A role of another account refuses the login.
     town.vault.state().roles.get_mut("capstan-org-acme").unwrap().account = "somebody".to_owned();
     town.vault.revoke_logins();
     town.world.pass_time(60);
@@ -159,7 +159,7 @@ async fn whatever_vault_says_the_secret_stays_as_it_is() {
         assert!(!town.message("cloud").contains(CANARY), "{}", town.message("cloud"));
         assert_eq!(town.live().object("Secret", "cloud"), written);
     }
-    // And it goes on by itself once everything is well.
+    // Once everything works again, it resolves by itself.
     town.vault.state().answers = None;
     town.vault.role("capstan-org-acme");
     town.vault.put("kv/org-acme/fra1", json!({"clouds": canary("three")}));
@@ -334,7 +334,7 @@ async fn no_wrong_field_takes_the_secret_away() {
     }
 }
 
-/// Nobody reads one where there is no Fleet: that is said, and its Secret stays.
+/// Without a Fleet no VaultSecret is read: a condition reports that, and its Secret stays.
 #[tokio::test]
 async fn without_a_fleet_that_is_said() {
     let town = Town::new().await;

@@ -41,7 +41,7 @@ async fn its_login_ends_and_it_goes() {
     assert_eq!(town.live().names("Secret"), ["db"], "that goes with the namespace");
 }
 
-/// The Secret with the login went first, and the process that knew it is no more.
+/// The Secret with the login is deleted first, and the process that knew the login has ended.
 #[tokio::test]
 async fn an_unknown_login_does_not_block_the_deletion() {
     let mut town = town().await;
@@ -65,7 +65,8 @@ async fn a_vault_that_is_sealed_keeps_it_for_two_minutes() {
     }
 }
 
-/// It can be ended nowhere any more: a lease keeps its VaultSecret until it has run out, and so does one that may have been given.
+/// Without its store, a lease cannot be revoked. It keeps its VaultSecret until it has expired; so does a lease that
+/// may have been issued.
 #[tokio::test]
 async fn one_whose_store_is_gone_goes_when_its_lease_has_run_out() {
     for (is_answer_lost, hours) in [(false, 1), (true, 24)] {
@@ -90,7 +91,7 @@ async fn one_whose_store_is_gone_goes_when_its_lease_has_run_out() {
     }
 }
 
-/// Somebody made a spec of it that nobody can read: what it had is known by what is remembered of it.
+/// An edit made the spec invalid: the recorded state still names the lease.
 #[tokio::test]
 async fn one_that_nobody_can_read_any_more_ends_its_lease_where_that_was_given() {
     for is_answer_lost in [false, true] {

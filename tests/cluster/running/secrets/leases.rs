@@ -1,4 +1,4 @@
-//! Leases: kept, renewed, taken anew, ended, whoever dies meanwhile.
+//! Leases are kept, renewed, replaced and ended, also if a process dies meanwhile.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -47,8 +47,8 @@ async fn a_lease_is_renewed_from_two_thirds_of_its_time_with_its_login() {
     assert!((190..=250).contains(&renewed), "every 400 s or a little later: {renewed}");
 }
 
-/// Somebody revokes a lease in Vault, or the login that it hangs on, long before its time: the next pass takes another one, and says
-/// why for as long as that one is held.
+/// Somebody revokes a lease in Vault, or the login that it belongs to, long before it expires. The next pass takes
+/// another lease, and says why for as long as it holds that one.
 #[tokio::test]
 async fn a_revoked_lease_is_replaced_by_the_next_pass() {
     for (of, why) in
@@ -248,7 +248,7 @@ async fn what_has_no_lease_is_said_and_not_written() {
     assert_eq!(town.vault.leases().len(), 0);
 }
 
-/// A status is somebody's word: whoever writes one has no lease renewed or revoked that was not taken for that VaultSecret.
+/// A status may be forged: it never renews or revokes a lease that was not taken for that VaultSecret.
 #[tokio::test]
 async fn a_lease_that_a_status_names_is_believed_only_where_it_is_kept_for_that_vault_secret() {
     // With a login of the namespace's own, and with a token that somebody made: that one opens what is others', too.

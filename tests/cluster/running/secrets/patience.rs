@@ -104,7 +104,7 @@ impl Vault for One {
 }
 
 const NAMESPACES: usize = 10;
-/// In each of them, so many ask the one that is silent.
+/// The number of VaultSecrets of the silent Vault in each namespace.
 const OF_SILENT: usize = 8;
 /// Calls of one Vault at a time.
 const CALLS: usize = 4;
@@ -137,7 +137,7 @@ async fn town(patience: Duration) -> (Town, Arc<Asked>) {
     (town, asked)
 }
 
-/// The silent one is waited for longer than this test may take: who comes to an end has not waited for it.
+/// The silent Vault would take longer than this test may: work that ends has not waited for it.
 #[tokio::test]
 async fn a_vault_that_does_not_answer_keeps_nobody_waiting_who_asks_another() {
     let (town, asked) = town(Duration::from_secs(3600)).await;
@@ -146,7 +146,7 @@ async fn a_vault_that_does_not_answer_keeps_nobody_waiting_who_asks_another() {
     assert_eq!(found.due.iter().map(|work| work.store.as_str()).collect::<Vec<_>>(), ["silent", "well"]);
     let (well, silent) = (found.due.pop().unwrap(), found.due.pop().unwrap());
     let mut of_silent = pin!(ports.vault_secrets.work(&ports, silent, &|| false));
-    // First of all somebody waits for it.
+    // First, calls wait for the silent Vault.
     let is_asked = async {
         while asked.now.load(Ordering::SeqCst) < CALLS {
             tokio::task::yield_now().await;

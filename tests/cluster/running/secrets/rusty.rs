@@ -74,7 +74,7 @@ impl Server {
         panic!("RustyVault does not answer");
     }
 
-    /// By POST, which it takes everywhere; for mounts PUT is none to it.
+    /// Sends a POST, which it accepts everywhere; it does not accept PUT for mounts.
     async fn put(&self, path: &str, token: &str, body: Value) -> Value {
         let request = self.client.post(format!("{}/v1/{path}", self.url)).header("x-vault-token", token);
         let answer = request.json(&body).send().await.unwrap();

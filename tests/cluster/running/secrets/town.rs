@@ -61,7 +61,7 @@ pub(super) struct Town {
 }
 
 impl Town {
-    /// The namespaces `org-acme` and `org-beta`, a Vault with a role for whoever is of either, and the store `eu`.
+    /// The namespaces `org-acme` and `org-beta`, a Vault with a role for each of them, and the store `eu`.
     pub(super) async fn new() -> Self {
         let mut world = World::new();
         let clock = world.ports().clock;
@@ -188,7 +188,7 @@ impl Town {
         )
     }
 
-    /// What stands under a key of a Secret.
+    /// The value of a key of a Secret.
     pub(super) fn value(&self, name: &str, key: &str) -> Option<String> {
         self.secret(name)?.get(key).cloned()
     }
@@ -224,7 +224,7 @@ impl Town {
         });
     }
 
-    /// Everything that lies on the management cluster but Secrets, as text.
+    /// All objects of the management cluster except Secrets, as text.
     pub(super) fn everything_but_secrets(&self) -> String {
         let state = self.live().state();
         let objects = state.objects.values().filter(|object| object["kind"] != "Secret");

@@ -1,7 +1,7 @@
 //! A strict stand-in of HashiCorp's Vault: key-value secrets in versions, logins with service account tokens, policies, leases.
 //!
-//! It answers as version 1.20 was seen to, and a request that was never seen there is an error of the test. Values and tokens
-//! hold the word CANARY: whoever finds it anywhere else has found a leak.
+//! Its answers are those of version 1.20. A request that was never tried there is an error of the test. Values and
+//! tokens contain the word CANARY: anywhere else, that word is a leak.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use capstan_test_parts::plane::Plane;
 
-/// The word that stands in every value.
+/// The word that every value contains.
 pub(crate) const CANARY: &str = "CANARY";
 
 /// Who may log in by a role, and what they may do.

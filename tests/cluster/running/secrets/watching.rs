@@ -37,7 +37,7 @@ async fn a_secret_that_is_removed_is_due_at_once_and_an_echo_is_not() {
         assert!(!hears(&change_of(&town, kind, "cloud", change)), "{kind} {change:?} is an echo");
     }
     assert_eq!(town.pass().await, 0);
-    // Somebody else's Secret is nobody's business.
+    // A Secret that no VaultSecret writes starts no pass.
     let others = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "others", "namespace": "org-acme"}});
     town.live().put(others);
     assert!(!hears(&change_of(&town, "Secret", "others", Change::Added)));
