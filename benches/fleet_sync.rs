@@ -80,7 +80,8 @@ fn measure(clusters: usize) {
     print_row(clusters, "push", began.elapsed(), &forge, &second, lines);
 }
 
-/// Until the bot has answered what its own writes told it.
+/// Waits until the bot has handled the deliveries of its own writes: for three seconds it sends no request and ends no
+/// job.
 fn quiet(forge: &Forge, bot: &Bot) {
     let mut last = (0, Instant::now());
     wait("rest", || {

@@ -52,7 +52,7 @@ fn main() {
         "{:>8}  {:>8}  {:>10}  {:>11}  {:>9}  {:>9}  {:>8}",
         "clusters", "read ms", "render ms", "CPU ms each", "objects", "text MB", "peak MiB"
     );
-    // Each in a process of its own: the peak of its memory is nobody else's.
+    // Each runs in a process of its own, so that the peak of memory is that run's alone.
     for clusters in [BESIDE, clusters] {
         let alone = std::env::current_exe().unwrap();
         assert!(Command::new(alone).args([ALONE, &clusters.to_string()]).status().unwrap().success());

@@ -192,7 +192,7 @@ fn write_fleet(root: &Path, clusters: usize) {
         }
         write((path, text));
     }
-    // Tidying up goes on behind the back of whoever commits so much.
+    // Without these settings Git would tidy up in the background after a commit of this size.
     let identity = [
         "-c",
         "gc.auto=0",

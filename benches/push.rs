@@ -2,9 +2,9 @@
 //! that one proposal costs; one cluster, then five concerned of a thousand. `cargo bench --bench push [-- RELEASES [CONCERNED
 //! CLUSTERS]]`
 //!
-//! The bot is the built program with SQLite in a temporary folder. Each round pushes a release, waits
-//! until the pull request names it and its check is there, and merges it. *At rest*: the bot has looked at what the
-//! merges before brought when the next release is pushed. *At work*: it is pushed at once, in the middle of that.
+//! The bot is the built program with SQLite in a temporary folder. Each round pushes a release, waits until the pull
+//! request names it and its check is there, and merges it. *At rest*: the bot has handled the earlier merges before the
+//! next release is pushed. *At work*: the next release is pushed at once, while the bot still handles them.
 //!
 //! All releases of a fleet fall into the hour whose pull requests are counted: after 20 of them, a hundred pull requests,
 //! another fleet begins. One that is given more spends the time on lists that no fleet has.
@@ -139,7 +139,7 @@ fn measure_fleet(rounds: u32, (concerned, clusters): (u32, u32), bots: Bots, fig
             forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
         }
     }
-    // What the last merge brings is told by its own delivery; then all calls of all rounds are known.
+    // The delivery of the last merge leads to further calls. After them all calls of all rounds are known.
     sleep(Duration::from_secs(1));
     let of_checks = |path: &str| path.contains("/check-runs");
     figures.writes += forge.count_requests(|exchange| exchange.is_write() && !of_checks(&exchange.path));

@@ -94,7 +94,7 @@ fn main() {
     }
 }
 
-/// What stands above the figures.
+/// The line of titles above the figures.
 fn head() -> String {
     format!(
         "{:<24}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",

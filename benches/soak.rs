@@ -31,7 +31,7 @@ const MORE: (f64, f64) = (f64::MAX, f64::MAX);
 /// A restart is a new process: what grows is looked for within the life of one.
 const RESTART_EVERY: Duration = Duration::from_secs(1500);
 
-/// What is looked at each minute.
+/// The figures that are read each minute.
 #[derive(Clone)]
 struct Sight {
     server: f64,

@@ -37,8 +37,8 @@ const BANNED: &[(&str, &str)] = &[
     ("serde_yaml", "unmaintained, and reads scalars unlike Kubernetes"),
 ];
 
-/// Crates that stand twice in what is shipped, with whom to blame. An entry that is no longer needed
-/// fails the test too.
+/// Crates of which several versions are shipped, each with the cause. An entry that is no longer needed fails the test
+/// too.
 const DUPLICATES: &[(&str, &str)] = &[
     ("base64", "hyper-util is ahead of kube, sqlx-core and gix"),
     ("block-buffer", "sqlx-core still hashes with sha2 0.10"),

@@ -1,6 +1,6 @@
-//! What is stored or sent and compared later is built from named values: no `Debug` output goes into a digest.
-//! A renamed variant, or a field added to a type, would have every check sent again and every reconciler asked
-//! again; and what a comment told once would be told twice.
+//! A value that is stored or sent, and compared later, is built from named values: no `Debug` output goes into a
+//! digest. Otherwise a renamed variant or a new field of a type would change the digests. Capstan would then send every
+//! check again, ask every reconciler again, and post comments twice.
 
 use std::fs;
 

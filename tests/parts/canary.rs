@@ -48,7 +48,7 @@ pub fn plant_key(pem: &str) {
     plant(lines[lines.len() / 2]);
 }
 
-/// The secret that stands in these bytes.
+/// A known secret that these bytes contain.
 pub fn found_in(bytes: &[u8]) -> Option<String> {
     let planted = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut secrets = MARKS.iter().chain(planted.iter());
@@ -94,10 +94,10 @@ pub fn logged() -> Vec<String> {
     LOGGED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The lines of the log that name an incident, or what came of a command.
+/// The lines of the log that name an incident, or the outcome of a command.
 static NOTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What the log of this process says of an incident that somebody was told, or of commands at a commit.
+/// The lines of this process's log about an incident, or about commands at a commit, that contain this id.
 pub fn logged_of(id: &str) -> Vec<String> {
     let lines = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     lines.iter().filter(|line| line.contains(id)).cloned().collect()

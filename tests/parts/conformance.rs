@@ -1,8 +1,8 @@
 //! Holds exchanges and deliveries against GitHub's own description of its API.
 //!
-//! `tests/fetch-openapi` puts the descriptions into `target/github`; where they are absent every check says
-//! `SKIPPED` and passes. Git over HTTP and pages for people are not described, hence exempt, and so are answers
-//! that a test asked a fault for.
+//! `tests/fetch-openapi` puts the descriptions into `target/github`; where they are absent every check says `SKIPPED`
+//! and passes. Git over HTTP and pages for people have no description, so they are exempt. So are answers for which a
+//! test requested a fault.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};

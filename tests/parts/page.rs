@@ -34,7 +34,7 @@ pub struct Block {
 /// A table without its head.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Fragment of the heading that it stands below.
+    /// Fragment of the heading above the table.
     pub heading: String,
     pub rows: Vec<Vec<Cell>>,
 }
@@ -53,7 +53,8 @@ impl Page {
         let mut cell: Option<Cell> = None;
         let (mut in_table, mut prose) = (false, String::new());
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
-            // An item of a list is no paragraph, unless there is a blank line in it.
+            // A list item has no events of a paragraph, unless there is a blank line in it: any other event ends its
+            // text.
             if !in_table && in_heading.is_none() && block.is_none() {
                 match &event {
                     Event::Text(text) => prose.push_str(text),
@@ -93,7 +94,7 @@ impl Page {
                 Event::Start(Tag::TableRow) => page.tables.last_mut().unwrap().rows.push(Vec::new()),
                 Event::Start(Tag::TableCell) => cell = Some(Cell::default()),
                 Event::End(TagEnd::TableCell) => {
-                    // Cells of the head stand in no row.
+                    // The cells of a table's head do not belong to a row.
                     page.tables
                         .last_mut()
                         .unwrap()

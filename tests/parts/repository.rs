@@ -53,7 +53,7 @@ impl TestRepository {
     }
 }
 
-/// Runs git in a folder, blind to the configuration of whoever runs the tests.
+/// Runs git in a folder, without the configuration of the person who runs the tests.
 pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = tally::command("git")
         .current_dir(folder)

@@ -142,7 +142,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The same JSON without the findings' messages, whose wording is no contract.
+/// The same JSON without the messages of findings, whose wording may change.
 pub fn without_messages(mut plans: Value) -> Value {
     let findings = plans.as_array_mut().unwrap().iter_mut().flat_map(|plan| plan.get_mut("findings"));
     for finding in findings.flat_map(|findings| findings.as_array_mut().unwrap().iter_mut()) {

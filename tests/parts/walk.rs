@@ -8,8 +8,8 @@
 //! | `yaml file:PATH` and the like | writes the file |
 //! | anything else | nothing here: `tests/cli/docs/blocks.rs` reads it |
 //!
-//! `…` in what is shown stands for anything, a whole line for any lines. A command that `capstan` ends with another code
-//! than 0 prints the page that explains it last, and a page shows that line.
+//! `…` in the shown output matches any text; a whole line of it matches any lines. A command that `capstan` ends with
+//! another code than 0 prints the page that explains it last, and a page shows that line.
 
 use std::ffi::OsString;
 use std::fs;

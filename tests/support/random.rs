@@ -23,7 +23,7 @@ impl Random {
         usize::try_from(self.next() % u64::try_from(limit.max(1)).unwrap()).unwrap()
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `chance` of a hundred cases.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }

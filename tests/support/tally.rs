@@ -36,7 +36,7 @@ impl Cost {
     }
 }
 
-/// Counts so many of something, for the test whose thread this is.
+/// Adds a number to a cost of the test that this thread runs.
 pub fn count(cost: Cost, number: u128) {
     let Some(file) = std::env::var_os("CAPSTAN_TALLY") else { return };
     let thread = std::thread::current();

@@ -73,7 +73,7 @@ fn sandbox(set: &[(&str, String)]) -> Sandbox {
     Sandbox::with(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>())
 }
 
-/// Whether a message stands anywhere in an answer.
+/// Whether any text of an answer contains a message.
 fn says(value: &Value, message: &str) -> bool {
     match value {
         Value::String(text) => text.contains(message),
@@ -83,8 +83,7 @@ fn says(value: &Value, message: &str) -> bool {
     }
 }
 
-/// One row a mistake: the set's files, where it is told, and what.
-/// What is wrong, the files, where it is told, and how.
+/// One mistake: its name, the set's files, the place that is reported, and the message.
 type Row = (&'static str, Vec<(&'static str, String)>, &'static str, String);
 
 #[test]

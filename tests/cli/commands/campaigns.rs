@@ -109,7 +109,7 @@ fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
             "campaign-waits-for-ever .capstan.yaml:10:44 wave `all` of campaign `openstack`: every window of it is in a freeze: it would wait for ever",
         ]
     );
-    // Who writes several waves for a cluster is told which counts.
+    // A warning reports a cluster that two waves match.
     let twice = CAMPAIGN.replace("[\"**\", nobody/*]", "[acme/a]");
     sandbox.write(".capstan.yaml", &twice);
     let said = sandbox.capstan(&["validate"]);

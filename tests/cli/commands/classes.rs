@@ -22,7 +22,7 @@ fn machines_are_counted_through_a_class_in_another_folder() {
     let told = rollouts();
     assert_eq!((&told[0]["machines"], &told[0]["certainty"]), (&4.into(), &"offline".into()), "{told}");
     assert_eq!(told[0]["because"], serde_json::json!(["/spec/topology/variables/0/value"]));
-    // A second folder says otherwise what the class is: nobody knows which of them is applied.
+    // A second folder defines the class otherwise. Capstan cannot know which of them is applied.
     sandbox.write("old/quick.yaml", &CLASS.replace("names: [default]", "names: [other]"));
     let told = rollouts();
     assert_eq!((&told[0]["machines"], &told[0]["certainty"]), (&serde_json::Value::Null, &"unknown".into()));

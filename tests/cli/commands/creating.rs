@@ -214,7 +214,7 @@ fn no_two_clusters_of_a_management_cluster_have_one_name() {
         2,
         "error: euler/one has a `Cluster` one in the namespace acme too, and mc-eu applies both: give this one another name",
     );
-    // Nobody knows whether others apply both to the same management cluster.
+    // Without claims Capstan cannot know whether one management cluster gets both: it only notes that.
     let said = sandbox("{}\n", &other).capstan(&[&ONE[..], &["-o", "json"]].concat()).json(0);
     assert_eq!(
         said["notes"],

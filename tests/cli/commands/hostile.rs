@@ -14,8 +14,8 @@ use capstan_test_parts::sandbox::{Said, Sandbox};
 /// Kibibytes of address space that a run may take: far more than it needs, far less than a bomb would.
 const LIMIT: u32 = 1_500_000;
 
-/// A cluster's name, what lies in its base, and what is said of it: line and column, and the beginning of
-/// the message.
+/// A cluster's name, the content of its base, and what Capstan reports: line and column, and the beginning of the
+/// message.
 type Hostile = (&'static str, Vec<u8>, Option<(u64, u64)>, &'static str);
 
 fn hostile() -> Vec<Hostile> {
@@ -127,7 +127,7 @@ fn refused(plan: &Value, file: &str, place: Option<(u64, u64)>, message: &str) {
     assert!(error["message"].as_str().unwrap().contains(message), "{plan}");
 }
 
-/// What nobody can name is told by the name that is shown, and is not passed over.
+/// A file whose name Capstan cannot read is reported with the escaped name, and is not skipped.
 #[test]
 fn a_name_that_cannot_be_read_is_an_error_and_the_others_are_planned() {
     let sandbox = Sandbox::with(&[

@@ -105,7 +105,7 @@ fn settings_that_are_there_are_never_overwritten() {
         .refused(2, "error: there is nothing to set up here: no cluster, no provider set, no other object of Cluster API's and no release was found");
 }
 
-/// Whoever makes clusters by a chart is not told that there is none.
+/// Where a chart makes the clusters, `init` names its templates: it does not say that there are no clusters.
 #[test]
 fn templates_of_clusters_are_named_with_what_to_do() {
     let template = "{{- if .Values.on }}\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: {{ .Values.name }}\n{{- end }}\n";

@@ -259,7 +259,7 @@ spec: {{version: {core}}}
         (kinds, plan[0]["notes"].to_string())
     };
     let openstack = "OpenStackCluster and OpenStackMachineTemplate of infrastructure.cluster.x-k8s.io/v1beta1 could go to infrastructure.cluster.x-k8s.io/v1beta2 with infrastructure-openstack v0.15.0-alpha.0, ";
-    // Nobody knows what runs there: the newest final release, at best.
+    // Nothing says which version runs there: the newest final release at best.
     let (kinds, notes) = moves(&with(None));
     assert_eq!(kinds, ["MachineDeployment", "K0sControlPlane"]);
     assert!(notes.contains(&format!("{openstack}which is not known to be a final release: name the version with `--to`, if your management cluster serves it.")), "{notes}");

@@ -104,8 +104,8 @@ fn an_old_release_that_reads_elsewhere_is_not_guessed_from_its_own_folder() {
     assert_eq!(plan[0]["error"]["line"], 3, "{plan}");
 }
 
-/// `acme/a` at `aws/v1.0.0`, whose one object lies in `aws/parts`; and then a commit that edits that file for the
-/// new release `aws/v1.1.0`, which reads it too.
+/// `acme/a` is at `aws/v1.0.0`, whose one object is in `aws/parts`. A later commit edits that file for the new release
+/// `aws/v1.1.0`, which reads it too.
 fn fleet_with_shared_parts() -> Sandbox {
     let naming = "resources:\n- ../../parts/md.yaml\n";
     let sandbox = Sandbox::with(&[

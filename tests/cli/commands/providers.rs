@@ -295,7 +295,7 @@ fn rights_are_those_of_the_set_by_name() {
         "{}",
         roles.out
     );
-    // The Roles lie in Namespaces that come first: all of it is applied in one go.
+    // The Namespaces come before the Roles in them, so that one `kubectl apply` applies everything.
     assert!(
         roles.out.starts_with("---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ipam-system\n---\n"),
         "{}",

@@ -121,7 +121,7 @@ fn invalid_services_are_reported_with_their_line() {
         ),
     );
     sandbox.write("acme/a/overlay/capstan.yaml", "services: [{name: cilium, enabled: false}]\n");
-    // What the overlay has for a service is no part of base's render, and is judged with the service.
+    // The overlay's files for a service are not part of the base's render. They are judged with the service.
     sandbox.write("acme/a/overlay/services/cilium/more.yaml", "metadata: {name: cilium}\n");
     let judged = sandbox.capstan(&["validate", "acme/a", "-o", "json"]).json(3);
     let told: Vec<String> = judged

@@ -59,7 +59,7 @@ fn a_cluster_is_named_from_the_current_folder_as_git_names_paths() {
         let said = capstan(&folder, &["plan", typed, "-o", "json"]);
         assert_eq!(planned(&said), expected, "{typed} in {}", folder.display());
     }
-    // `--repo` is where one stands, where it is given.
+    // With `--repo`, a name is resolved as if it were typed in that folder.
     let elsewhere = tempfile::tempdir().unwrap();
     let shop = sandbox.at("shop").display().to_string();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `upgrade.whenReleaseUnknown`: what happens to a cluster of which nobody wrote down where it comes from.
+//! `upgrade.whenReleaseUnknown`: what happens to a cluster without a recorded release.
 
 use serde_json::json;
 

@@ -72,7 +72,8 @@ metadata:
         ("gauss/a/overlay/more.yaml", overlay),
         ("gauss/b/base/cluster.yaml", &cluster("b")),
     ]);
-    // Nobody here applies it: whoever does may have other rules, unless the settings say that they are these.
+    // No reconciler claims these clusters, and what applies them may have other rules. So the findings are warnings,
+    // unless the policy or a claim in the settings makes them errors.
     let said = sandbox.capstan(&["validate"]);
     let told = |severity: &str| said.ended(0).out.matches(&format!("{severity}[outside-boundary]")).count();
     assert_eq!((told("warning"), told("error")), (2, 0), "{}", said.out);

@@ -27,7 +27,7 @@ struct Built {
     text: Vec<String>,
 }
 
-/// Reads what mdBook writes, which is regular: no `<` or `>` stands in text or values.
+/// Reads mdBook's output, which is regular: text and values have no `<` or `>`.
 fn read(html: &str) -> Built {
     let mut built = Built::default();
     let (mut is_main, mut code) = (false, 0_usize);

@@ -10,7 +10,7 @@ use clap::error::ErrorKind;
 
 use super::{page, pages, root};
 
-/// Programs that are not ours: their commands are looked at by eye.
+/// Programs of other projects: people check their commands by eye.
 const OTHERS: &[&str] = &[
     "age",
     "cargo",

@@ -46,7 +46,7 @@ fn before_tests(source: &str) -> &str {
     source.split_once("#[cfg(test)]\nmod tests {").map_or(source, |(product, _)| product)
 }
 
-/// Words of the sources that look like reasons and are none: kinds, phases, words of API servers and tools.
+/// Words of the sources that look like reasons but are something else: kinds, phases, words of API servers and tools.
 const NO_REASONS: &[&str] = &[
     "Apply",
     "Event",

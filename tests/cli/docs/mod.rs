@@ -38,7 +38,7 @@ fn pages() -> Vec<Page> {
     files.iter().map(|file| page(file.to_str().unwrap())).collect()
 }
 
-/// Both say the same, or it is told what only one of them has.
+/// Fails unless both have the same entries, and names the ones that only one of them has.
 fn assert_same(documented: BTreeSet<String>, real: BTreeSet<String>, where_: &str) {
     let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>();
     let (missing, made_up) = (only(&real, &documented), only(&documented, &real));

@@ -83,7 +83,7 @@ fn the_table_has_every_field_of_the_custom_resources_with_its_default() {
         let spec = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let mut found = Vec::new();
         keys(spec, spec, "", &mut found);
-        // Which folder it stands for is none of people's business.
+        // The reconciler writes these two fields of a ManagedCluster, so the page does not document them.
         found.retain(|(key, _)| !["cluster", "fleet"].contains(&key.as_str()));
         let documented = table.rows.iter().map(|row| row[0].text.clone()).collect();
         assert_same(documented, found.iter().map(|(key, _)| key.clone()).collect(), name);

@@ -1,8 +1,8 @@
 //! How pages read: the length of their sentences, and words that do not occur. Only running text counts: neither code nor
 //! tables nor headings.
 //!
-//! A sentence ends with its mark, a paragraph or an item of a list ends one too. Items without a mark at their end are no
-//! sentences: they count for the longest, and not for the average, which short ones would improve.
+//! A sentence ends with its mark; the end of a paragraph or of a list item ends one too. An item without a mark at its
+//! end is not a sentence. It counts for the longest, and not for the average, which short items would improve.
 
 use capstan_test_parts::page::Page;
 

@@ -156,6 +156,6 @@ async fn what_is_wrong_is_said_without_the_secret() {
     let error =
         fixture.open("http://git.example.com/fleet.git", RemoteCredential::Public).map(drop).unwrap_err();
     assert_eq!(error.kind(), "SourceSettings");
-    // Waiting is all that a source can do whom nobody tells of pushes.
+    // A source that gets no notice of pushes can only wait.
     missing.wait(None, Duration::ZERO).await;
 }

@@ -352,7 +352,7 @@ async fn a_mirror_takes_more_fetches_than_an_open_database_has_room_for() {
         first.get_or_insert(snapshot);
     }
     assert!(!elsewhere.take_damage());
-    // A mirror that had been made anew would hold the newest pack alone.
+    // A recreated mirror would have the newest pack alone.
     assert_eq!(fs::read_dir(fixture.folder().join("objects/pack")).unwrap().count() / 2, 50);
     assert_eq!(read(first.as_ref().unwrap(), "gauss/peu00/base/cluster.yaml"), "round: 0\n");
 }
@@ -585,7 +585,7 @@ async fn a_commit_that_lists_too_much_is_refused_with_words_and_fetched_once() {
         assert!(error.to_string().contains(says), "{error}");
         assert_eq!(fixture.server.take_requests().len(), fetches);
     }
-    // One file in its root can be read all the same.
+    // A single file in the root of such a commit is still readable.
     let lines = format!("100644 blob {blob}\t.capstan.yaml\n040000 tree {wide}\tdeep\n");
     let commit = work.git(&["commit-tree", "-m", "Settings beside it", &folder(&lines)]);
     work.git(&["push", "-q", "--force", "origin", &format!("{commit}:refs/heads/main")]);

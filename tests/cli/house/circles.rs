@@ -1,6 +1,6 @@
 //! Within a package files import one another in one direction.
 //!
-//! A folder's `mod.rs` and what lies below it are one idea: what they take from each other is no arrow here.
+//! A folder's `mod.rs` and the files below it are one idea: imports between them do not count as arrows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The tables of rooms in each package's `lib.rs`, held against the imports: a room imports what its line says, and
-//! nothing that stands below it; within a package no files import one another in a circle ([`circles`]); and the heart
+//! Compares the tables of rooms in each package's `lib.rs` with the imports. A room imports what its line says, and
+//! nothing that is listed below it. Within a package no files import one another in a circle ([`circles`]). The heart
 //! names nothing of the outside world.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]

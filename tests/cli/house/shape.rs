@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Of how many values a parameter is made; the receiver is none.
+/// The number of values in a parameter: a tuple counts by its parts, and the receiver does not count.
 fn parts(parameter: &syn::FnArg) -> usize {
     fn of_type(kind: &syn::Type) -> usize {
         match kind {

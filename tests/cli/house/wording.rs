@@ -212,7 +212,7 @@ impl<'ast> Visit<'ast> for Texts {
     }
 }
 
-/// The words of a text, without code and values; none where it is no sentence.
+/// The words of a text, without code and values. Empty where there are fewer than [`SENTENCE`].
 fn words_of(text: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_alphabetic() || "-_'".contains(c);
     let outside = |marks: &[char], text: &str| text.split(marks).step_by(2).collect::<Vec<_>>().join(" _ ");
@@ -232,7 +232,7 @@ fn phrases_in(text: &str, phrases: impl Iterator<Item = &'static str>) -> Vec<St
 fn badly(text: &str) -> Vec<String> {
     let mut found = phrases_in(text, PHRASES.iter().map(|(phrase, _)| *phrase));
     let words = words_of(text);
-    // "There is no host" and "it is no longer there" read well, "it is no host" does not.
+    // `There is no host` and `it is no longer there` read well, `it is no host` does not.
     let padded: Vec<&str> =
         std::iter::once("_").chain(words.iter().map(String::as_str)).chain(["_"]).collect();
     let is_not = padded.windows(4).any(|four| {

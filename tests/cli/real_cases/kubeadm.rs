@@ -227,7 +227,7 @@ spec: {replicas: 7}
     let template_id =
         |name: &str| object("infrastructure.cluster.x-k8s.io", "DockerMachineTemplate", Some("acme"), name);
 
-    // Nothing records the release: it is inferred, because every field of v1.30.4 still stands.
+    // Nothing records the release. Capstan infers it, because every field still has the value of v1.30.4.
     let plan = sandbox.capstan(&["plan", "-o", "json"]).json(0);
     assert_eq!(
         plan,

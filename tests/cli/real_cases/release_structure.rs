@@ -112,7 +112,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
         (POOL_FILE, &pool(2, "v1.16.8")),
     ]);
 
-    // 1.16 to 1.21 skips minors, and no release lies between: offered all the same, and an error says so.
+    // The step from 1.16 to 1.21 skips minors, and no release is between them. Capstan offers it, and reports an error.
     let plan = without_messages(sandbox.capstan(&["plan", "--overwrite", "-o", "json"]).json(3));
     assert_eq!(
         plan,

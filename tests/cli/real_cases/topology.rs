@@ -113,7 +113,7 @@ fn the_version_moves_and_the_customers_variables_and_workers_stay() {
     );
 
     sandbox.capstan(&["upgrade", "scs/edge", "--to", "docker/v1.1.0", "--write"]).ended(0);
-    // The new variable stands where the release has it: after podSecurityStandard.
+    // The new variable is at the same place as in the release: after podSecurityStandard.
     let expected = cluster("v1.31.2", "3.5.15-0", "")
         .replace("        enforce: restricted\n", &format!("        enforce: restricted\n{audit}"));
     assert_eq!(sandbox.read(FILE), expected);

@@ -1,4 +1,5 @@
-//! A version of a definition that goes, on a real API server: what is stored in it, and who manages fields in it.
+//! The removal of a version from a CustomResourceDefinition, on a real API server: what becomes of objects that are
+//! stored in it, and of managers of fields in it.
 
 use capstan_test_support::tally;
 use serde_json::{Value, json};
@@ -105,7 +106,7 @@ fn objects_outlive_the_version_that_they_were_stored_and_managed_in() {
             "{name}: {entries:?}"
         );
     }
-    // Whoever owned it goes on, without taking anything from anybody.
+    // Each manager can still change its own fields, and causes no conflict.
     town.apply_widget("ada", "v1beta1", "alone", &json!({"size": 3})).unwrap();
     town.apply_widget("grace", "v1beta1", "shared", &json!({"color": "blue"})).unwrap();
     assert_eq!(town.widget("alone")["spec"], json!({"size": 3}));

@@ -287,7 +287,7 @@ fn nothing_of_a_provider_is_written_where_the_api_server_refuses_one_object() {
     town.wait_for(&[(CORE, "v1.12.8"), (IPAM, "v1.0.3")]);
 }
 
-/// What somebody else installed: shown, then taken over, and no pod notices.
+/// What the operator installed: a condition reports it, Capstan takes it over, and no pod restarts.
 #[test]
 fn what_the_operator_installed_is_taken_over_without_a_restart() {
     let Some(town) = Town::build() else { return };

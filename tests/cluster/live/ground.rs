@@ -1,4 +1,4 @@
-//! What every scenario stands on: a management cluster, its objects watched, and the predictions held against it.
+//! What every scenario needs: a management cluster, its watched objects, and a comparison of predictions with them.
 
 use std::sync::{Mutex, PoisonError};
 

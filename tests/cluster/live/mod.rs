@@ -7,7 +7,7 @@
 //! | `ground` | a management cluster, watched, with the predictions held against it |
 //! | `town`, `setting` | forge, bot and reconciler on it, and how they are set up |
 //! | `sample` | cluster folders and releases |
-//! | `scenarios` | what happens to whom |
+//! | `scenarios` | what happens to the clusters |
 //! | `prediction` | truth of prediction |
 //! | `verdicts` | what must be true of all requests in the audit log |
 //! | `recording`, `excerpts` | writes down what objects say while they roll, for tests of verdicts |

@@ -17,7 +17,7 @@ use capstan_test_parts::plane::process::Process;
 use capstan_test_parts::plane::reconciler::{self, HOME};
 use capstan_test_parts::plane::{Parts, Plane, tail};
 
-/// What stands in Vault; no other test says it.
+/// The value in Vault, which no other test uses.
 const VALUE: &str = "WHAT-ONLY-VAULT-KNOWS-0f1e2d3c";
 
 /// The value, and how it looks in base64, wherever in three bytes it begins; and how logins begin.
@@ -31,7 +31,7 @@ fn marks() -> Vec<String> {
     [VALUE.to_owned(), "hvs.".to_owned()].into_iter().chain(shifted).collect()
 }
 
-/// Fails where anything of it stands there.
+/// Fails where one of the marks is in these bytes.
 #[track_caller]
 fn search(place: &str, bytes: &[u8]) {
     for mark in marks() {
@@ -42,7 +42,7 @@ fn search(place: &str, bytes: &[u8]) {
     }
 }
 
-/// Searches every file below a folder, Git's packed objects aside: of those what people pushed is looked at by itself.
+/// Searches every file below a folder and returns how many there are. It sees Git's objects only in their packed form.
 fn search_folder(folder: &Path) -> usize {
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -216,7 +216,7 @@ impl Run<'_> {
             assert!(page.len() > 200, "{url}: {page}");
             search(&url, page.as_bytes());
         }
-        // What stands on the management cluster, Secrets aside, and what it was asked.
+        // The objects of the management cluster, without Secrets.
         let kinds =
             "fleets,managedclusters,vaultstores,vaultsecrets,events.events.k8s.io,clusters,configmaps";
         let objects = self.plane.kubectl(&["get", kinds, "-A", "-o", "yaml", "--show-managed-fields"]);

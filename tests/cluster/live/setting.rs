@@ -1,4 +1,4 @@
-//! What stands round the loop: the forge with its people, the programs with their settings, and what an admin of the
+//! The surroundings of the loop: the forge with its people, the programs with their settings, and what an admin of the
 //! management cluster prepares.
 
 use std::io::{Read as _, Write as _};

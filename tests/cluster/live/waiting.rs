@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at. What it reads lies in this process' memory.
+/// The pause between two checks of a condition. A check reads this process's memory, so it can be frequent.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// What a look at a condition found: what was waited for, or why it is not there yet.

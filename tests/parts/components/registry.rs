@@ -97,8 +97,8 @@ impl Registry {
     }
 }
 
-/// What stands before a registry: gives tokens to who has the password or the refresh token, and hands everything else on
-/// to it. Ends with the test's runtime.
+/// A proxy before a registry. It issues a token for the password or the refresh token, and forwards everything else to
+/// the registry. It ends with the test's runtime.
 pub struct TokenServer {
     pub host: String,
     /// The registry's own.

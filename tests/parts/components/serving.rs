@@ -1,4 +1,4 @@
-//! A small server that answers as a test says, and remembers what it was asked and by whom.
+//! A small server that answers as a test says, and records each request with its authorization.
 
 use std::sync::{Arc, Mutex};
 

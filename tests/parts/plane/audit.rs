@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Request {
     /// Who asked.
     pub user: String,
-    /// As whom, where that is somebody else.
+    /// The user that the request impersonates, if any.
     pub impersonated: Option<String>,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verb: String,
@@ -37,7 +37,7 @@ impl Request {
         !self.dry_run && !matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 
-    /// Whether it is a watch, or about leadership or events: nobody's work.
+    /// Whether it is a watch, or about leadership or events: it does not count as work.
     pub fn is_housekeeping(&self) -> bool {
         self.verb == "watch" || matches!(self.resource.as_str(), "leases" | "events")
     }

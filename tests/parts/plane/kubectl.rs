@@ -49,7 +49,7 @@ impl Resident {
     fn start(programs: &Path) -> Self {
         let kubectl = programs.join("kubectl").canonicalize().unwrap();
         let mut child = tally::command(kubectl.with_file_name("kubectl-resident"))
-            // Settings of whoever runs the tests are no part of them.
+            // The tests do not use the settings of the person who runs them.
             .env("HOME", "/nonexistent")
             .env("NO_PROXY", "127.0.0.1")
             .stdin(Stdio::piped())
@@ -66,7 +66,7 @@ impl Resident {
                 let waits = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
                 waits.unwrap().send(answer).ok();
             }
-            // Whoever still waits learns that nothing comes any more.
+            // Callers that still wait get an error, because no further answer comes.
             waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
             child.wait().ok();
         });

@@ -1,5 +1,5 @@
-//! Bare metal on a management cluster: Metal3's kinds, and hosts that nobody acts upon. What its operator would write, whoever
-//! uses this writes by hand.
+//! Bare metal on a management cluster: Metal3's kinds, and hosts without an operator. A test writes by hand what the
+//! operator would write.
 
 use serde_json::{Value, json};
 

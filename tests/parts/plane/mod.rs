@@ -6,7 +6,7 @@
 //! | `reconciler`, `process` | Capstan's kinds and rights on it, and its programs as processes that a test may kill |
 //! | `metal` | bare metal there: Metal3's kinds, and hosts |
 //! | `kubectl` | kubectl's own commands, asked of a process that stays |
-//! | `audit` | what the API server was asked, and by whom |
+//! | `audit` | the requests to the API server, and who sent them |
 //! | `world` | the live objects of some kinds, watched |
 //!
 //! Where it was never built (`make plane`, which needs Go), [`Plane::start`] says aloud what is skipped.

@@ -65,7 +65,7 @@ impl Process {
         self.signal("STOP");
     }
 
-    /// SIGCONT: it goes on where it was stopped.
+    /// SIGCONT: it continues where it was stopped.
     pub fn go_on(&self) {
         self.signal("CONT");
     }
@@ -131,7 +131,7 @@ pub fn children(process: u32) -> Vec<u32> {
     let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let parent = |id: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // Its name, which may hold anything, stands in parentheses.
+        // The name of the process is in parentheses, and may contain anything.
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
     };
     ids.filter(|id| parent(id) == Some(process)).collect()

@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 
 use super::client;
 
-/// The kinds of Cluster API that rollouts are told from.
+/// The kinds of Cluster API whose objects show a rollout.
 pub const CLUSTER_API: &[(&str, &str, &str)] = &[
     ("cluster.x-k8s.io", "v1beta2", "Cluster"),
     ("cluster.x-k8s.io", "v1beta2", "MachineDeployment"),

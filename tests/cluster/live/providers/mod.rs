@@ -147,7 +147,7 @@ fn play(ground: &Ground, set: &Set<'_>, seed: u64) {
     city.wait_until_installed(NEW);
     println!("installed at {NEW}");
 
-    // Managers of the new version have looked at every machine, and replaced none.
+    // Managers of the new version have reconciled every machine, and replaced none.
     city.wait_until_quiet(&clusters);
     let after: Vec<Machine> = clusters.iter().flat_map(|cluster| ground.machines(cluster)).collect();
     let names = |machines: &[Machine]| machines.iter().map(|one| one.uid.clone()).collect::<BTreeSet<_>>();
@@ -398,7 +398,7 @@ impl<'a> City<'a> {
         machines
     }
 
-    /// Waits until what owns machines has been looked at in its present generation, and rolls nothing out.
+    /// Waits until each control plane and MachineDeployment has observed its present generation and rolls nothing out.
     fn wait_until_quiet(&self, clusters: &[Sample]) {
         let quiet = |kind: &str, cluster: &Sample, suffix: &str| -> Look<()> {
             let name = format!("{}-{suffix}", cluster.name);
@@ -418,7 +418,7 @@ impl<'a> City<'a> {
                 quiet("MachineDeployment", cluster, "md")
             });
         }
-        // Whoever would roll begins within its first look.
+        // A manager that would roll machines begins in its first pass.
         std::thread::sleep(Duration::from_secs(20));
         for cluster in clusters {
             until(&format!("{} is quiet still", cluster.id()), LONG, || {

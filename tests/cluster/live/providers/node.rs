@@ -186,7 +186,7 @@ fn container(deployment: &Value) -> &Value {
     all.iter().find(|one| one["name"] == "manager").unwrap_or(&all[0])
 }
 
-/// Where a server's certificate for this machine lies, which the API server trusts by the plane's own authority.
+/// The folder of the serving certificate for this machine. The API server trusts it by the plane's own authority.
 fn certificates(plane: &Plane) -> PathBuf {
     plane.state().join("pki/serving")
 }

@@ -68,7 +68,7 @@ fn nameless(town: &Town<'_>, cluster: &Sample) {
     let generation = control_plane(town, cluster);
     let number = town.propose("Another template", &[Edit::write(path.clone(), broken.clone())]);
     town.wait_for_check(number, "capstan", "failure", SHORT);
-    // Merged all the same.
+    // Somebody pushes it to the main branch although the check failed.
     town.push("main", "Another template", &[Edit::write(path.clone(), broken)]);
     town.wait_until_refused(cluster, "born-nowhere");
     assert_eq!(control_plane(town, cluster), generation, "the control plane was changed");
@@ -80,7 +80,7 @@ fn deleted(town: &Town<'_>, cluster: &Sample) {
     let file = format!("{}/capstan.yaml", cluster.id());
     let settings = town.forge.file(REPOSITORY, "main", &file).unwrap().unwrap();
     let number = town.propose("Not needed any more", &[Edit::write(file, settings + "delete: cluster\n")]);
-    // A person merges it all the same: that is what the check wants to be sure of.
+    // The check fails so that a person confirms the deletion by merging it.
     let check = town.wait_for_check(number, "capstan", "failure", SHORT);
     let said = format!("{:?}", check.annotations);
     assert!(said.contains("deletes Cluster gauss-born/born with all its machines"), "{said}");

@@ -24,7 +24,7 @@ fn edited(town: &Town<'_>, cluster: &Sample) -> Sample {
     slower
 }
 
-/// Drift is repaired without the bot; what is merged meanwhile is applied and told once it is back.
+/// Drift is repaired while the bot is away. Once it is back, a merge is applied, and its check reports the rollout.
 fn bot_away(town: &Town<'_>, cluster: &Sample) {
     let (namespace, name) = (cluster.namespace(), format!("{}-md", cluster.name));
     let deployment = || town.ground.world.object("MachineDeployment", &namespace, &name).unwrap();

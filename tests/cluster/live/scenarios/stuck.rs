@@ -1,4 +1,4 @@
-//! Workers that never boot: the rollout stops, says where, and goes on with the next pull request.
+//! Workers that never boot: the rollout stops, reports where, and continues with the next pull request.
 
 use capstan_forge::Edit;
 

@@ -350,7 +350,7 @@ async fn what_was_applied_in_v1beta1_is_taken_over_in_v1beta2() {
     assert!(seen.iter().all(|count| *count == 3 || *count == 5), "the count fell for a moment: {seen:?}");
 }
 
-/// The managers of an object that are no controllers of Cluster API's: name, operation and version.
+/// The managers of an object, except Cluster API's controllers and `pipeline`: name, operation and version.
 fn tools(object: &Value) -> Vec<String> {
     let entries = object["metadata"]["managedFields"].as_array().unwrap();
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap().to_owned();

@@ -212,7 +212,8 @@ async fn machines_wait_for_orc_and_an_interrupted_create_is_repeated() {
     )
     .await;
 
-    // Its create died: it is counted, and deleted; whoever is killed then forgets neither.
+    // Its creation failed: the reconciler counts that and deletes the image. A process that is killed then forgets
+    // neither.
     let first = orc.uid();
     let died = "invalid configuration creating image: Post \"http://127.0.0.1:9292/v2/images\": dial tcp 127.0.0.1:9292: connect: connection refused";
     orc.says(None, ["Progressing", "False", "InvalidConfiguration", died]);

@@ -94,7 +94,7 @@ spec:
     spec:
       infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: NAME}
 ";
-/// Clusters with a control plane, which one machine stands on.
+/// Clusters with a control plane of one machine.
 const PLANES: [&str; 2] = ["plane-renamed", "plane-lost"];
 
 /// What a hand, a webhook or a controller has a part in. `finish` tells how they go on.
@@ -430,7 +430,7 @@ pub(super) async fn finish(town: &Town, since: Timestamp) {
     );
     later.insert("MachineDeployment pool-old".to_owned());
     assert_eq!(deleted.into_iter().collect::<BTreeSet<_>>(), later);
-    // Another hand's object of the same name is nobody's to delete.
+    // The object that a person created under the same name is not deleted.
     plane.kubectl(&["get", "configmap", "made-anew-more", "-n", CUSTOMER]);
 }
 

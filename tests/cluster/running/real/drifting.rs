@@ -109,7 +109,7 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
         });
     }
 
-    // The watch may not have begun: then this is told of the next change.
+    // The watch may not have begun. It does not report a change before that, so the change is repeated.
     let by_hand = |change: &dyn Fn(u32), is_repaired: &dyn Fn() -> bool| {
         for number in 0..30 {
             change(number);
@@ -148,7 +148,7 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
             !now.is_empty() && now != uid
         });
     }
-    // What the reconciler writes itself is no news to it, and what it did not apply is none of its business.
+    // The reconciler does not react to its own writes, nor to objects that it did not apply.
     let turns = Cell::new(0);
     ground.wait("it rests", &|| {
         std::thread::sleep(tally::wait(Duration::from_secs(4)));

@@ -132,7 +132,8 @@ fn hosts_are_given_and_taken_on_a_real_api_server() {
     // The kinds come, and everything with them.
     metal::install(plane, &definitions);
     metal::prepare_namespace(plane, CUSTOMER);
-    // Asks for the labels of namespaces; it lies elsewhere, and opens nothing that is there.
+    // This policy makes the reconciler ask for the labels of namespaces. It is in another namespace, so it opens no
+    // host here.
     plane.apply("{apiVersion: v1, kind: Namespace, metadata: {name: pool}}");
     plane.apply(
         "{apiVersion: metal3.io/v1alpha1, kind: HostDeployPolicy, metadata: {name: a, namespace: pool}, spec: {hostClaimNamespaces: {hasLabels: [{name: team}]}}}",
@@ -316,7 +317,7 @@ fn an_issuer_comes_and_goes(town: &Town, all_ready: &dyn Fn() -> bool) {
     });
 }
 
-/// No label of one tenant lies between two of another.
+/// Labels of different tenants do not alternate: each tenant gets all of its labels in one go.
 fn one_after_the_other(town: &Town, owners: &BTreeMap<String, String>, seed: u64) {
     let labels = |request: &Request| {
         request.resource == "baremetalhosts"
@@ -393,7 +394,7 @@ fn goes(town: &Town) {
         !town.asked(since).iter().any(|request| GROUPS.contains(&request.group.as_str()))
     };
     while !is_silent() {
-        // Whoever holds the finalizers goes on putting them there until the kind is gone.
+        // The finalizers come back until the kind is gone, so each round removes them again.
         for object in town
             .plane
             .try_kubectl(&["get", "sipclusters", "-A", "-o", "name"], "")

@@ -75,8 +75,8 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
     let fleet_ready = ["get", "fleet", "fleet", "-n", HOME, "-o", "jsonpath={.status.ready}"];
     wait("the Fleet says so", &|| plane.kubectl(&fleet_ready) == CLUSTERS.to_string());
 
-    // Each object in one form, whoever of the processes wrote it, and all of it in the inventory. A process that
-    // is killed hears no answer, so what it asked for last may be done although the log has no success.
+    // Each object was written in one form, whichever process wrote it, and the inventory has all of them. A killed
+    // process gets no answer to its last request: the write may be done although the log has no success.
     let is_applied = |request: &&Request| {
         request.namespace == CUSTOMER
             && request.is_write()
@@ -104,7 +104,8 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
     let uids: BTreeSet<&str> = inventories.split_whitespace().collect();
     assert_eq!(uids.len(), CLUSTERS * 3, "seed {seed}");
 
-    // As if it had been killed after it applied that last one and before it noted it: it is nobody else's.
+    // As if the process had been killed after it applied the last object and before it recorded it. No other cluster
+    // has that object.
     process.kill();
     let forget = "[{\"op\": \"remove\", \"path\": \"/status/inventory/objects/1/uid\"}]";
     let status = ["--subresource=status", "--type=json", "-p", forget];

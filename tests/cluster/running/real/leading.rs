@@ -1,5 +1,5 @@
-//! Several processes on a real API server, of which one leads: one that begins with an older tree while Git is away, one
-//! that is stopped for longer than its Lease and goes on, and two with one state folder.
+//! Several processes on a real API server, of which one leads. One begins with an older tree while Git is away. One is
+//! stopped for longer than its Lease and then continues. Two share one state folder.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use capstan_test_parts::plane::audit::Request;
 use capstan_test_parts::plane::process::Process;
 use capstan_test_parts::plane::reconciler;
 
-/// So many that whoever is stopped at the first is far from the last.
+/// Enough clusters that a process that is stopped at the first one is far from the last.
 const CLUSTERS: usize = 12;
 
 /// For so long nothing must happen.
@@ -158,8 +158,9 @@ async fn is_stopped_for_longer_than_its_lease(town: &Town, first: &Process, seco
     let lost = ["another reconciler leads: this one writes nothing more", "leadership was lost"];
     wait("the first one finds out", first, || lost.iter().any(|words| first.log().contains(words))).await;
     wait("its term has ended, and it stands by", first, || stands_by() > before).await;
-    // A request may have been on its way, behind the look at the Lease: what it was made from is another by now. An
-    // event is made from nothing: one of what was done before may still be told.
+    // A request may have passed the check of the Lease before the stop. The object that it was computed from has
+    // changed since, so the API server refuses it. An event has no such precondition: one about earlier work may still
+    // be written.
     let taken =
         written(town, since).into_iter().filter(|request| request.code < 300 && request.resource != "events");
     assert_eq!(words(&taken.collect::<Vec<_>>()), [""; 0]);

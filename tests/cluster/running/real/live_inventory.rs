@@ -84,7 +84,7 @@ impl Town {
         }
     }
 
-    /// What stands at a path of an object; nothing where there is no such object.
+    /// The value at a path of an object; `None` where the object does not exist.
     fn at(&self, namespace: &str, kind: &str, name: &str, path: &str) -> Option<String> {
         let path = format!("jsonpath={path}");
         self.plane.try_kubectl(&["get", kind, name, "-n", namespace, "-o", &path], "").ok()
@@ -122,7 +122,7 @@ fn kubectl_apply_of_an_inventory_creates_clusters_on_a_real_api_server() {
     assert_eq!(words(1)[..4], ["web", "acme", "fra1", "openstack/v1.0.0"]);
     assert_eq!(town.at(HOME, "site", "fra1", "{.status.clusters}").as_deref(), Some("1"));
 
-    // An edit is seen at once, by whoever leads: the interval is of no matter.
+    // The process that leads sees an edit at once, also after a restart: it does not wait for the interval.
     town.process.kill();
     town.plane.apply(&inventory("web", "second"));
     town.process.start();

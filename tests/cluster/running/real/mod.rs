@@ -86,7 +86,7 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
         })
         .await;
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), tail(&town.reconciler.log(), 20));
-    // Whoever changes its mind about a deletion has had time to.
+    // Another pass over every cluster gives the reconciler the time to change a decision about a deletion.
     town.look_again().await;
     attempts::judge(&town, &aims, since).await;
     moved_site::judge(&town, &uid).await;
@@ -98,10 +98,10 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     }
 }
 
-/// What stands in the ManagedClusters, by name.
+/// The status of each ManagedCluster, by name.
 type Statuses = BTreeMap<String, ManagedClusterStatus>;
 
-/// A management cluster of two customers whose folders lie in one repository.
+/// A management cluster of two customers whose folders are in one repository.
 struct Town {
     plane: Plane,
     live: KubeCluster,
@@ -172,7 +172,7 @@ impl Town {
         self.plane.kubectl(&fleet);
     }
 
-    /// What stands in the ManagedClusters, by name.
+    /// The status of each ManagedCluster, by name.
     async fn statuses(&self) -> Statuses {
         let kind = ApiKind {
             group: "capstan.dev".to_owned(),
@@ -229,8 +229,9 @@ impl Town {
         }
     }
 
-    /// Kills the process and starts the next one, some times, each time as soon as it has begun with folders that none
-    /// before it had. Gives those: of each something was written and nothing told yet that came after it.
+    /// Kills and restarts the process, `KILLS` times at most. Each time it first waits until the process has written a
+    /// status that no process before it had written. Returns the names of those ManagedClusters: the process was killed
+    /// soon after it began with them.
     async fn kill_while_applying(&self, since: Timestamp) -> BTreeSet<String> {
         let (begun, mut all, mut started) = (Instant::now(), BTreeSet::new(), since);
         for _ in 0..KILLS {
@@ -258,7 +259,7 @@ impl Town {
         all
     }
 
-    /// Waits until every cluster that is applied was looked at once more.
+    /// Waits until the reconciler has read the Cluster of every applied folder once more.
     async fn look_again(&self) {
         let since = Timestamp::now();
         self.ask();

@@ -1,5 +1,6 @@
-//! What is printed of an issuer that nobody trusts yet, given to a real API server: it takes the tokens of that issuer for its
-//! client, and no others. In Dex's place stands another issuer, with the certificate that was made for Dex.
+//! Gives a real API server the file that Capstan prints for an issuer that no API server trusts yet. The server accepts
+//! the tokens of that issuer for its client, and no others. Another issuer takes Dex's place, with the certificate that
+//! was made for Dex.
 
 use capstan_test_support::PATIENCE;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -167,7 +168,7 @@ fn an_api_server_with_what_is_printed_takes_tokens_of_the_issuer_for_its_client_
     let other = issuer.token("other", "ada", folder);
     let refused = who(&plane, &other).unwrap_err();
     assert!(refused.contains("Unauthorized"), "{refused}");
-    // Once it stands there, nobody is told any more.
+    // Once the control plane has the file, there is no message.
     let wired = json!({"metadata": {"name": "cp"}, "spec": {"version": version, "kubeadmConfigSpec": {
         "files": [{"path": "/etc/kubernetes/authentication.yaml", "content": file}],
         "clusterConfiguration": {"apiServer": {

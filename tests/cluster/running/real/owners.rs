@@ -1,6 +1,6 @@
-//! The key of a cluster's owners, on two real API servers: one is the management cluster, the other one the cluster, whose
-//! kube-controller-manager signs certificates. Whoever is an owner opens the file and works with kubectl; whoever leaves is
-//! refused at once.
+//! The key of a cluster's owners, on two real API servers: one is the management cluster, the other one the cluster,
+//! whose kube-controller-manager signs certificates. An owner opens the file and works with kubectl; an owner who
+//! leaves is refused at once.
 
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ fn digest(status: &ManagedClusterStatus) -> Option<String> {
     file.map(|file| file.sha256)
 }
 
-/// The file as it lies in the Secret.
+/// The encrypted kubeconfig, decoded from the Secret.
 fn file(town: &Town) -> Vec<u8> {
     let secret =
         town.plane.kubectl(&["get", "secret", "own-owners-kubeconfig", "-n", CUSTOMER, "-o", "json"]);
@@ -160,7 +160,7 @@ async fn owners_work_with_kubectl_and_a_removed_owner_is_refused_at_once() {
     let new = ada.open(&sealed).unwrap();
     kubectl_until(&inside, folder.path(), &new, &["get", "namespaces"], is_allowed);
 
-    // Time passes: the certificate is renewed by itself, and the one before goes on until it ends.
+    // Time passes: the reconciler renews the certificate, and the one before stays valid until it ends.
     let third = until(&town, "it is renewed", |status| {
         is_published(status, 2, 1) && digest(status) != digest(&second)
     })
@@ -197,7 +197,7 @@ async fn owners_work_with_kubectl_and_a_removed_owner_is_refused_at_once() {
     let secret = town.plane.try_kubectl(&["get", "secret", "own-owners-kubeconfig", "-n", CUSTOMER], "");
     assert!(secret.unwrap_err().contains("NotFound"));
 
-    // No byte of a key stands anywhere.
+    // No part of a key is in an audit log, a status, an event or the reconciler's log.
     let audits =
         [&town.plane, &inside].map(|plane| std::fs::read_to_string(plane.state().join("audit.log")).unwrap());
     let statuses = town.plane.kubectl(&["get", "managedclusters,events", "-A", "-o", "yaml"]);

@@ -10,7 +10,7 @@ use crate::k8s::provider_definitions;
 
 const SET: &str = "mc/providers";
 
-/// A set of core alone at a version, with components that are small. Its namespace is made by whoever grants the rights.
+/// A set of core alone at a version, with small components. [`grant`] creates its namespace.
 fn base(version: &str) -> String {
     let components = "apiVersion: v1\n    kind: ServiceAccount\n    metadata: {name: capi-manager, namespace: capi-system}";
     let metadata = "apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3\n    kind: Metadata\n    releaseSeries:\n    \
@@ -53,7 +53,7 @@ impl Town {
     }
 }
 
-/// How the rollout stands, and the message of the condition `Ready`.
+/// The state of the rollout, and the message of the condition `Ready`.
 fn said(status: &Value) -> (&str, &str) {
     let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ready = conditions.iter().find(|condition| condition["type"] == "Ready");

@@ -152,13 +152,13 @@ impl Life {
         assert!(missing.is_empty(), "seed {}: {what}: {missing:?}\n{}", self.seed, log());
     }
 
-    /// The key that the owners have, as it is told.
+    /// The owners' key in the status, once the condition says that it is published.
     async fn key(&self) -> Option<OwnersKeyStatus> {
         let status = self.town.statuses().await.remove(&format!("{CUSTOMER}-{NAME}"))?;
         status.conditions.hold(ConditionType::OwnersKeyPublished).then_some(status.owners_key).flatten()
     }
 
-    /// What one of them reads in it, where it is of that generation and what is told lies there.
+    /// What a person decrypts from the Secret. Fails unless the status has this generation and the digest of that file.
     async fn opened(&self, by: &Person, generation: u64) -> Result<String, String> {
         let key = self.key().await.ok_or("no key")?;
         let secret = format!("{NAME}-owners-kubeconfig");
@@ -245,7 +245,7 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     let without: Vec<String> = of_app(2).into_iter().chain(rest()).collect();
     life.part("One switched off, and an owner leaves", async |life: &Life| {
         life.services_are(&[("cilium", ready), ("app", ready)], without.clone()).await?;
-        // Whoever was killed between two steps begins one more generation at most.
+        // A process that was killed between two steps may have begun one more generation.
         let generation = life.key().await.map_or(2, |key| key.generation.max(2));
         life.opened(&ada, generation).await.map(drop)
     })
@@ -276,7 +276,7 @@ async fn killed_at_twenty_random_moments_the_life_of_services_ends_the_same() {
     let cleanup = life.town.statuses().await.remove(&format!("{CUSTOMER}-{NAME}")).unwrap().cleanup.unwrap();
     assert_eq!((cleanup.state, cleanup.left), (CleanupState::Done, Vec::new()), "seed {seed}");
 
-    // Whoever of the processes wrote it: each object in its versions and in no other form.
+    // Whichever process wrote it, each object was applied in its versions and in no other form.
     let mut forms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let is_applied = |request: &Request| {
         request.at >= since && request.verb == "patch" && request.is_write() && request.code < 400

@@ -1,9 +1,9 @@
 //! Services inside clusters, on two real API servers: one is the management cluster, the other one what is inside of its
 //! clusters, each in a namespace of its own there. Four of twenty fail, each in another way; the others do not wait for them.
 //!
-//! Between the reconciler and each cluster stands a [`Door`], which counts the connections that are open. A connection
-//! carries one request at a time (HTTP/1.1), but idle ones count too, and a client opens a further one while it waits for
-//! one that is about to be free: so where nobody answers the bound on requests is seen as it is, and elsewhere twice that.
+//! A [`Door`] between the reconciler and each cluster counts the open connections. A connection carries one request at
+//! a time (HTTP/1.1), but idle ones count too. A client also opens a further one while it waits for one that is about
+//! to be free. So the count keeps the bound on requests where a cluster never answers, and twice that bound elsewhere.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -48,7 +48,7 @@ impl Open {
     }
 }
 
-/// What stands between the reconciler and one cluster.
+/// A proxy between the reconciler and one cluster, which counts its connections.
 struct Door {
     port: u16,
     open: Arc<Open>,
@@ -187,7 +187,8 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     let address =
         own["clusters"][0]["cluster"]["server"].as_str().unwrap().trim_start_matches("https://").to_owned();
     let stranger = admin(&town.plane)["clusters"][0]["cluster"]["certificate-authority-data"].clone();
-    // One account may not tell which server it is: that they are one would be told, and only one be served.
+    // The account `worker` must not be able to identify the server. Otherwise the reconciler would see that all
+    // clusters are one, and serve only one of them.
     inside.apply(&account("reader", &[("'*'", "'*'", "get, list", "")]));
     let own_namespaces = names.join(", ");
     inside.apply(&account(
@@ -289,7 +290,8 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     assert_eq!(cloud.reason, "CloudNotReady");
     assert!(cloud.message.contains("no route to host"), "{}", cloud.message);
 
-    // A look that finds nothing to do writes nothing on either side. What the one before found is told first.
+    // A pass that finds nothing to do writes nothing on either side. One pass before it reports what is still
+    // unreported.
     town.look_again().await;
     let since = jiff::Timestamp::now();
     town.look_again().await;

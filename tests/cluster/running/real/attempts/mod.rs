@@ -121,7 +121,7 @@ pub(super) fn settle(town: &Town) {
     }
 }
 
-/// What attempts reach for, and what lies in their folders, as it is now.
+/// The present version of each object that an attempt aims at or that its folder has.
 pub(super) async fn aims(town: &Town) -> BTreeMap<String, Option<Value>> {
     let mut aims = BTreeMap::new();
     for attempt in attempts() {

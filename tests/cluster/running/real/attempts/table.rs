@@ -1,4 +1,4 @@
-//! The attempts, and what stands in their way.
+//! The attempts, and what stops each of them.
 
 /// What one overlay brings. NAME is the row's name.
 pub(super) struct Attempt {
@@ -16,7 +16,7 @@ pub(super) struct Attempt {
 pub(super) enum Wall {
     /// At the API server, which says so.
     Rights(&'static str),
-    /// Nowhere: what lies in the customer's own namespace the service account may write.
+    /// Nowhere: the service account may write the objects of the customer's own namespace.
     None,
 }
 
@@ -847,7 +847,7 @@ spec:
     },
 ];
 
-/// What lies in the base of rows besides, in `base/flux.yaml`.
+/// The rows whose base also has a `base/flux.yaml`, and its content.
 pub(super) const BASES: &[(&str, &str)] = &[
     ("release-brought-home", RELEASE),
     ("emptied-kubeconfig", RELEASE),
@@ -908,7 +908,7 @@ kind: AcmeControlPlane
 metadata: {name: two}
 ";
 
-/// A Cluster of the customer's namespace that stands in no folder.
+/// A Cluster in the customer's namespace that is not in any folder.
 pub(super) const BY_HAND: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
@@ -933,7 +933,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flux}
 subjects: [{kind: ServiceAccount, name: capstan-applier, namespace: gauss}]
 ";
 
-/// Inside Capstan's boundary, and not granted to the service account: there the API server alone stands.
+/// Inside Capstan's boundary, and not granted to the service account: only the API server refuses it.
 pub(super) const SERVICE: &str =
     "apiVersion: v1\nkind: Service\nmetadata: {name: second-wall}\nspec: {ports: [{port: 80}]}\n";
 

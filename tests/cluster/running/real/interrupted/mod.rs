@@ -1,5 +1,5 @@
-//! The rest of the table of attempts, one after the other on one API server: what befalls the branch, a cluster, the API
-//! server and the state folder. In the middle of each the process is killed, and another one goes on.
+//! The rest of the table of attempts, one after the other on one API server: faults of the branch, a cluster, the API
+//! server and the state folder. In the middle of each the process is killed, and another one continues.
 
 mod clusters;
 mod state_folder;
@@ -99,7 +99,7 @@ impl Table {
         (!said.is_empty()).then_some(said)
     }
 
-    /// What was asked since in the names of the reconciler and of whom it impersonates.
+    /// The requests since then of the reconciler and of the service account that it impersonates, except for Leases.
     fn asked(&self, since: Timestamp) -> Vec<Request> {
         let is_ours =
             |request: &Request| request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, "capstan-applier");
@@ -152,7 +152,7 @@ impl Table {
         assert_eq!(missing, [""; 0], "{}", tail(&self.town.reconciler.log(), 30));
     }
 
-    /// Waits until a ManagedCluster tells that: its condition `Ready`, and each reason that is told begins so.
+    /// Waits until a ManagedCluster has this condition `Ready`, and its reasons begin with these texts in this order.
     async fn wait_for_status(&self, name: &str, ready: &str, says: &[&str]) {
         let missing = self
             .town

@@ -104,7 +104,7 @@ async fn is_full(table: &mut Table, mounted: &Mounted) {
     starts(table);
     table.applied().await;
 
-    // With room again the same process goes on.
+    // Once there is room again, the same process applies the commit.
     mounted.fill();
     table.say();
     table.town.repository.write(&format!("{CUSTOMER}/one/large.txt"), &noise().replace('a', "b"));
@@ -131,7 +131,7 @@ async fn dies_and_starts(table: &Table) -> String {
     }
 }
 
-/// As whoever keeps it running does.
+/// Restarts the process, as a supervisor would.
 fn starts(table: &Table) {
     table.town.reconciler.kill();
     table.town.reconciler.start();

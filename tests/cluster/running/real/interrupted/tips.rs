@@ -62,7 +62,7 @@ async fn is_renamed(table: &mut Table) {
     table.source_is("SourceMissing").await;
     assert_eq!(table.written(since), [""; 0]);
 
-    // Whoever names it in the Fleet is followed there.
+    // Once the Fleet names the new branch, the reconciler follows it.
     name_branch(table, "trunk");
     table.say();
     table.commit("On the branch with its new name");
@@ -103,7 +103,7 @@ async fn is_deleted(table: &mut Table) {
     );
 }
 
-/// The source is there again, all is looked at, and nothing was deleted.
+/// Waits until the source is fetched again and every cluster is reconciled. Nothing was deleted meanwhile.
 async fn rests(table: &Table, since: Timestamp) {
     table.town.ask();
     table.source_is("Fetched").await;

@@ -2,8 +2,8 @@
 //! must be applied in that pass. A day has 288 passes at the default interval of a Fleet. What the reconciler's own process
 //! takes is read from `/proc` all the while.
 //!
-//! A short run has some passes; `CAPSTAN_HOSTILE_SECONDS=600` says how long one goes on with all bombs, at whose end the
-//! reconciler may not take more memory than before.
+//! A short run has a few passes. `CAPSTAN_HOSTILE_SECONDS=600` sets how long a run continues with all bombs. At the end
+//! of such a run the reconciler may not take more memory than before.
 
 #![expect(clippy::print_stdout, reason = "figures that a person wants to see")]
 
@@ -90,7 +90,7 @@ fn bring(town: &Town, folder: &str, bomb: &Bomb, pass: usize) {
     if bomb.name == "tree" {
         tree = holding_itself(town, &tree, folder);
     }
-    // Whoever compares such a tree with another one has to list it.
+    // A command that compares such a tree with another one has to list it, and these two do not compare.
     let commit = repository.git(&["commit-tree", "-p", "HEAD", "-m", bomb.name, &tree]);
     repository.git(&["update-ref", "refs/heads/main", &commit]);
 }
@@ -129,7 +129,7 @@ async fn missing(town: &Town, folder: &str, bomb: &Bomb, pass: usize) -> Vec<Str
     let says = |words: &str| told.1.iter().any(|says| says.contains(words));
     let is_told = told.0.starts_with("False") && bomb.says.iter().any(|words| says(words));
     let mut missing = Vec::new();
-    // What was said in an earlier pass is no answer to this one.
+    // A status from an earlier pass does not count for this one.
     let now = town.repository.git(&["rev-parse", &format!("HEAD:{CUSTOMER}/{folder}")]);
     let looked_at = status.and_then(|status| status.attempted_folder.clone());
     if looked_at.as_ref() != Some(&now) {

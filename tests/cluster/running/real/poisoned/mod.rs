@@ -1,5 +1,5 @@
-//! A folder that takes more memory to render than it may: its neighbours are applied, and so is the folder once it was
-//! repaired in Git. The reconciler goes on all the while, and nobody touches its state folder. Then a day of such folders.
+//! A folder takes more memory to render than it may. Its neighbours are applied, and so is the folder once it is
+//! repaired in Git. The reconciler runs all the while, and nobody touches its state folder. Then a day of such folders.
 
 mod bombs;
 mod day;
