@@ -1,10 +1,10 @@
-//! `make demo-fleet`: the whole loop on real parts, with ten clusters on this machine, told while it happens.
+//! `make demo-fleet`: the whole loop on real parts, with ten clusters on this machine. It prints each step.
 //!
-//! The forge stands in for GitHub; everything else is what it would be elsewhere: `capstan serve`, `capstan reconcile`,
-//! kube-apiserver, etcd and the controllers of Cluster API. Only the machines lie in the memory of Cluster API's
-//! in-memory provider. Each step waits for what it tells and checks it: a demo that goes wrong says so and fails.
+//! The forge takes the place of GitHub. Everything else is real: `capstan serve`, `capstan reconcile`, kube-apiserver,
+//! etcd and the controllers of Cluster API. Only the machines are those of Cluster API's in-memory provider. Each step
+//! waits for what it prints and checks it. A demo that fails says why.
 //!
-//! `--once` ends after the story; else everything goes on until Ctrl-C.
+//! `--once` ends after the story. Without it, everything runs until Ctrl-C.
 
 #![expect(
     clippy::panic,

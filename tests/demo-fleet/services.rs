@@ -156,7 +156,7 @@ fn run_network(inside: &Plane) {
     inside.kubectl(&patch.concat());
 }
 
-/// Cluster API looks at no Cluster that is paused, also when it is being deleted: whoever paused it lets it go.
+/// Unpauses a Cluster: Cluster API does not reconcile a paused one, even while it is deleted.
 fn let_go(town: &Town<'_>, cluster: &Sample) {
     let (plane, namespace) = (&town.ground.plane, cluster.namespace());
     let named = ["cluster", &cluster.name, "-n", &namespace];

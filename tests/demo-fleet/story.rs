@@ -169,7 +169,7 @@ fn drift(town: &Town<'_>, cluster: &Sample) {
     say(&format!("   {:.1} s later it is as Git says again: 2.", start.elapsed().as_secs_f64()));
 }
 
-/// What can be done while everything goes on.
+/// Prints what a visitor can do while everything runs.
 pub(super) fn invite(town: &Town) {
     let kubeconfig = town.ground.plane.admin_kubeconfig();
     let address = town.forge.url().trim_start_matches("http://");

@@ -7,7 +7,7 @@
 //! Names have none of them either, nor have comments, which have none of [`IN_COMMENTS`] besides.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use capstan_test_parts::sources::{is_test, sources, walk};
 use syn::buffer::Cursor;
@@ -285,11 +285,17 @@ fn comments(source: &str) -> Vec<String> {
     all
 }
 
+/// The product's files, the tests and the benches.
+fn all_files(root: &Path) -> Vec<PathBuf> {
+    let beside = ["benches", "tests"].into_iter().flat_map(|folder| walk(&root.join(folder)));
+    sources().into_iter().chain(beside).collect()
+}
+
 #[test]
 fn comments_read_easily() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut troubles, mut read) = (Vec::new(), 0);
-    for file in sources() {
+    for file in all_files(root) {
         let below = file.strip_prefix(root).unwrap();
         for comment in comments(&fs::read_to_string(&file).unwrap()) {
             read += 1;
@@ -390,9 +396,8 @@ fn badly_named(name: &str) -> Vec<String> {
 #[test]
 fn names_read_easily() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let beside = ["benches", "tests"].into_iter().flat_map(|folder| walk(&root.join(folder)));
     let (mut found, mut read) = (Vec::new(), 0);
-    for file in sources().into_iter().chain(beside) {
+    for file in all_files(root) {
         for name in Names::of(&fs::read_to_string(&file).unwrap()) {
             read += 1;
             let words = badly_named(&name);
@@ -446,7 +451,7 @@ fn the_test_sees_what_users_read() {
         /// Not shown at all here.
         struct Plain;
         /// What the key
-        /// stands for.
+        /// is used for.
         #[derive(Debug, schemars::JsonSchema)]
         struct Shown { #[arg(help = "of an argument")] field: u8 }
         #[expect(unused, reason = "not for users")]
@@ -465,7 +470,7 @@ fn the_test_sees_what_users_read() {
     assert_eq!(
         texts,
         [
-            " What the key stands for.",
+            " What the key is used for.",
             "",
             "of an argument",
             "in a log {}",
