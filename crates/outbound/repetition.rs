@@ -21,7 +21,7 @@ pub enum CallOutcome<T> {
     Wait(Duration, T),
 }
 
-/// How a call is repeated: at most twice, counted again after each [`Attempt::Wait`]. After an unknown result only
+/// How a call is repeated: at most twice, counted again after each [`CallOutcome::Wait`]. After an unknown result only
 /// reads are repeated, unless [`Repetition::also_writes`] allows more.
 #[derive(Debug, Clone, Copy)]
 pub struct Repetition {
