@@ -262,6 +262,11 @@ impl AgentRows<'_> {
     ) -> Result<TokenUse, sqlx::Error> {
         let EngineNow { now_ms, .. } = self.0;
         let used = transaction!(self.0, tx => {
+            // Locks the agent's row: of two tokens at once the second counts the first.
+            sqlx::query("UPDATE agents SET seen_at_ms = seen_at_ms WHERE id = $1")
+                .bind(agent.as_str())
+                .execute(&mut *tx)
+                .await?;
             sqlx::query("DELETE FROM agent_tokens WHERE agent = $1 AND until_ms <= $2")
                 .bind(agent.as_str())
                 .bind(now_ms)

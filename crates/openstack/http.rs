@@ -30,6 +30,7 @@ pub(super) struct Http {
     client: Client,
     hosts: AllowedHosts,
     within: Duration,
+    repetition: Repetition,
 }
 
 pub(super) struct Call<'a> {
@@ -78,7 +79,7 @@ impl Http {
             authorities: ca.map(|pem| Authorities { pem, from: "its `cacert`" }),
         };
         let client = Client::new(&setup).map_err(|error| error.to_string())?;
-        Ok(Self { client, hosts: hosts.clone(), within: CALL })
+        Ok(Self { client, hosts: hosts.clone(), within: CALL, repetition: RETRIES })
     }
 
     pub(super) const fn hosts(&self) -> &AllowedHosts {
@@ -90,7 +91,8 @@ impl Http {
     pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<Told, Failed> {
         self.judge(&call.url)?;
         // A second login is a second token, and what is deleted is gone.
-        let repetition = RETRIES.also_writes(patience == Patience::Login || call.method == Method::DELETE);
+        let is_harmless_twice = patience == Patience::Login || call.method == Method::DELETE;
+        let repetition = self.repetition.also_writes(is_harmless_twice);
         let asked = repetition.ask(&call.method, || async {
             match self.once(call).await {
                 Ok(told) => match told.status {
@@ -101,7 +103,7 @@ impl Http {
                     status if status.is_server_error() => CallOutcome::Unknown(Ok(told)),
                     _ => CallOutcome::Final(Ok(told)),
                 },
-                Err(failed) => CallOutcome::Unknown(Err(failed)),
+                Err(failed) => failed.map(Err),
             }
         });
         asked.await
@@ -118,7 +120,7 @@ impl Http {
         if self.hosts.allow_url(url) { Ok(()) } else { Err(Failed::NotAllowed(host_of(url))) }
     }
 
-    async fn once(&self, call: &Call<'_>) -> Result<Told, Failed> {
+    async fn once(&self, call: &Call<'_>) -> Result<Told, CallOutcome<Failed>> {
         let mut question = OutboundRequest::new(call.method.clone(), call.url.clone());
         if let Some(token) = call.token {
             question = question.header(TOKEN, token.clone());
@@ -128,17 +130,19 @@ impl Http {
         }
         let bounds = AnswerBounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| {
-            Failed::Trouble(match trouble {
+            let told = match &trouble {
                 OutboundError::TooLarge(most) => format!("answers with more than {} MiB", most >> 20),
                 trouble => trouble.to_string(),
-            })
+            };
+            trouble.outcome(Failed::Trouble(told))
         })?;
         let (status, headers) = (answer.status, answer.headers);
         match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
             Ok((body, values)) => Ok(Told { status, headers, body, values }),
             Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
             Err(Unread::TooManyValues) => {
-                Err(Failed::Trouble(format!("answers with more than {MOST_VALUES} values")))
+                let told = format!("answers with more than {MOST_VALUES} values");
+                Err(CallOutcome::Final(Failed::Trouble(told)))
             }
         }
     }
@@ -146,12 +150,14 @@ impl Http {
 
 #[cfg(test)]
 mod tests {
-    use capstan_test_support::serving::serve;
+    use std::sync::atomic::Ordering;
+
+    use capstan_test_support::serving::{serve, serve_status};
 
     use super::*;
 
     /// What comes of asking a service that answers so.
-    async fn asked(body: Option<String>, within: Duration) -> Result<usize, Failed> {
+    async fn asked(body: Option<String>, within: Duration) -> Result<usize, CallOutcome<Failed>> {
         let host = serve(body);
         let http = Http { within, ..Http::new(&AllowedHosts::new([host.as_str()]), None).unwrap() };
         let url = Url::parse(&format!("http://{host}/")).unwrap();
@@ -168,14 +174,49 @@ mod tests {
         let (hour, moment) = (Duration::from_secs(3_600), Duration::from_millis(1));
         for (what, body, within, expected) in [
             ("bytes", text(8_388_608), hour, Ok(1)),
-            ("a byte more", text(8_388_609), hour, Err("answers with more than 8 MiB")),
+            ("a byte more", text(8_388_609), hour, Err(CallOutcome::Final("answers with more than 8 MiB"))),
             ("values", numbers(400_000), hour, Ok(400_000)),
-            ("a value more", numbers(400_001), hour, Err("answers with more than 400000 values")),
-            ("many more", lists, hour, Err("answers with more than 400000 values")),
-            ("no answer in time", None, moment, Err("does not answer within 0.001 s")),
+            (
+                "a value more",
+                numbers(400_001),
+                hour,
+                Err(CallOutcome::Final("answers with more than 400000 values")),
+            ),
+            ("many more", lists, hour, Err(CallOutcome::Final("answers with more than 400000 values"))),
+            ("no answer in time", None, moment, Err(CallOutcome::Unknown("does not answer within 0.001 s"))),
         ] {
-            let expected = expected.map_err(|told: &str| Failed::Trouble(told.to_owned()));
+            let expected = expected
+                .map_err(|outcome: CallOutcome<&str>| outcome.map(|told| Failed::Trouble(told.to_owned())));
             assert_eq!(asked(body, within).await, expected, "{what}");
+        }
+    }
+
+    /// A second login is a second token, and what is deleted is gone. What makes something is made once, unless it was
+    /// refused.
+    #[tokio::test]
+    async fn what_makes_something_is_sent_once_unless_it_was_refused() {
+        let (login, fresh) = (Patience::Login, Patience::FreshToken);
+        for (status, method, patience, times) in [
+            (200, Method::POST, fresh, 1),
+            (503, Method::POST, fresh, 1),
+            (503, Method::POST, login, 3),
+            (503, Method::DELETE, fresh, 3),
+            (503, Method::GET, fresh, 3),
+            (404, Method::GET, fresh, 1),
+            (429, Method::POST, fresh, 3),
+            (401, Method::POST, fresh, 3),
+            (401, Method::POST, login, 1),
+        ] {
+            let (host, asked) = serve_status(status);
+            let http = Http {
+                repetition: Repetition::after(Duration::from_millis(1)),
+                ..Http::new(&AllowedHosts::new([host.as_str()]), None).unwrap()
+            };
+            let url = Url::parse(&format!("http://{host}/")).unwrap();
+            let call = Call { method: method.clone(), url, token: None, body: None };
+            let told = http.send(&call, patience).await.unwrap();
+            assert_eq!(told.status.as_u16(), status);
+            assert_eq!(asked.load(Ordering::SeqCst), times, "{status} {method} {patience:?}");
         }
     }
 }

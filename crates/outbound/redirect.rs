@@ -43,7 +43,6 @@ pub enum RedirectError {
 }
 
 /// Where a question is asked again, and how often that is left to do.
-#[derive(Clone, Copy)]
 pub struct Redirects<'a> {
     left: usize,
     /// Which addresses may be asked; `None`: those of the question's own server.

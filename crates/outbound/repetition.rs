@@ -21,6 +21,18 @@ pub enum CallOutcome<T> {
     Wait(Duration, T),
 }
 
+impl<T> CallOutcome<T> {
+    /// The same with another answer.
+    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> CallOutcome<U> {
+        match self {
+            Self::Final(told) => CallOutcome::Final(of(told)),
+            Self::Refused(told) => CallOutcome::Refused(of(told)),
+            Self::Unknown(told) => CallOutcome::Unknown(of(told)),
+            Self::Wait(wait, told) => CallOutcome::Wait(wait, of(told)),
+        }
+    }
+}
+
 /// How a call is repeated: at most twice, counted again after each [`CallOutcome::Wait`]. After an unknown result only
 /// reads are repeated, unless [`Repetition::also_writes`] allows more.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +74,10 @@ impl Repetition {
                 CallOutcome::Refused(told) => (told, true),
                 CallOutcome::Unknown(told) => (told, is_harmless),
                 CallOutcome::Wait(wait, told) => {
-                    let Some(left) = wait_left.checked_sub(wait) else { return told };
+                    // A server that asks for no wait at all must not be asked for ever.
+                    let left = wait_left.checked_sub(wait).filter(|_| !wait.is_zero());
+                    let Some(left) = left else { return told };
+                    tracing::warn!(seconds = wait.as_secs(), "the limit of requests is reached: waiting");
                     (pauses, wait_left) = (self.pauses.build(), left);
                     sleep(wait).await;
                     continue;
@@ -124,6 +139,7 @@ mod tests {
                 vec![CallOutcome::Wait(Duration::from_secs(3600), "limited")],
                 ("limited", 1),
             ),
+            (Method::GET, false, vec![CallOutcome::Wait(Duration::ZERO, "limited"), done], ("limited", 1)),
             // After a wait the tries begin again.
             (Method::GET, false, vec![unknown, unknown, wait, unknown, unknown, done], ("done", 6)),
         ] {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustls::CertificateError;
 
+use crate::repetition::CallOutcome;
 use crate::resolver::{Nowhere, OutOfReach};
 
 /// Why there is no answer. Each is the end of a sentence that begins with the host: `registry.example.com …`.
@@ -44,6 +45,18 @@ pub enum OutboundError {
 }
 
 impl OutboundError {
+    /// Whether the call that ended so may be repeated; `told` is its answer.
+    pub const fn outcome<T>(&self, told: T) -> CallOutcome<T> {
+        match self {
+            // Nothing was sent.
+            Self::Refused => CallOutcome::Refused(told),
+            Self::OutOfReach(_) | Self::Certificate(_) | Self::NoTls | Self::TooLarge(_) => {
+                CallOutcome::Final(told)
+            }
+            Self::Nowhere | Self::Silent | Self::Broken | Self::TooSlow(_) => CallOutcome::Unknown(told),
+        }
+    }
+
     /// The reason for an error of a client that [`configure_blocking`](crate::configure_blocking) made, with
     /// that `stalled`; `None` for other errors, or a status.
     pub fn of_client(error: &(dyn Error + 'static), stalled: Duration) -> Option<Self> {

@@ -118,15 +118,7 @@ impl Process {
         take: &mut dyn FnMut(Answer),
     ) -> Result<Answered, Ended> {
         let mut released = BTreeSet::new();
-        let mut note = |answer: Answer| {
-            if let Answer::Planned(cluster, kind, _) = &answer
-                && *kind == SourceKind::RELEASE
-            {
-                released.insert(cluster.clone());
-            }
-            take(answer);
-        };
-        self.parts(request, budget, &mut note).map_err(|ended| {
+        self.parts(request, budget, take, &mut released).map_err(|ended| {
             let released = released.intersection(&ended.open).cloned().collect();
             Ended { released, ..ended }
         })
@@ -137,6 +129,7 @@ impl Process {
         request: Vec<u8>,
         budget: &Budget,
         take: &mut dyn FnMut(Answer),
+        released: &mut BTreeSet<ClusterId>,
     ) -> Result<Answered, Ended> {
         let begun = Instant::now();
         let mut open = BTreeSet::new();
@@ -188,6 +181,9 @@ impl Process {
                 }
                 Response::Planned(cluster, kind, plan) => {
                     open.remove(&cluster);
+                    if kind == SourceKind::RELEASE {
+                        released.insert(cluster.clone());
+                    }
                     let plan = plan.map(|plan| plan.and_then(|sent| self.upgrade(sent)));
                     take(Answer::Planned(cluster, kind, plan));
                 }

@@ -197,7 +197,7 @@ impl AllowedHosts {
 
     /// Whether a host may be spoken to: it is named, or belongs to one that is. One that is named without a port is
     /// meant at the scheme's own.
-    pub fn allow(&self, host: &str, port: u16, scheme: Scheme) -> bool {
+    fn allow(&self, host: &str, port: u16, scheme: Scheme) -> bool {
         let host = host.to_ascii_lowercase();
         let owner = COMPANIONS.iter().find(|(_, companions)| companions.contains(&host.as_str()));
         let has = |is_named: &dyn Fn(&str) -> bool| {

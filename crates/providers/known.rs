@@ -5,9 +5,12 @@
 
 use super::kind::ProviderKind;
 
+/// The one name of a core provider.
+pub const CORE_PROVIDER: &str = "cluster-api";
+
 /// Per kind, names and repositories.
 const KNOWN: [(ProviderKind, &[(&str, &str)]); 7] = [
-    (ProviderKind::Core, &[("cluster-api", "kubernetes-sigs/cluster-api")]),
+    (ProviderKind::Core, &[(CORE_PROVIDER, "kubernetes-sigs/cluster-api")]),
     (
         ProviderKind::Bootstrap,
         &[

@@ -81,7 +81,7 @@ pub use definitions::{FieldNote, VersionChange, VersionState};
 pub use images::Overrides;
 pub use installation::{InstalledSet, SERVICE_ACCOUNT, SetInstallation, installation, installation_of};
 pub use kind::{GROUP, ProviderKind, VERSION};
-pub use known::is_known;
+pub use known::{CORE_PROVIDER, is_known};
 pub use lacking::{Lacking, lacking};
 pub use live::{COMPONENTS_ANNOTATION, LiveSet, RecordedComponents};
 pub use origin::{CREDENTIAL_NAMES, GitHubRelease, GitLabPackage, OciArtifact, Origin, Scheme};

@@ -15,7 +15,7 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::YamlFile;
 
 use super::kind::{GROUP, ProviderKind};
-use super::known;
+use super::known::{self, CORE_PROVIDER};
 use super::published::Published;
 use super::refusal::Refusal;
 use super::spec::{Provider, SpecReference};
@@ -23,9 +23,6 @@ use super::variables::VariableValues;
 
 /// The folder for Capstan's own files: vendored files and components.
 const OWN_FOLDER: &str = ".capstan";
-
-/// The one name of a core provider.
-const CORE: &str = "cluster-api";
 
 /// The objects below a path.
 #[derive(Debug, Default)]
@@ -174,8 +171,8 @@ impl ProviderSet {
                 )));
                 continue;
             }
-            if provider.kind == ProviderKind::Core && provider.name != CORE {
-                found.push(refuse(format!("a core provider must be named `{CORE}`: rename it")));
+            if provider.kind == ProviderKind::Core && provider.name != CORE_PROVIDER {
+                found.push(refuse(format!("a core provider must be named `{CORE_PROVIDER}`: rename it")));
             } else if provider.spec.source.is_none()
                 && known::repository(provider.kind, &provider.name).is_none()
             {

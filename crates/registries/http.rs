@@ -173,7 +173,6 @@ impl RegistryHttp {
         let judged = |told: Result<RegistryAnswer, FetchError>| match told {
             Ok(told) => match asked_to_wait(&told, jiff::Timestamp::now().as_second()) {
                 Some(wait) => {
-                    tracing::warn!(%address, seconds = wait.as_secs(), "the limit of requests is reached");
                     let address = address.to_owned();
                     CallOutcome::Wait(wait, Err(FetchError::RateLimited { address, wait, most }))
                 }

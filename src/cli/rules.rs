@@ -1,6 +1,7 @@
 //! `capstan rules [ID]`
 
 use capstan_model::finding::{Change, Severity};
+use capstan_model::spelling::suggestion;
 use capstan_plan::policy::{self, About};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
@@ -37,8 +38,7 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
 }
 
 fn unknown(id: &str) -> Failure {
-    let nearest = capstan_model::spelling::nearest(id, policy::ids());
-    let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
+    let hint = suggestion(id, policy::ids());
     Failure::Usage(Refusal::NoSuchRule, format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
 }
 

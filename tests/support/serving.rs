@@ -20,9 +20,24 @@ pub fn serve(body: Option<String>) -> String {
 /// # Panics
 /// The machine has no port.
 pub fn serve_each(answers: impl Fn(usize) -> Option<String> + Send + Sync + 'static) -> String {
+    start(move |nth| answers(nth).map(|body| (200, body))).0
+}
+
+/// `127.0.0.1:PORT` of a server that answers every question with this status, and how many questions came.
+///
+/// # Panics
+/// The machine has no port.
+pub fn serve_status(status: u16) -> (String, Arc<AtomicUsize>) {
+    start(move |_| Some((status, String::new())))
+}
+
+fn start(
+    answers: impl Fn(usize) -> Option<(u16, String)> + Send + Sync + 'static,
+) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let (answers, asked) = (Arc::new(answers), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&asked);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let (answers, asked) = (Arc::clone(&answers), Arc::clone(&asked));
@@ -30,19 +45,19 @@ pub fn serve_each(answers: impl Fn(usize) -> Option<String> + Send + Sync + 'sta
             thread::spawn(move || answer(stream, || answers(asked.fetch_add(1, Ordering::SeqCst))).ok());
         }
     });
-    host
+    (host, count)
 }
 
-fn answer(mut stream: TcpStream, body: impl FnOnce() -> Option<String>) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, given: impl FnOnce() -> Option<(u16, String)>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let lines = reader.by_ref().lines().map_while(Result::ok);
     let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
     let length =
         |line: &String| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok();
     reader.read_exact(&mut vec![0; head.iter().filter_map(length).sum()])?;
-    match body() {
-        Some(body) => {
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+    match given() {
+        Some((status, body)) => {
+            let head = format!("HTTP/1.1 {status} -\r\ncontent-type: application/json\r\nconnection: close");
             write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
         }
         // Until the other side goes.

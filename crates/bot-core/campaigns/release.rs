@@ -281,11 +281,16 @@ impl<'o, 'a> CampaignRelease<'o, 'a> {
         let newest = found.merges.get(&at);
         let newest = newest.ok_or_else(|| ReleaseNeed::Merges(at, names().into_iter().collect()))?;
         let Ok(newest) = newest else { return Ok(Err(UnreadNow)) };
-        let mut merges: BTreeMap<ProposalId, u64> = BTreeMap::new();
+        let mut by_branch: BTreeMap<&str, u64> = BTreeMap::new();
         for pull in newest.iter().filter(|pull| pull.state == PullRequestState::Merged) {
-            for (_, id) in branches.iter().filter(|(branch, _)| *branch == pull.head_branch) {
+            let newest = by_branch.entry(&pull.head_branch).or_default();
+            *newest = pull.number.max(*newest);
+        }
+        let mut merges: BTreeMap<ProposalId, u64> = BTreeMap::new();
+        for (branch, id) in &branches {
+            if let Some(number) = by_branch.get(branch.as_str()) {
                 let newest = merges.entry((*id).clone()).or_default();
-                *newest = pull.number.max(*newest);
+                *newest = (*number).max(*newest);
             }
         }
         Ok(Ok(merges))

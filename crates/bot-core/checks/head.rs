@@ -1,6 +1,6 @@
 //! The check of a commit: whether what was reported still counts, and which report is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_facts::CheckRecord;
 use capstan_plan::proposal::Way;
@@ -76,6 +76,8 @@ pub struct HeadAnswers {
     pub failure: Option<CheckReport>,
     /// The report on each subject; `None` while GitHub computes its test merge.
     pub judged: Vec<Option<CheckReport>>,
+    /// Which of these say that Capstan failed.
+    pub own_failures: BTreeSet<usize>,
     /// What subjects are judged by.
     pub bases: BTreeMap<usize, MergeBasis>,
     /// Whether subjects for another branch change clusters that the default branch does not.
@@ -108,8 +110,7 @@ fn checked(of: HeadFacts<'_>, known: &HeadAnswers) -> Result<CheckedHead, HeadNe
     let Some(first) = of.subjects.first() else { return Ok(nothing(false, None)) };
     let inputs = |live: &str| inputs_of(of.subjects, of.remarks, live);
     let writes = |inputs: &str, report: &CheckReport, look_again| {
-        let wish = if of.is_asked_again { RunWish::Anew } else { RunWish::AsItIs };
-        let check = CheckOf::made_from(&first.head, (inputs, known.until), report, wish);
+        let check = check_of(first, (inputs, known.until), report, of.is_asked_again);
         CheckedHead { check: Some(Box::new(check)), look_again, until: None }
     };
     // If nothing changed, GitHub is not even asked for its test merge.
@@ -152,7 +153,11 @@ fn checked(of: HeadFacts<'_>, known: &HeadAnswers) -> Result<CheckedHead, HeadNe
         let Some(report) = known.judged.get(at).ok_or(HeadNeed::Judged(at))? else {
             return Ok(nothing(true, None));
         };
-        let report = weighed(of, at, report, known)?;
+        // By which way the head comes is no part of a failure of Capstan's.
+        let report = match known.own_failures.contains(&at) {
+            true => report.clone(),
+            false => weighed(of, at, report, known)?,
+        };
         let graver = |so_far: &CheckReport| gravity(report.conclusion) > gravity(so_far.conclusion);
         if gravest.as_ref().is_none_or(graver) {
             gravest = Some(report);
@@ -163,6 +168,21 @@ fn checked(of: HeadFacts<'_>, known: &HeadAnswers) -> Result<CheckedHead, HeadNe
         inputs = Fingerprint::of("without-components").field("inputs", &inputs).finish();
     }
     Ok(gravest.map_or_else(|| nothing(look_again, None), |report| writes(&inputs, &report, look_again)))
+}
+
+/// The check with a report that Capstan failed, where the commit has no report: no run takes it for one that counts.
+pub fn first_failure(subject: &Subject, report: &CheckReport, is_asked_again: bool) -> CheckOf {
+    check_of(subject, ("", None), report, is_asked_again)
+}
+
+fn check_of(
+    subject: &Subject,
+    made_from: (&str, Option<Timestamp>),
+    report: &CheckReport,
+    is_asked_again: bool,
+) -> CheckOf {
+    let wish = if is_asked_again { RunWish::Anew } else { RunWish::AsItIs };
+    CheckOf::made_from(&subject.head, made_from, report, wish)
 }
 
 /// Whether the report that is made from such inputs was made: until when it counts, where something took too long for it.

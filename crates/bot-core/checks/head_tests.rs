@@ -263,6 +263,11 @@ fn a_head_that_does_not_go_straight_to_the_default_branch_gets_a_gate_where_it_c
         };
         assert_eq!(found, expected, "{way:?}");
     }
+    // A failure of Capstan's has no gate, and needs nothing that decides about one.
+    let failed = HeadAnswers { own_failures: [0].into(), ..with(passes(), None, None) };
+    for way in [aside(), Way::Above(vec![2])] {
+        assert_eq!(Head::of(std::slice::from_ref(&way)).decided(&failed), "Success", "{way:?}");
+    }
     // The same commit is judged for the default branch, too.
     let both = judged(&[passes(), passes()]);
     assert_eq!(Head::of(&[aside(), Way::Straight]).decided(&both), "Success");

@@ -30,7 +30,7 @@ mod tree_status;
 pub use self::comparing::{ComparisonAnswers, ComparisonFacts, ComparisonNeed, compare};
 pub use self::exemptions::{overridden, override_exemptions, retirement_exemptions};
 pub use self::failures::{OwnFailure, failure_report};
-pub use self::head::{CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, head};
+pub use self::head::{CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, first_failure, head};
 pub use self::inventory::{InventoryJudged, InventoryPlans, affected};
 pub use self::judging::{
     Comparison, changes_settings, edited_files, head_file, settle, to_judge, with_buttons,

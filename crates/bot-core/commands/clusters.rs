@@ -90,12 +90,12 @@ pub struct ClusterPullFacts<'a> {
 }
 
 /// A fact about it that is needed first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClusterPullNeed {
     /// The newest pull request of its branch.
     Newest,
-    /// The head of its branch, and whose work that is.
-    Branch,
+    /// The head of its branch, and whose work that is. If GitHub refuses to show it, this write is refused.
+    Branch(Write),
 }
 
 /// The answers so far. A fact that is absent was not asked for.
@@ -144,7 +144,7 @@ pub fn cluster_pull<'a>(
         );
         return says(not_done(change.cluster(), &why, Refusal::State));
     }
-    let Some(branch) = &known.branch else { return Ok(Step::Ask(ClusterPullNeed::Branch)) };
+    let Some(branch) = &known.branch else { return Ok(Step::Ask(ClusterPullNeed::Branch(write))) };
     let there = branch.as_ref().map(|(head, authorship)| {
         let written = match authorship {
             Authorship::Capstan { plan, .. } => Some(plan),

@@ -51,7 +51,8 @@ fn step(case: &Case, known: &ClusterPullAnswers) -> String {
     let (facts, change) = (case.facts(), retired());
     let of = ClusterPullFacts { facts: &facts, change: &change, origin: None, asked: asked(), now: now() };
     match cluster_pull(of, known).unwrap() {
-        Step::Ask(need) => format!("? {need:?}"),
+        Step::Ask(ClusterPullNeed::Newest) => "? Newest".to_owned(),
+        Step::Ask(ClusterPullNeed::Branch(write)) => format!("? Branch for {}", write.what()),
         Step::Decided(ClusterPullStep::Says(answer)) => {
             // Without what keeps Markdown from making links of it.
             let text = answer.text().replace('\u{200b}', "");
@@ -76,13 +77,13 @@ fn a_pull_request_is_opened_once_for_a_comment_and_none_beside_an_open_one() {
     use PullRequestState::{Closed, Merged, Open};
     for (newest, expected) in [
         (None, "? Newest"),
-        (Some(None), "? Branch"),
+        (Some(None), "? Branch for pull request capstan/destroy/gauss/peu01"),
         // A run that died opened it, whatever became of it since.
         (Some(Some(newest(8, Open, &own))), open_now),
         (Some(Some(newest(8, Closed, &own))), open_now),
         (Some(Some(newest(8, Merged, &own))), open_now),
         (Some(Some(newest(8, Open, &other))), already),
-        (Some(Some(newest(8, Closed, &other))), "? Branch"),
+        (Some(Some(newest(8, Closed, &other))), "? Branch for pull request capstan/destroy/gauss/peu01"),
     ] {
         let known = ClusterPullAnswers { newest, branch: None };
         assert_eq!(step(&town(), &known), expected, "{:?}", known.newest);

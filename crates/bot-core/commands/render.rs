@@ -25,16 +25,16 @@ use crate::requests::Request;
 const MOST_NAMED: usize = 20;
 
 /// A fact that is needed first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum RenderNeed<'a> {
     /// What a merge of the pull request changes.
     Comparison(&'a PullRequest),
     /// The plans of the clusters that it affects through the inventory.
-    Plans,
+    Plans(&'a Comparison),
     /// The content of its head.
     Head(&'a PullRequest),
     /// The targets of the merge.
-    Scopes,
+    Scopes(&'a Comparison),
 }
 
 /// The answers so far. A fact that is absent was not asked for.
@@ -66,7 +66,7 @@ pub fn render<'a: 'k, 'k>(
     request: &'a Request,
     planned: Planned<'a>,
     known: &'k RenderAnswers,
-) -> Step<Result<Box<Rendering<'k>>, Answer>, RenderNeed<'a>> {
+) -> Step<Result<Box<Rendering<'k>>, Answer>, RenderNeed<'k>> {
     let says = |answer| Step::Decided(Err(answer));
     let not = |why: &str| says(not_rendered(&[why.to_owned()]));
     let pull = match branch_to_render(request, planned) {
@@ -85,7 +85,7 @@ pub fn render<'a: 'k, 'k>(
         return not("the settings name no inventory");
     };
     let plans = match &known.plans {
-        None => return Step::Ask(RenderNeed::Plans),
+        None => return Step::Ask(RenderNeed::Plans(comparison)),
         Some(None) => {
             return says(Answer::told("It does not change the inventory: there is nothing to render.\n"));
         }
@@ -101,7 +101,7 @@ pub fn render<'a: 'k, 'k>(
     if let Some(path) = moved_file(&inline.upgrades, comparison.after.as_ref(), head.tree.as_ref()) {
         return not(&format!("the base branch has changed `{path}` since: merge it into this branch first"));
     }
-    let Some(scopes) = &known.scopes else { return Step::Ask(RenderNeed::Scopes) };
+    let Some(scopes) = &known.scopes else { return Step::Ask(RenderNeed::Scopes(comparison)) };
     let key = &planned.facts.key;
     Step::Decided(Ok(Box::new(Rendering { request, pull, inline, head, scopes, key })))
 }
@@ -362,7 +362,8 @@ mod tests {
         case.look(|planned| match render(&request, planned, known) {
             Step::Ask(RenderNeed::Comparison(pull)) => format!("? merge of #{}", pull.number),
             Step::Ask(RenderNeed::Head(pull)) => format!("? head of #{}", pull.number),
-            Step::Ask(need) => format!("? {need:?}"),
+            Step::Ask(RenderNeed::Plans(_)) => "? Plans".to_owned(),
+            Step::Ask(RenderNeed::Scopes(_)) => "? Scopes".to_owned(),
             Step::Decided(Err(answer)) => {
                 answer.text().split(" See `").next().unwrap_or_default().trim().to_owned()
             }

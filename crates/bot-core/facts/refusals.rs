@@ -12,7 +12,7 @@ use capstan_report::decisions_fingerprint;
 use jiff::Timestamp;
 
 /// A write to GitHub.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// Identifies it in the records.
     what: String,

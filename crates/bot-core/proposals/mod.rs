@@ -38,7 +38,9 @@ pub use self::failure::ProposalFailure;
 pub use self::heads::{BranchPushes, HeadFacts, HeadFound, HeadNeed};
 pub use self::holding::{held_by_refusals, wanted_of};
 pub use self::intent::{Intent, Part};
-pub use self::noting::{block_of_head, closed_block, closing, kept_decisions, pull_with_decisions};
+pub use self::noting::{
+    block_of_head, closed_block, closing, decided_write, kept_decisions, pull_with_decisions,
+};
 pub use self::outcome::{
     BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,
 };

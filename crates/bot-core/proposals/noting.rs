@@ -47,15 +47,19 @@ pub fn kept_decisions<'a>(
         return None;
     }
     let decisions = still_decided(planned, proposal);
-    let content = match proposal.target.group() {
-        None => decisions_fingerprint(&decisions),
-        Some(_) => {
-            let all = members.iter().chain([proposal]);
-            all.map(|one| decisions_fingerprint(&decided.of(one))).collect::<Vec<_>>().join(" ")
-        }
-    };
-    let write = Write::proposal(proposal, format!("decided: {content}"));
+    let write = decided_write(planned, proposal, &decisions);
     Some((pull, want, decisions, write))
+}
+
+/// The write of these decisions into a proposal's pull request. That of a group has the decisions of its members, too.
+pub fn decided_write(planned: Planned<'_>, proposal: &ProposalId, decisions: &Decisions) -> Write {
+    if proposal.target.group().is_none() {
+        return Write::decisions(proposal, decisions);
+    }
+    let members = planned.facts.members_of(proposal);
+    let all = members.iter().chain([proposal]);
+    let all: Vec<String> = all.map(|one| decisions_fingerprint(&planned.decided.of(one))).collect();
+    Write::proposal(proposal, format!("decided: {}", all.join(" ")))
 }
 
 /// The block of a pull request that is closed. Its decisions end with it; an earlier decline is looked up

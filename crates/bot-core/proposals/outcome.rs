@@ -53,6 +53,17 @@ impl Outcome {
     pub fn note(&mut self, proposals: &[ProposalId], state: &ProposalOutcome) {
         self.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));
     }
+
+    /// A carrier that leaves and its members, without those that a pull request of this run carries.
+    pub fn not_carried(&self, (id, members): (&ProposalId, &[ProposalId])) -> Vec<ProposalId> {
+        let is_carried = |one: &ProposalId| self.carried.values().any(|all| all.contains(one));
+        members.iter().chain([id]).filter(|one| !is_carried(one)).cloned().collect()
+    }
+
+    /// Notes why the decisions about these are written nowhere.
+    pub fn note_not_noted(&mut self, leaving: (&ProposalId, &[ProposalId]), state: &ProposalOutcome) {
+        self.note(&self.not_carried(leaving), state);
+    }
 }
 
 /// Whether the next run may succeed where this one failed.

@@ -42,24 +42,24 @@ pub const fn right_of(permission: Permission) -> Right {
 }
 
 /// The names that commands are addressed to: the prefix of the settings, or the App by the name of its bot.
-pub fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a> {
+pub(crate) fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a> {
     let app = login.strip_suffix("[bot]").unwrap_or(login);
     Address { prefix: &settings.prefix, app: Some(app) }
 }
 
 /// Whether people who may only read are admitted.
-pub fn readers_of(settings: &CommandSettings) -> Readers {
+pub(crate) fn readers_of(settings: &CommandSettings) -> Readers {
     if settings.admits_readers() { Readers::Admitted } else { Readers::Refused }
 }
 
 /// What becomes of a request by somebody who ticks a box or presses a button of the page.
-pub fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
+pub(crate) fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
     let admitted = right >= Right::Read && settings.admits_readers();
     if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused }
 }
 
 /// What a button asks for, and the open proposal whose check it is on.
-pub fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a PullRequest)> {
+pub(crate) fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a PullRequest)> {
     let verb = Verb::named(&press.button).filter(|verb| verb.button().is_some())?;
     let pull = facts.proposals.values().find(|pull| pull.head.as_str() == press.head)?;
     Some((verb.with("").ok()?, pull))
@@ -67,7 +67,7 @@ pub fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a Pul
 
 /// What the author of a request had not seen of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Overlooked {
+pub(crate) enum Overlooked {
     Nothing,
     /// GitHub has not recorded it yet: it is read again.
     NotYetNoted,
@@ -76,7 +76,7 @@ pub enum Overlooked {
 
 impl Overlooked {
     /// The same in the words of requests.
-    pub fn of(unseen: Unseen, branch: &str) -> Self {
+    pub(crate) fn of(unseen: Unseen, branch: &str) -> Self {
         let branch = branch.to_owned();
         match unseen {
             Unseen::Nothing => Self::Nothing,
@@ -88,7 +88,7 @@ impl Overlooked {
 }
 
 /// The open proposal whose head a request may mean, and its pull request.
-pub fn open_subject<'r>(facts: &Facts, request: &'r Request) -> Option<(ProposalId, &'r PullRequest)> {
+pub(crate) fn open_subject<'r>(facts: &Facts, request: &'r Request) -> Option<(ProposalId, &'r PullRequest)> {
     let proposal = facts.carrier_of(request)?;
     let pull = request.pull.as_ref().filter(|pull| pull.state == PullRequestState::Open)?;
     facts.proposals.contains_key(&proposal).then_some((proposal, pull))
@@ -96,7 +96,7 @@ pub fn open_subject<'r>(facts: &Facts, request: &'r Request) -> Option<(Proposal
 
 /// The proposals that a request rewrites, as far as they are named; `None` where what its pull request concerns has to
 /// be found out first.
-pub fn rewritten_by(facts: &Facts, scopes: &Scopes, request: &Request) -> Option<Vec<ProposalId>> {
+pub(crate) fn rewritten_by(facts: &Facts, scopes: &Scopes, request: &Request) -> Option<Vec<ProposalId>> {
     let retarget = request.carried_out().find(|(_, command)| command.verb() == Verb::Retarget);
     match retarget {
         Some((_, command)) if command.cluster().is_some() => {
@@ -109,7 +109,7 @@ pub fn rewritten_by(facts: &Facts, scopes: &Scopes, request: &Request) -> Option
 
 /// The branches that a request writes, with their heads: its author must have seen all of their commits. A branch with
 /// only Capstan's work needs no look, and is left out.
-pub fn branches_to_see(facts: &Facts, request: &Request) -> Vec<(String, CommitId)> {
+pub(crate) fn branches_to_see(facts: &Facts, request: &Request) -> Vec<(String, CommitId)> {
     let own = own_branch(request).map(|pull| (pull.head_branch.clone(), pull.head.clone()));
     let of = |proposal: &ProposalId| {
         let proposal = facts.carrier(proposal).unwrap_or(proposal);

@@ -12,9 +12,9 @@ mod tests;
 pub use self::clusters::{AskedClusters, ClusterChange, Wanted};
 pub use self::concerned::{About, unreadable};
 pub use self::decided::{Decided, GivenOrder, Ground, MOST_BYTES, Noted, Place};
-pub use self::hearing::{
-    DealtWith, Overlooked, address, branches_to_see, hearing_of, meant_by, open_subject, readers_of,
-    rewritten_by, right_of,
+pub use self::hearing::{DealtWith, right_of};
+pub(crate) use self::hearing::{
+    Overlooked, address, branches_to_see, hearing_of, meant_by, open_subject, readers_of, rewritten_by,
 };
 pub use self::kept::Kept;
 pub use self::request::{Origin, Request, RequestId, UnseenBranch};

@@ -86,8 +86,14 @@ impl Run<'_> {
                 Step::Ask(ClusterPullNeed::Newest) => {
                     known.newest = Some(self.newest_on(&change.branch()).await?);
                 }
-                Step::Ask(ClusterPullNeed::Branch) => {
-                    known.branch = Some(self.written_branch(&change.branch(), &known).await?);
+                Step::Ask(ClusterPullNeed::Branch(write)) => {
+                    match self.written_branch(&change.branch(), &known).await {
+                        Err(error @ SyncError::Host(_)) => {
+                            let refused = self.performer.settle(&write, Err(error)).await?;
+                            return Ok(cluster_pull_said(change, refused.as_ref()));
+                        }
+                        branch => known.branch = Some(branch?),
+                    }
                 }
             }
         };

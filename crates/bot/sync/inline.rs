@@ -47,26 +47,16 @@ impl Run<'_> {
                 Step::Ask(RenderNeed::Head(pull)) => {
                     known.head = Some(self.required_snapshot(&pull.head).await?);
                 }
-                Step::Ask(need) => self.learn_of_inventory(planned, need, &mut known).await?,
+                Step::Ask(RenderNeed::Plans(comparison)) => {
+                    let Planned { settings, scopes, reporters, .. } = planned;
+                    let judging = Judging { settings, scopes, reporters, plans: None };
+                    known.plans = Some(self.inventory_plans(comparison, judging).await?);
+                }
+                Step::Ask(RenderNeed::Scopes(comparison)) => {
+                    let scopes = self.scopes_of(&comparison.after, planned.settings).await?;
+                    known.scopes = Some(by_target(scopes));
+                }
             }
         }
-    }
-
-    /// Answers a question about the merge that is known.
-    async fn learn_of_inventory(
-        self,
-        planned: Planned<'_>,
-        need: RenderNeed<'_>,
-        known: &mut RenderAnswers,
-    ) -> Result<(), SyncError> {
-        let Some(Some(comparison)) = &known.comparison else { return Ok(()) };
-        let Planned { settings, scopes, reporters, .. } = planned;
-        if need == RenderNeed::Scopes {
-            known.scopes = Some(by_target(self.scopes_of(&comparison.after, settings).await?));
-        } else {
-            let judging = Judging { settings, scopes, reporters, plans: None };
-            known.plans = Some(self.inventory_plans(comparison, judging).await?);
-        }
-        Ok(())
     }
 }

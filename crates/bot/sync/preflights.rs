@@ -68,10 +68,12 @@ impl Run<'_> {
             let clusters: Vec<ClusterId> = scopes.keys().cloned().collect();
             let way = (merge.basis, default_branch.as_str());
             let mode = settings.preflight.mode;
-            let standing = match is_asked(reporters, (&name, &uid), way, &clusters, mode) {
-                Asked::Silently => None,
-                Asked::No(why) => Some(Standing::NotAsked(why)),
-                Asked::Yes => {
+            let asked = is_asked(reporters, (&name, &uid), way, &clusters, mode);
+            let standing = match (asked, PreflightId::parse(&Ulid::generate().to_string())) {
+                (Asked::Silently, _) => None,
+                (Asked::No(why), _) => Some(Standing::NotAsked(why)),
+                (Asked::Yes, Err(_)) => Some(Standing::Unanswered),
+                (Asked::Yes, Ok(id)) => {
                     let tree = Arc::clone(&merge.after);
                     let folders: Vec<Folders> = scopes.values().map(Scope::folders).collect();
                     let made_of = move |planner: &dyn Planner| {
@@ -79,7 +81,6 @@ impl Run<'_> {
                         Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
                     };
                     let content = self.ask_planner(made_of).await??;
-                    let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else { continue };
                     let question = LiveQuestion {
                         id: &id,
                         repository: self.repository.id,

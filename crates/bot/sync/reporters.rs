@@ -148,13 +148,18 @@ impl Run<'_> {
             base: pull.base.clone(),
             head: pull.head.clone(),
         };
+        let mut snapshots = BTreeMap::from([(merge.clone(), Some(merged))]);
         let mut found = Differing::new();
         loop {
             match changes.clusters(&found) {
                 Step::Decided(clusters) => return Ok(clusters),
                 Step::Ask((before, after)) => {
-                    let snapshots = (self.snapshot(&before).await?, self.snapshot(&after).await?);
-                    let clusters = match snapshots {
+                    for commit in [&before, &after] {
+                        if !snapshots.contains_key(commit) {
+                            snapshots.insert(commit.clone(), self.snapshot(commit).await?);
+                        }
+                    }
+                    let clusters = match (&snapshots[&before], &snapshots[&after]) {
                         (Some(before), Some(after)) => {
                             Some(self.touched(&before.tree, &after.tree, &there).await?.into_iter().collect())
                         }

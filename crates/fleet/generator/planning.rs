@@ -408,7 +408,8 @@ impl<'a> Step<'a> {
             let from = from.and_then(|id| contents.catalogue().find(&id));
             link_changelogs(contents, &mut planned.upgrade, from, sources.release);
             // A change of values offers no release.
-            let notes = sources.release.notes.as_ref().filter(|_| sources.valued.is_none());
+            let notes = sources.release.notes.as_ref();
+            let notes = notes.filter(|_| self.offered.brought_by != SourceKind::INVENTORY);
             let notes = notes.map(|entry| entry.path.clone());
             planned.upgrade.release_notes = notes;
             let release = policy::ReleaseStep {

@@ -18,6 +18,9 @@ pub const KUSTOMIZATION_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization
 /// The fields of a kustomization that list what it builds.
 pub const INCLUDE_FIELDS: [&str; 3] = ["resources", "bases", "components"];
 
+/// The fields of a kustomization that list patches.
+pub const PATCH_FIELDS: [&str; 3] = ["patches", "patchesStrategicMerge", "patchesJson6902"];
+
 /// Whether a file belongs to kustomize itself rather than being a manifest.
 pub fn is_kustomization(path: &RepoPath) -> bool {
     KUSTOMIZATION_NAMES.contains(&path.name())

@@ -56,7 +56,7 @@ pub use edited::Edited;
 pub use error::{RenderError, RenderErrorKind};
 pub use folder::SERVICES_FOLDER;
 pub use json_patch::apply_json_patch;
-pub use keys::{INCLUDE_FIELDS, KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
+pub use keys::{INCLUDE_FIELDS, KUSTOMIZATION_NAMES, PATCH_FIELDS, is_kustomization, kustomization_field};
 pub use load::{ParsedFiles, placed_documents};
 pub use object_names::{RefusedName, refused_names};
 pub use placed::{PlacedContent, PlacedValue, RenderSource, Scalar, SourceOffset};

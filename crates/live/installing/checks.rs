@@ -9,11 +9,8 @@
 use std::sync::LazyLock;
 
 use capstan_model::wording::quoted;
-use capstan_providers::{ProviderKind, is_known};
+use capstan_providers::{CORE_PROVIDER, ProviderKind, is_known};
 use regex::Regex;
-
-/// The one name of a CoreProvider.
-const CORE: &str = "cluster-api";
 
 /// The annotation that allows Capstan to take over what others installed for a provider object: `take`. Anything else
 /// is `preview`.
@@ -97,7 +94,7 @@ impl FailedCheck {
                 format!("Downgrade is not supported for provider {provider}")
             }
             Self::IncorrectCoreProviderName(name) => {
-                format!("Incorrect CoreProvider name: {name}. It should be {CORE}")
+                format!("Incorrect CoreProvider name: {name}. It should be {CORE_PROVIDER}")
             }
             Self::NoSource => {
                 "Either Selector, OCI URL or provider URL must be provided for a not predefined provider"
@@ -137,7 +134,7 @@ pub fn check(provider: &CheckedProvider<'_>, all: &[CheckedProvider<'_>]) -> Res
             return Err(FailedCheck::UnsupportedProviderDowngrade(provider.kind.label(provider.name)));
         }
     }
-    if provider.kind == ProviderKind::Core && provider.name != CORE {
+    if provider.kind == ProviderKind::Core && provider.name != CORE_PROVIDER {
         return Err(FailedCheck::IncorrectCoreProviderName(provider.name.to_owned()));
     }
     if !provider.has_source && !is_known(provider.kind, provider.name) {

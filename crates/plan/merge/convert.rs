@@ -44,7 +44,7 @@ pub(crate) struct NewerVersion {
     /// What the new release says of it.
     release: Node,
     /// The fields that the cluster's patches say of it. There the file's silence means nothing.
-    pub(crate) patched: Vec<FieldPath>,
+    pub(crate) patched: BTreeSet<FieldPath>,
 }
 
 /// The objects that the new release has in another version.
@@ -80,7 +80,7 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, NewerVersion> {
             let of_old = work.old.map(|old| pieces_of(old, object)).unwrap_or_default();
             let Views { old, new, .. } = work.views(object, &of_old, &pieces);
             let (old, release) = (old.map(Cow::into_owned), new.into_owned());
-            (object, NewerVersion { version: version.to_owned(), old, release, patched: Vec::new() })
+            (object, NewerVersion { version: version.to_owned(), old, release, patched: BTreeSet::new() })
         })
     };
     objects.filter_map(version).collect()
@@ -331,7 +331,7 @@ mod tests {
                 version,
                 old: Some(was.clone()),
                 release: read(&release),
-                patched: Vec::new(),
+                patched: BTreeSet::new(),
             };
             let planned = PlannedConversion::new(0, &was, &wanted, Schemas::built_in()).unwrap();
             planned.fields.iter().map(|why| why.field.to_string()).collect::<Vec<_>>()

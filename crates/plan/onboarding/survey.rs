@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flux::{Apply, read_apply};
 use crate::giant_swarm::{Sources, chart_of, names_giant_swarm_release};
 use crate::layout::{Layout, is_name};
-use capstan_kustomize::render::{INCLUDE_FIELDS, is_kustomization, kustomization_field};
+use capstan_kustomize::render::{INCLUDE_FIELDS, PATCH_FIELDS, is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::kinds::{KindRole, is_cluster_api, role};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -412,7 +412,7 @@ fn name_targets(
         let here = |path: &RepoPath| tree.entry(path).is_some() || !tree.entries_in(path).is_empty();
         named.targets.extend(paths.filter(here));
     }
-    for field in ["patches", "patchesStrategicMerge", "patchesJson6902"] {
+    for field in PATCH_FIELDS {
         let Some(entry) = kustomization_field(root, field) else { continue };
         for item in entry.value.as_sequence().unwrap_or_default() {
             let text = item.as_str().or_else(|| item.text_at("path"));
@@ -573,12 +573,12 @@ fn guess(path: &str) -> String {
 
 /// Whether a spec has patches, at any depth.
 fn patches(spec: &Node) -> bool {
-    const PATCHES: [&str; 4] = ["components", "patches", "patchesJson6902", "patchesStrategicMerge"];
+    let is_patches = |key: &str| key == "components" || PATCH_FIELDS.contains(&key);
     let mut open = vec![spec];
     while let Some(node) = open.pop() {
         match &node.kind {
             NodeKind::Mapping(entries) => {
-                if entries.iter().any(|entry| PATCHES.contains(&entry.key.as_str())) {
+                if entries.iter().any(|entry| is_patches(&entry.key)) {
                     return true;
                 }
                 open.extend(entries.iter().map(|entry| &entry.value));

@@ -7,7 +7,7 @@ use crate::release::Release;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, is_manifest};
 use capstan_model::version::ReleaseVersion;
-use capstan_providers::ProviderKind;
+use capstan_providers::{CORE_PROVIDER, ProviderKind};
 use capstan_yaml::{Node, YamlFile};
 
 /// A version of Cluster API: `v1.10.3`.
@@ -50,7 +50,7 @@ impl InstalledProviders {
     /// The version of Cluster API; `None` where the repository says none, or several (which one manages which cluster is
     /// not known).
     pub fn core(&self) -> Option<&CoreVersion> {
-        let mut found = self.releases_of(CORE);
+        let mut found = self.releases_of(CORE_PROVIDER);
         found.next().filter(|_| found.next().is_none())
     }
 
@@ -73,7 +73,7 @@ impl InstalledProviders {
 
     fn add(&mut self, kind: ProviderKind, name: Option<String>, version: Option<ReleaseVersion>) {
         let label = if kind == ProviderKind::Core {
-            Some(CORE.to_owned())
+            Some(CORE_PROVIDER.to_owned())
         } else {
             name.map(|name| kind.label(&name))
         };
@@ -82,8 +82,6 @@ impl InstalledProviders {
         }
     }
 }
-
-const CORE: &str = "cluster-api";
 
 /// Whether [`InstalledProviders::read`] looks into a file of that name.
 pub fn may_name_providers(layout: &Layout, path: &RepoPath) -> bool {
@@ -104,6 +102,6 @@ pub fn may_name_providers(layout: &Layout, path: &RepoPath) -> bool {
 
 /// The version that a release brings, where it names Cluster API as a component.
 pub(super) fn of_release(release: &Release) -> Option<CoreVersion> {
-    let component = release.components.iter().find(|component| component.name == "cluster-api")?;
+    let component = release.components.iter().find(|component| component.name == CORE_PROVIDER)?;
     CoreVersion::parse(component.version.as_str())
 }

@@ -2,7 +2,7 @@
 
 use super::model::Basis;
 use super::request::{OldSource, Request};
-use super::stale_patches::said_by_patches;
+use super::stale_patches::SaidByPatches;
 use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{ConversionObstacle, wanted};
@@ -23,8 +23,9 @@ pub(super) struct ConvertedBase<'a> {
 pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFile]) -> ConvertedBase<'a> {
     let (old, basis) = old_source(request, &base);
     let mut wanted = wanted(&merge_input(request, &base, old));
+    let said = SaidByPatches::of(request, &base, overlay);
     for (object, wanted) in &mut wanted {
-        wanted.patched = said_by_patches(request, &base, overlay, *object);
+        wanted.patched = said.fields(&base, *object);
     }
     let obstacles = base.convert(wanted, request.schemas);
     ConvertedBase { base, old, basis, obstacles }

@@ -14,7 +14,7 @@ use super::request::Retarget;
 use super::said::Said;
 use crate::merge::cluster_objects::Base;
 use crate::templates::naming_values;
-use capstan_kustomize::render::is_kustomization;
+use capstan_kustomize::render::{PATCH_FIELDS, is_kustomization};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
@@ -203,7 +203,7 @@ fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
         let how = if is_whole { How::Name } else { How::Pattern };
         Some(Mention { at: root.at(&path)?.span.start, path, how, role: MentionRole::Value })
     }));
-    for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
+    for key in PATCH_FIELDS {
         for (at, item) in items(root, key).enumerate() {
             let path = FieldPath::root().key(key).index(at);
             if let Some(target) = item.get("target") {

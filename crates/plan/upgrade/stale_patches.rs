@@ -14,12 +14,13 @@ use super::request::Request;
 use super::retarget::{is_object, items, matches, text};
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use capstan_kustomize::render::{is_kustomization, meets_selector};
+use capstan_kustomize::render::{PATCH_FIELDS, is_kustomization, meets_selector};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, NodeKind, ScalarStyle, YamlFile};
+use std::collections::BTreeSet;
 
 /// An object that comes to another API version.
 struct ConvertedObject<'p> {
@@ -60,23 +61,28 @@ pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<F
     findings
 }
 
-/// The fields that patches say of an object, in the overlay and in the base: what they say is there, whatever the base's
-/// file says.
-pub(super) fn said_by_patches(
-    request: &Request<'_>,
-    base: &Base,
-    overlay: &[YamlFile],
-    object: usize,
-) -> Vec<FieldPath> {
-    let mut said = Vec::new();
-    for patches in Patches::of(request, base, overlay) {
-        patches
-            .each_of(&base.objects[object].id, base.node(object), &mut |patch, _| said_in(patch, &mut said));
+/// What the patches of the overlay and of the base say: it is there, whatever the base's files say.
+pub(super) struct SaidByPatches<'p>([Patches<'p>; 2]);
+
+impl<'p> SaidByPatches<'p> {
+    pub(super) fn of(request: &'p Request<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> Self {
+        Self(Patches::of(request, base, overlay))
     }
-    said
+
+    /// The fields that they say of an object.
+    pub(super) fn fields(&self, base: &Base, object: usize) -> BTreeSet<FieldPath> {
+        let mut said = BTreeSet::new();
+        for patches in &self.0 {
+            let id = &base.objects[object].id;
+            patches.each_of((id, base.node(object)), PlainFiles::Applied, &mut |patch, _| {
+                said_in(patch, &mut said)
+            });
+        }
+        said
+    }
 }
 
-fn said_in(patch: &Node, said: &mut Vec<FieldPath>) {
+fn said_in(patch: &Node, said: &mut BTreeSet<FieldPath>) {
     let Some(operations) = patch.as_sequence() else {
         return fields_of(&FieldPath::root(), patch, said);
     };
@@ -89,11 +95,11 @@ fn said_in(patch: &Node, said: &mut Vec<FieldPath>) {
 }
 
 /// A field and those below it that are said. A list is said as a whole.
-fn fields_of(path: &FieldPath, node: &Node, said: &mut Vec<FieldPath>) {
+fn fields_of(path: &FieldPath, node: &Node, said: &mut BTreeSet<FieldPath>) {
     if node.is_null() || node.get("$patch").is_some() {
         return;
     }
-    said.push(path.clone());
+    said.insert(path.clone());
     for entry in node.as_mapping().unwrap_or_default() {
         fields_of(&path.key(&entry.key), &entry.value, said);
     }
@@ -102,67 +108,98 @@ fn fields_of(path: &FieldPath, node: &Node, said: &mut Vec<FieldPath>) {
 /// What a patch is shown with: where one of its fields is.
 type PlaceOf<'p> = &'p dyn Fn(&Node, &MovedField) -> Place;
 
+/// Which files beside kustomizations count as patches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlainFiles {
+    /// All: a file that no kustomization names yet may be meant as a patch.
+    All,
+    /// Those that a kustomization of the folder names, if it has one.
+    Applied,
+}
+
 /// Files of one folder in which patches are.
 struct Patches<'p> {
     files: Vec<(&'p YamlFile, &'p RepoPath)>,
+    /// What each of these files has under the keys of patches, where it is a kustomization.
+    items: Vec<Option<Vec<PatchItem<'p>>>>,
+    /// Files that a kustomization names as patches.
+    named: BTreeSet<RepoPath>,
     schemas: &'p Schemas,
+}
+
+/// A patch that a kustomization names or has within it.
+struct PatchItem<'p> {
+    selector: Option<&'p Node>,
+    form: PatchForm<'p>,
+}
+
+enum PatchForm<'p> {
+    File(&'p str),
+    Inline { node: &'p Node, inner: YamlFile },
 }
 
 impl<'p> Patches<'p> {
     /// Those of the overlay, and those of the base where the release brings none.
     fn of(request: &'p Request<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> [Self; 2] {
-        let schemas = request.schemas;
         let overlay = overlay.iter().zip(&request.cluster.overlay);
-        let overlay = Self { files: overlay.map(|(file, source)| (file, &source.path)).collect(), schemas };
+        let overlay = overlay.map(|(file, source)| (file, &source.path)).collect();
         let is_patch = |at: &usize| is_kustomization(&base.files[*at].path) || !base.counts(*at);
         let own =
             (0..base.files.len()).filter(is_patch).map(|at| (&base.files[at].yaml, &base.files[at].path));
         let brings_them = !request.new.documents().kustomizations.is_empty();
-        [overlay, Self { files: own.filter(|_| !brings_them).collect(), schemas }]
+        let own = own.filter(|_| !brings_them).collect();
+        [overlay, own].map(|files| Self::in_files(files, request.schemas))
+    }
+
+    fn in_files(files: Vec<(&'p YamlFile, &'p RepoPath)>, schemas: &'p Schemas) -> Self {
+        let mut named = BTreeSet::new();
+        let mut items_of = |(file, path): &(&'p YamlFile, &'p RepoPath)| {
+            is_kustomization(path).then(|| {
+                let roots = file.documents().iter().map(|document| &document.root);
+                roots.flat_map(|root| patch_items(root, path, &mut named)).collect()
+            })
+        };
+        let items = files.iter().map(&mut items_of).collect();
+        Self { files, items, named, schemas }
     }
 
     fn mentions_of(&self, target: &ConvertedObject<'_>) -> Vec<Mention> {
         let mut found = Vec::new();
-        self.each_of(target.id, target.was, &mut |patch, place| {
+        self.each_of((target.id, target.was), PlainFiles::All, &mut |patch, place| {
             found.extend(self.of_patch(patch, target, place))
         });
         found
     }
 
     /// Shows every patch of an object, with what tells where its fields are.
-    fn each_of(&self, id: &ObjectId, was: &Node, see: &mut dyn FnMut(&Node, PlaceOf<'_>)) {
-        for (file, path) in &self.files {
-            for document in file.documents() {
-                if is_kustomization(path) {
-                    self.of_kustomization((file, path), &document.root, (id, was), see);
-                } else if is_object(&document.root, id) {
-                    see(&document.root, &|node, moved| place_in(file, path, node, &moved.field));
-                }
-            }
-        }
-    }
-
-    fn of_kustomization(
+    fn each_of(
         &self,
-        (file, path): (&YamlFile, &RepoPath),
-        root: &Node,
         (id, was): (&ObjectId, &Node),
+        plain: PlainFiles,
         see: &mut dyn FnMut(&Node, PlaceOf<'_>),
     ) {
-        for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
-            for item in items(root, key) {
-                let selector = item.get("target");
+        let is_built = plain == PlainFiles::Applied && self.items.iter().any(Option::is_some);
+        for ((file, path), items) in self.files.iter().zip(&self.items) {
+            let Some(items) = items else {
+                let counts = !is_built || self.named.contains(*path);
+                for document in file.documents().iter().filter(|_| counts) {
+                    if is_object(&document.root, id) {
+                        see(&document.root, &|node, moved| place_in(file, path, node, &moved.field));
+                    }
+                }
+                continue;
+            };
+            for PatchItem { selector, form } in items {
                 if selector.is_some_and(|selector| !selects(selector, id, was)) {
                     continue;
                 }
-                let inline = item.get("patch").or_else(|| (item.as_scalar().is_some()).then_some(item));
-                if let Some(named) = text(item, "path") {
-                    if selector.is_some() {
-                        self.of_named_file(path, named, id, see);
+                match form {
+                    PatchForm::File(named) if selector.is_some() => self.of_named_file(path, named, id, see),
+                    PatchForm::File(_) => {}
+                    PatchForm::Inline { node, inner } => {
+                        let within = Inline { file, path, node, inner };
+                        within.each_of(id, selector.is_some(), see);
                     }
-                } else if let Some(inline) = inline {
-                    let within = Inline { file, path, node: inline };
-                    within.each_of(id, selector.is_some(), see);
                 }
             }
         }
@@ -225,22 +262,45 @@ impl<'p> Patches<'p> {
     }
 }
 
+/// The patches of a kustomization; the files that it names as such go into `named`.
+fn patch_items<'p>(root: &'p Node, path: &RepoPath, named: &mut BTreeSet<RepoPath>) -> Vec<PatchItem<'p>> {
+    let mut found = Vec::new();
+    for key in PATCH_FIELDS {
+        for item in items(root, key) {
+            let selector = item.get("target");
+            let file = text(item, "path");
+            let inline = item.get("patch").or_else(|| item.as_scalar().is_some().then_some(item));
+            let inline = inline.and_then(|node| Some((node, node.as_scalar()?)));
+            let is_text = |text: &str| text.contains([':', '{']);
+            let name =
+                file.or_else(|| inline.map(|(_, scalar)| scalar.text.as_str()).filter(|text| !is_text(text)));
+            let folder = path.parent().unwrap_or_default();
+            named.extend(name.and_then(|name| folder.join(name).ok()));
+            if let Some(file) = file {
+                found.push(PatchItem { selector, form: PatchForm::File(file) });
+            } else if let Some((node, scalar)) = inline.filter(|(_, scalar)| is_text(&scalar.text))
+                && let Ok(inner) = YamlFile::read(&scalar.text)
+            {
+                found.push(PatchItem { selector, form: PatchForm::Inline { node, inner } });
+            }
+        }
+    }
+    found
+}
+
 /// A patch written as text inside of a kustomization.
 struct Inline<'p> {
     file: &'p YamlFile,
     path: &'p RepoPath,
     node: &'p Node,
+    inner: &'p YamlFile,
 }
 
 impl Inline<'_> {
     fn each_of(&self, id: &ObjectId, is_selected: bool, see: &mut dyn FnMut(&Node, PlaceOf<'_>)) {
-        let Some(scalar) = self.node.as_scalar().filter(|scalar| scalar.text.contains([':', '{'])) else {
-            return;
-        };
-        let Ok(inner) = YamlFile::read(&scalar.text) else { return };
-        for document in inner.documents() {
+        for document in self.inner.documents() {
             if is_selected || is_object(&document.root, id) {
-                see(&document.root, &|node, moved| self.place(&inner, node, &moved.field));
+                see(&document.root, &|node, moved| self.place(self.inner, node, &moved.field));
             }
         }
     }

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_kustomize::render::RenderedObject;
-use capstan_kustomize::schema::Schemas;
 use capstan_live::applying::place_in_namespaces;
 use capstan_live::cloud::{
     CloudAsk, CloudReason, CredentialHolder, Identity, Need, Questions, Weight, asks_of, exceeded_together,
@@ -69,7 +68,7 @@ pub(super) async fn look(
     let before = before(ports, head, id).await;
     let after = &observed.wanted.rendered.objects;
     let names = [known, &observed.names];
-    let rolls = rollouts_live(&before, after, names, &Classes::default(), Schemas::built_in());
+    let rolls = rollouts_live(&before, after, names, &Classes::default(), head.fleet.schemas());
     let asks = asks_of(&observed.objects, &observed.live, &rolls);
     let (by, objects) = (observed.wanted.by.clone(), observed.objects.clone());
     let unjudged = unjudged(&observed.objects, &observed.live, &rolls);

@@ -5,7 +5,7 @@
 
 mod pages;
 
-use capstan_model::spelling::nearest;
+use capstan_model::spelling::{did_you_mean, nearest, suggestion};
 use capstan_report::{Refusal, anchor};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
@@ -68,7 +68,7 @@ fn of_page(topic: &str) -> Result<String, Failure> {
     let headings = headings(page);
     section(page, &headings, heading).map(|section| format!("{}\n", section.trim_end())).ok_or_else(|| {
         let near = nearest(heading, headings.iter().map(|heading| heading.anchor.as_str()));
-        let hint = near.map(|near| format!("; did you mean `{name}#{near}`?")).unwrap_or_default();
+        let hint = did_you_mean(near.map(|near| format!("{name}#{near}")));
         Failure::Usage(
             Refusal::NotFound,
             format!("the page `{name}` has no heading `{heading}`{hint} (`capstan help {name}.md` prints the page)"),
@@ -83,8 +83,7 @@ fn no_such_page(topic: &str, name: &str) -> Failure {
     for known_name in pages::names().chain(capstan_plan::policy::ids()) {
         known.push(known_name);
     }
-    let near = nearest(name.trim_start_matches("rules/"), known);
-    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let hint = suggestion(name.trim_start_matches("rules/"), known);
     Failure::Usage(
         Refusal::NotFound,
         format!("there is no command and no page `{topic}`{hint} (`capstan help pages` lists the pages)"),
@@ -97,9 +96,8 @@ fn no_such_command(words: &[String]) -> Failure {
     let (mut found, mut before) = (&command, Vec::new());
     for word in words {
         let Some(below) = found.find_subcommand(word) else {
-            let hint = nearest(word, subcommands(found)).map(|near| format!("; did you mean `{near}`?"));
+            let hint = suggestion(word, subcommands(found));
             let lists = ["capstan", "help"].into_iter().chain(before).collect::<Vec<_>>().join(" ");
-            let hint = hint.unwrap_or_default();
             let message =
                 format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "));
             return Failure::Usage(Refusal::Usage, message);

@@ -6,7 +6,7 @@ use capstan_inventory::templates::{Placement, RenderedObject, RenderedTemplates}
 use capstan_inventory::trace::{Explained, ValueUse, explain, uses};
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::object::FieldPath;
-use capstan_model::spelling::nearest;
+use capstan_model::spelling::{did_you_mean, nearest, suggestion};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
@@ -41,8 +41,7 @@ pub(super) fn explain_one(
             format!(
                 "no level sets `{path}` for {}{}: `capstan inventory values` prints what there is",
                 member.name(),
-                nearest(&path.to_string(), there)
-                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
+                suggestion(&path.to_string(), there),
             ),
         ));
     };
@@ -139,8 +138,7 @@ fn explain_object(
         let objects = rendered.files.iter().flat_map(|file| &file.objects);
         let all: Vec<String> =
             objects.map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
-        let hint = nearest(typed, all.iter().map(String::as_str))
-            .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+        let hint = suggestion(typed, all.iter().map(String::as_str));
         return Err(Failure::Usage(
             Refusal::NotFound,
             format!("the render of {} has no object `{typed}`: name it KIND/NAME{hint}", member.name()),
@@ -200,7 +198,7 @@ fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Fa
     let name = typed.rsplit('/').next().unwrap_or(typed);
     let meant = nearest(typed, all.iter().map(String::as_str))
         .or_else(|| all.iter().map(String::as_str).find(|level| level.split('/').nth(1) == Some(name)));
-    let hint = meant.map_or_else(String::new, |level| format!("; did you mean `{level}`?"));
+    let hint = did_you_mean(meant);
     Err(Failure::Usage(refusal, format!("{message}{hint}")))
 }
 

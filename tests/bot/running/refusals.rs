@@ -1,6 +1,6 @@
 //! What GitHub refuses to take fails alone, and is not tried at every turn.
 
-use capstan_forge::{Fault, Matching, Strike};
+use capstan_forge::{Edit, Fault, Matching, Strike};
 use capstan_ports::Retention as _;
 
 use super::sample;
@@ -251,6 +251,38 @@ async fn a_hold_that_github_refuses_is_reported_and_its_neighbour_is_held() {
     assert!(town.pull(2).body.starts_with("> On hold by `ada`."), "{}", town.pull(2).body);
     town.resync().await;
     assert_eq!(tried() - before, 1);
+    town.done();
+}
+
+/// The settings group no longer, so the shared pull request leaves. During a pause it stays, and notes new decisions.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_that_a_leaving_pull_request_cannot_note_is_reported() {
+    const GROUPED: &str = "mode: propose\nupgrade: {proposals: {group: {by: \"*/\"}}}\ndashboard: {}\n";
+    let town = Town::new(GROUPED, &[PEU01, PEU02]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let shared = town.open_pulls()[0].number;
+    town.comment(shared, "olga", "/capstan pause").await;
+    town.push("main", &[Edit::write(".capstan.yaml", GROUPED.replace("group: {by: \"*/\"}", ""))]);
+    town.settle().await;
+    let body = Matching::any().method("PATCH").path(&format!("/pulls/{shared}"));
+    town.forge.fail_next(1, body.clone(), Strike::Before, Fault::Status(403));
+    town.comment(shared, "ada", "/capstan hold").await;
+    let last = || town.answers(shared).last().cloned().unwrap_or_default();
+    assert!(last().contains("GitHub refuses it"), "{}", last());
+    assert!(!town.pull(shared).body.contains("On hold by"), "{}", town.pull(shared).body);
+    // Another decision is another write, which is tried at once.
+    town.comment(shared, "ada", "/capstan hold an audit").await;
+    assert!(town.pull(shared).body.contains("> On hold by `ada`: an audit"), "{}", town.pull(shared).body);
+
+    // Where GitHub does not answer, the others go on, and the next run hears the command again.
+    town.forge.fail_next(u32::MAX, body, Strike::Before, Fault::Status(502));
+    town.comment(shared, "ada", "/capstan unhold").await;
+    assert!(town.pull(shared).body.contains("> On hold by `ada`"), "{}", town.pull(shared).body);
+    town.forge.clear_faults();
+    town.pass(10 * MINUTE);
+    town.resync().await;
+    assert!(!town.pull(shared).body.contains("On hold by"), "{}", town.pull(shared).body);
     town.done();
 }
 

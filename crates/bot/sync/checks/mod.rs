@@ -235,7 +235,7 @@ impl Run<'_> {
                 seen.components.take_lacking();
                 let judged = self.judge_under_base(subject, judging, (remarks, preflights), seen).await;
                 known.lacks_components |= seen.components.take_lacking();
-                known.judged.push(self.or_own_failure(subject, judged)?);
+                self.note_judged(subject, judged, known)?;
             }
             HeadNeed::Basis(at) => {
                 known.bases.insert(at, self.basis(of, at, seen).await?);
@@ -264,16 +264,22 @@ impl Run<'_> {
         Ok(comparison.map_or(MergeBasis::BehindTip, |comparison| comparison.basis))
     }
 
-    /// What was judged; Capstan's own failure is a report, too.
-    fn or_own_failure(
+    /// Notes what was judged; Capstan's own failure is a report, too.
+    fn note_judged(
         self,
         subject: &Subject,
         judged: Result<Option<CheckReport>, SyncError>,
-    ) -> Result<Option<CheckReport>, SyncError> {
-        match judged {
-            Err(error) if is_own_failure(&error) => Ok(Some(self.own_failure(subject, &error))),
-            judged => judged,
-        }
+        known: &mut HeadAnswers,
+    ) -> Result<(), SyncError> {
+        let report = match judged {
+            Err(error) if is_own_failure(&error) => {
+                known.own_failures.insert(known.judged.len());
+                Some(self.own_failure(subject, &error))
+            }
+            judged => judged?,
+        };
+        known.judged.push(report);
+        Ok(())
     }
 
     /// Writes the check.
@@ -307,13 +313,21 @@ impl Run<'_> {
                 Step::Ask(HeadNeed::Basis(at)) => {
                     known.bases.insert(at, self.basis(of, at, seen).await?);
                 }
-                Step::Ask(_) => {
+                Step::Ask(HeadNeed::Judged(_)) => {
                     let judged = match subject.base_branch == self.repository.default_branch {
                         true => self.judge_without_settings(subject, problem, seen).await,
                         false => self.judge_under_its_own_base(subject, &Remarks::default(), seen).await,
                     };
-                    known.judged.push(self.or_own_failure(subject, judged)?);
+                    self.note_judged(subject, judged, &mut known)?;
                 }
+                // These are known from the beginning.
+                Step::Ask(
+                    HeadNeed::Live
+                    | HeadNeed::LiveAfter
+                    | HeadNeed::Preflights
+                    | HeadNeed::Failure
+                    | HeadNeed::Touches(_),
+                ) => return Ok(Ending::default()),
             }
             known.until = self.ports.planner.pauses().into_iter().skip(asked).min();
         }

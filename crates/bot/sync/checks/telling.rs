@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{OwnFailure, QUEUE_PREFIX, Subject, failure_report};
+use capstan_bot_core::checks::{OwnFailure, QUEUE_PREFIX, Subject, failure_report, first_failure};
 use capstan_bot_core::effects::{CheckOf, Effect};
 use capstan_model::tree::CommitId;
 use capstan_report::{CheckReport, RunWish};
-use jiff::Timestamp;
 
 use super::super::{Ports, Run, SyncError};
 use crate::performing::NOTHING_REFUSED;
@@ -24,18 +23,6 @@ impl Run<'_> {
         self.hints.heads.iter().any(|hinted| hinted == head.as_str())
     }
 
-    /// Writes the report of these inputs; until a repetition, where something took too long.
-    pub(super) async fn report(
-        &self,
-        pull: &Subject,
-        made_from: (&str, Option<Timestamp>),
-        report: &CheckReport,
-    ) -> Result<(), SyncError> {
-        let wish = if self.is_asked_again(&pull.head) { RunWish::Anew } else { RunWish::AsItIs };
-        let check = CheckOf::made_from(&pull.head, made_from, report, wish);
-        self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
-    }
-
     /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only logged: the next run judges the head again.
     pub(super) async fn report_first_failure(&self, subjects: &[Subject], error: &SyncError) {
         let Some(first) = subjects.first().filter(|_| is_told(error)) else { return };
@@ -43,7 +30,9 @@ impl Run<'_> {
             if self.performer.is_concluded(&first.head).await? {
                 return Ok(());
             }
-            self.report(first, ("", None), &self.own_failure(first, error)).await
+            let report = self.own_failure(first, error);
+            let check = first_failure(first, &report, self.is_asked_again(&first.head));
+            self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
         };
         if let Err(error) = told.await {
             tracing::warn!(repository = %self.repository.name, head = %first.head, error = %error, "the failure could not be reported on the pull request");

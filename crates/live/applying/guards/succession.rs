@@ -17,7 +17,7 @@ use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, MANAGER, identity, is
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{VersionRole, is_cluster, is_control_plane, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::version::KubernetesVersion;
+use capstan_model::version::{KubernetesVersion, beginning};
 use capstan_plan::templates::Reference;
 
 pub(super) fn check(
@@ -135,8 +135,8 @@ fn held_against_machines(
         let all: Vec<KubernetesVersion> = planes.iter().chain(&workers).cloned().collect();
         let Some(highest) = extreme(&all, Ordering::Greater) else { continue };
         let Some(wanted) = KubernetesVersion::parse(asked) else {
-            let text = asked.chars().take(64).collect();
-            broken(field, GuardBreach::NoVersion { text, live: highest.clone() });
+            let breach = GuardBreach::NoVersion { text: beginning(asked), live: highest.clone() };
+            broken(field, breach);
             continue;
         };
         // A kubelet may be as new as its API server, whatever the patch, and three minors older.
