@@ -24,7 +24,7 @@
 //! | [`repetition`] | what is asked again, and after which pauses | nothing |
 //! | [`tls`] | the root certificates that all clients share | nothing |
 //! | [`resolver`] | names become addresses, without those that are out of reach | `address` |
-//! | [`trouble`] | why there is no answer, as a kind | `resolver` |
+//! | [`trouble`] | why there is no answer, as a kind; whether it may be asked again | `repetition`, `resolver` |
 //! | [`blocking`] | the same rules for a client that another library makes: gix | `address`, `resolver`, `tls` |
 //! | [`client`] | a question and its answer | `address`, `redirect`, `request`, `resolver`, `tls`, `trouble` |
 

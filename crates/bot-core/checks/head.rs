@@ -153,7 +153,7 @@ fn checked(of: HeadFacts<'_>, known: &HeadAnswers) -> Result<CheckedHead, HeadNe
         let Some(report) = known.judged.get(at).ok_or(HeadNeed::Judged(at))? else {
             return Ok(nothing(true, None));
         };
-        // By which way the head comes is no part of a failure of Capstan's.
+        // A failure of Capstan's does not depend on how the head comes to the default branch.
         let report = match known.own_failures.contains(&at) {
             true => report.clone(),
             false => weighed(of, at, report, known)?,

@@ -1,6 +1,6 @@
 //! What GitHub refuses to take fails alone, and is not tried at every turn.
 
-use capstan_forge::{Edit, Fault, Matching, Strike};
+use capstan_forge::{Edit, Fault, Matching, Permission, Strike};
 use capstan_ports::Retention as _;
 
 use super::sample;
@@ -262,6 +262,8 @@ async fn a_hold_that_a_leaving_pull_request_cannot_note_is_reported() {
     town.release("v22.0.0", "v1.22.5");
     town.settle().await;
     let shared = town.open_pulls()[0].number;
+    town.forge.create_user("olga").unwrap();
+    town.forge.grant(REPOSITORY, "olga", Permission::Admin).unwrap();
     town.comment(shared, "olga", "/capstan pause").await;
     town.push("main", &[Edit::write(".capstan.yaml", GROUPED.replace("group: {by: \"*/\"}", ""))]);
     town.settle().await;
@@ -273,12 +275,12 @@ async fn a_hold_that_a_leaving_pull_request_cannot_note_is_reported() {
     assert!(!town.pull(shared).body.contains("On hold by"), "{}", town.pull(shared).body);
     // Another decision is another write, which is tried at once.
     town.comment(shared, "ada", "/capstan hold an audit").await;
-    assert!(town.pull(shared).body.contains("> On hold by `ada`: an audit"), "{}", town.pull(shared).body);
+    assert!(town.pull(shared).body.contains("On hold by `ada`: an audit"), "{}", town.pull(shared).body);
 
     // Where GitHub does not answer, the others go on, and the next run hears the command again.
     town.forge.fail_next(u32::MAX, body, Strike::Before, Fault::Status(502));
     town.comment(shared, "ada", "/capstan unhold").await;
-    assert!(town.pull(shared).body.contains("> On hold by `ada`"), "{}", town.pull(shared).body);
+    assert!(town.pull(shared).body.contains("On hold by `ada`"), "{}", town.pull(shared).body);
     town.forge.clear_faults();
     town.pass(10 * MINUTE);
     town.resync().await;
