@@ -27,7 +27,7 @@ use capstan_report::{Answer, Block, BlockKey, BlockPart, BlockPlace, DashboardRe
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
-use crate::commands::{Part, RollBacks, Told, part};
+use crate::commands::{AnswerContext, Part, RollBacks, part};
 use crate::effects::Effect;
 use crate::facts::{BranchNames, Facts, Gathered, Plans, Reporters, Scopes};
 use crate::planned::Planned;
@@ -474,7 +474,7 @@ pub(crate) fn words(answer: &Answer) -> String {
 pub(crate) fn answered(case: &Case, on: u64, text: &str, outcome: &Outcome) -> String {
     let request = comment_on(case, on, text);
     case.heard(std::slice::from_ref(&request), |planned| {
-        let told = Told { planned, outcome, kept: &Kept::Done };
+        let told = AnswerContext { planned, outcome, kept: &Kept::Done };
         match part(told, &request, 0, None) {
             Part::Says(answer) => words(&answer),
             Part::Asks(asks) => format!("? {asks:?}"),

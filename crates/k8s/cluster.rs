@@ -97,7 +97,7 @@ impl KubeCluster {
         if !answer.is_unknown_path() {
             return Ok(Some((served, first, answer)));
         }
-        let Some(served) = self.discovery.find_anew(kind, asked).await? else { return Ok(None) };
+        let Some(served) = self.discovery.find_again(kind, asked).await? else { return Ok(None) };
         let again = call(&served)?;
         let answer = self.rest.answer_within(&again, within).await?;
         Ok(Some((served, again, answer)))

@@ -77,11 +77,11 @@ impl Discovery {
         if let Some(served) = self.remembered(kind).await {
             return Ok(Some(served));
         }
-        self.find_anew(kind, Instant::now()).await
+        self.find_again(kind, Instant::now()).await
     }
 
     /// The same for one who has learned, at that moment, that what is remembered is wrong.
-    pub(super) async fn find_anew(
+    pub(super) async fn find_again(
         &self,
         kind: &ApiKind,
         asked: Instant,

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::http::{Call, Failed, Http, Patience, Told};
+use super::http::{Call, CloudResponse, Failed, Http, Patience};
 use super::refusal::unanswered;
 use capstan_ports::{CloudError, Issued, NewCredential};
 
@@ -66,7 +66,12 @@ impl Keystone<'_> {
         }
     }
 
-    async fn send(&self, method: Method, id: Option<&str>, body: Option<&Value>) -> Result<Told, CloudError> {
+    async fn send(
+        &self,
+        method: Method,
+        id: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<CloudResponse, CloudError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.extend(["users", self.user, "application_credentials"]).extend(id);
@@ -80,7 +85,7 @@ impl Keystone<'_> {
         })
     }
 
-    fn unexpected(&self, told: &Told) -> CloudError {
+    fn unexpected(&self, told: &CloudResponse) -> CloudError {
         let (host, status) = (host_of(self.url), told.status.as_u16());
         match status {
             403 => CloudError::Unusable(format!(

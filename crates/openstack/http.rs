@@ -42,7 +42,7 @@ pub(super) struct Call<'a> {
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct CloudResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     /// `null` where it is not JSON.
@@ -88,7 +88,7 @@ impl Http {
 
     /// Asks, and asks again what passes by itself. What makes something is asked again only where it was refused: made
     /// twice, the second answer says that the name is taken.
-    pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<Told, Failed> {
+    pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<CloudResponse, Failed> {
         self.judge(&call.url)?;
         // A second login is a second token, and what is deleted is gone.
         let is_harmless_twice = patience == Patience::Login || call.method == Method::DELETE;
@@ -120,7 +120,7 @@ impl Http {
         if self.hosts.allow_url(url) { Ok(()) } else { Err(Failed::NotAllowed(host_of(url))) }
     }
 
-    async fn once(&self, call: &Call<'_>) -> Result<Told, CallOutcome<Failed>> {
+    async fn once(&self, call: &Call<'_>) -> Result<CloudResponse, CallOutcome<Failed>> {
         let mut question = OutboundRequest::new(call.method.clone(), call.url.clone());
         if let Some(token) = call.token {
             question = question.header(TOKEN, token.clone());
@@ -138,8 +138,8 @@ impl Http {
         })?;
         let (status, headers) = (answer.status, answer.headers);
         match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
-            Ok((body, values)) => Ok(Told { status, headers, body, values }),
-            Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
+            Ok((body, values)) => Ok(CloudResponse { status, headers, body, values }),
+            Err(Unread::NoJson(_)) => Ok(CloudResponse { status, headers, body: Value::Null, values: 1 }),
             Err(Unread::TooManyValues) => {
                 let told = format!("answers with more than {MOST_VALUES} values");
                 Err(CallOutcome::Final(Failed::Trouble(told)))

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::catalog::Catalog;
 use super::clouds_yaml::CloudEntry;
 use super::entrance::{CA, CLOUDS_YAML, Entrance};
-use super::http::{Call, Failed, Http, Patience, Told};
+use super::http::{Call, CloudResponse, Failed, Http, Patience};
 use super::refusal::{refused, unanswered};
 use super::session::{Door, Session};
 use capstan_ports::{AllowedHosts, CloudAccount, CloudCredential, CloudError, CloudSession, Clouds};
@@ -98,7 +98,7 @@ impl Clouds for OpenStack {
 
 /// Whether Keystone itself says no: to a wrong secret 401, to an application credential that is not there 404, and 403
 /// to what it does not allow. Something else at that address may answer 404 too.
-fn refuses(told: &Told) -> bool {
+fn refuses(told: &CloudResponse) -> bool {
     let is_keystone =
         told.body.pointer("/error/code").and_then(Value::as_u64) == Some(u64::from(told.status.as_u16()));
     is_keystone && [400, 401, 403, 404].contains(&told.status.as_u16())

@@ -18,7 +18,7 @@ use url::Url;
 use super::catalog::{Catalog, Service};
 use super::credentials::Keystone;
 use super::entrance::Entrance;
-use super::http::{Call, Failed, Http, Patience, Told};
+use super::http::{Call, CloudResponse, Failed, Http, Patience};
 use capstan_ports::{CloudAccount, CloudError, CloudSession, CredentialForms, Issued, NewCredential};
 
 /// How long one question may take, tries and pages included.
@@ -84,10 +84,10 @@ impl Session {
 
     /// Reads one answer; `None` where there is no such thing.
     async fn read(&self, service: Service, url: Url) -> Answer<Option<Value>> {
-        Ok(self.told(service, url).await?.map(|told| told.body))
+        Ok(self.fetch(service, url).await?.map(|told| told.body))
     }
 
-    async fn told(&self, service: Service, url: Url) -> Answer<Option<Told>> {
+    async fn fetch(&self, service: Service, url: Url) -> Answer<Option<CloudResponse>> {
         let who = named(service, &url);
         let says = |reason: String| Unanswered(format!("{who} {reason}"));
         let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
@@ -111,12 +111,12 @@ impl Session {
     }
 
     async fn must_read(&self, service: Service, url: Url) -> Answer<Value> {
-        Ok(self.must_be_told(service, url).await?.body)
+        Ok(self.must_fetch(service, url).await?.body)
     }
 
-    async fn must_be_told(&self, service: Service, url: Url) -> Answer<Told> {
+    async fn must_fetch(&self, service: Service, url: Url) -> Answer<CloudResponse> {
         let who = named(service, &url);
-        let found = self.told(service, url).await?;
+        let found = self.fetch(service, url).await?;
         found.ok_or_else(|| Unanswered(format!("{who} answers 404")))
     }
 
@@ -139,7 +139,7 @@ impl Session {
             if let Some(marker) = &marker {
                 query.push(("marker", marker));
             }
-            let told = self.must_be_told(service, self.url(service, path, &query)?).await?;
+            let told = self.must_fetch(service, self.url(service, path, &query)?).await?;
             values += told.values;
             if values > MOST_VALUES {
                 return Err(Unanswered(format!("{who} has more than {MOST_VALUES} values in its {key}")));

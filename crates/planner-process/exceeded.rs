@@ -128,7 +128,7 @@ impl Exceeded {
     /// How a request ended, where it is not to be begun now.
     pub(super) fn get(&self, request: &str, now: u64) -> Option<Ended> {
         let known = self.by_request.get(request)?;
-        known.slow.is_none_or(|slow| slow.holds(now)).then(|| known.ended.told_again())
+        known.slow.is_none_or(|slow| slow.holds(now)).then(|| known.ended.remembered())
     }
 
     /// Remembers how a request ended, if what was asked of is to blame, and says when it is begun again.

@@ -59,7 +59,7 @@ impl RemoteFleet {
     /// Says of a target that is beyond the limits why it has no plan from the sources that are not answered; whether there
     /// is one. A target's sources are planned one after the other, so that those after the one that was begun wait as well.
     fn exceeds(&self, cluster: &ClusterId, ended: &Ended, answers: &mut SourceAnswers) -> bool {
-        let (why, mut is_any) = (ended.told(""), false);
+        let (why, mut is_any) = (ended.describe(""), false);
         // The release of such a target is planned again, where its end is known from an earlier call.
         let release = (!ended.released.contains(cluster)).then_some(SourceKind::RELEASE);
         let values = self.opened.valued.contains(cluster).then_some(SourceKind::INVENTORY);
@@ -389,7 +389,7 @@ mod tests {
             (of_values, &[SourceKind::INVENTORY][..]),
             (ended("b"), &[SourceKind::INVENTORY, SourceKind::RELEASE]),
         ] {
-            let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended.told_again());
+            let (fleet, mut answers, known) = (fleet(), SourceAnswers::new(), ended.remembered());
             assert!(fleet.exceeds(&cluster("b"), &known, &mut answers));
             let kinds: Vec<&SourceKind> = answers.keys().map(|(_, kind)| kind).collect();
             assert_eq!(kinds, given_up.iter().collect::<Vec<_>>());

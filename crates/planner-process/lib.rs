@@ -452,12 +452,12 @@ impl Ended {
     }
 
     /// One that is remembered.
-    fn told_again(&self) -> Self {
+    fn remembered(&self) -> Self {
         Self { is_known: true, ..self.clone() }
     }
 
     /// What is said of it: how it ended, what `more` there is to say, and when it is begun again.
-    fn told(&self, more: &str) -> String {
+    fn describe(&self, more: &str) -> String {
         let said = [self.why.as_str(), more, self.again.as_str()];
         said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
     }
@@ -490,6 +490,6 @@ impl From<Ended> for PlannerFailed {
         }
         let open: Vec<String> = ended.open.iter().map(|cluster| format!("`{cluster}`")).collect();
         let at = if open.is_empty() { String::new() } else { format!("It was at {}.", open.join(" and ")) };
-        Self::Exceeded(ended.told(&at))
+        Self::Exceeded(ended.describe(&at))
     }
 }

@@ -20,11 +20,11 @@ const MOMENT: Duration = Duration::from_secs(1);
 impl From<Ended> for TrialFailed {
     fn from(ended: Ended) -> Self {
         match ended.cause {
-            Cause::Content => Self::TooLarge(ended.told("")),
+            Cause::Content => Self::TooLarge(ended.describe("")),
             Cause::Slow => {
                 let left = ended.until.map(|until| until.duration_since(Timestamp::now()));
                 let again_after = left.map(|left| Duration::try_from(left).unwrap_or_default() + MOMENT);
-                Self::TooSlow { why: ended.told(""), again_after }
+                Self::TooSlow { why: ended.describe(""), again_after }
             }
             Cause::Killed => Self::Killed(ended.why),
             Cause::Others => Self::Unavailable(ended.why),

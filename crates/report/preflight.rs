@@ -45,7 +45,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
                 code(default_branch, 200)
             ),
         ),
-        PreflightAnswered::NotYet => Answer::told(
+        PreflightAnswered::NotYet => Answer::info(
             "GitHub is still computing the merge result. Capstan asks the reconcilers after that, and the check `capstan` shows the answers.\n",
         ),
         PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
@@ -74,7 +74,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
             rows.truncate(MAX_ROWS);
             let more = if left == 0 { String::new() } else { format!("- … and {left} more\n") };
             let text = format!("{}{more}\nThe check `capstan` shows the answers.\n", rows.concat());
-            if is_shown { Answer::shown(text) } else { Answer::told(text) }
+            if is_shown { Answer::shown(text) } else { Answer::info(text) }
         }
     }
 }

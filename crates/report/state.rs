@@ -148,7 +148,7 @@ impl ProposalState {
 
     /// Whether a target's state for one kind of source is shown beside its states for the others. *Current*
     /// is a state of the whole target, so it is not shown where another kind of source has an offer.
-    pub fn is_told_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
+    pub fn is_shown_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
         self != Self::Current || others.into_iter().all(Self::rests)
     }
 
@@ -256,7 +256,7 @@ mod tests {
             (Blocked, &[Blocked], true),
             (Pinned, &[Proposed], true),
         ] {
-            assert_eq!(state.is_told_beside(others.iter().copied()), told, "{state:?} beside {others:?}");
+            assert_eq!(state.is_shown_beside(others.iter().copied()), told, "{state:?} beside {others:?}");
         }
     }
 }

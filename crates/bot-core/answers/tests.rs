@@ -4,9 +4,9 @@ use capstan_facts::{PageOrder, Press, PullRequest, PullRequestState, Reaction};
 use capstan_plan::command::{Denied, Hearing};
 use capstan_report::{Answer, ProposalState, Refusal};
 
-use super::said::told_once;
+use super::said::without_repeats;
 use super::*;
-use crate::commands::Told;
+use crate::commands::AnswerContext;
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::requests::{Kept, Origin, Request, UnseenBranch};
@@ -46,7 +46,7 @@ fn when_a_request_is_answered() {
         (asked("/capstan hold"), &postponed, Kept::Done, AnswerTurn::Later),
     ] {
         case.heard(std::slice::from_ref(&request), |planned| {
-            let turn = turn_of(Told { planned, outcome, kept: &kept }, &request);
+            let turn = turn_of(AnswerContext { planned, outcome, kept: &kept }, &request);
             assert_eq!(turn, expected, "{} {kept:?}", request.commands.len());
         });
     }
@@ -56,7 +56,7 @@ fn when_a_request_is_answered() {
 fn what_the_pull_request_shows_needs_no_comment() {
     let case = town();
     let shown = || vec![Answer::shown("Shown.\n")];
-    let told = || vec![Answer::told("Told.\n")];
+    let told = || vec![Answer::info("Told.\n")];
     let mut refused = Outcome::default();
     refused.note(&[id("gauss/peu01")], &ProposalOutcome::refused("a ruleset"));
     let mut elsewhere = Outcome::default();
@@ -79,7 +79,7 @@ fn what_the_pull_request_shows_needs_no_comment() {
     ] {
         let request = comment(1, "ada", Some(&on), text);
         case.heard(std::slice::from_ref(&request), |planned| {
-            let untold = untold(Told { planned, outcome, kept: &Kept::Done }, &request, &answers);
+            let untold = untold(AnswerContext { planned, outcome, kept: &Kept::Done }, &request, &answers);
             assert_eq!(untold.len(), expected, "#{} {text}", on.number);
         });
     }
@@ -146,7 +146,7 @@ fn audited_place(audited: &[AuditedCommand]) -> String {
 
 #[test]
 fn an_answer_in_one_line_is_cut_between_words_and_outside_of_code() {
-    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
+    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::info(*text)).collect::<Vec<_>>();
     for (texts, most, expected) in [
         (&["One.\n"][..], 20, "One."),
         (&["One\ntwo.\n", "Three.\n"][..], 20, "One two. Three."),
@@ -165,7 +165,7 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
     let case = town();
     let on = open(&case, 3);
     let request = comment(5, "ada", Some(&on), "/capstan hold");
-    let (told, refused) = (Answer::told("Held.\n"), Answer::refused(Refusal::State, "Not now.\n"));
+    let (told, refused) = (Answer::info("Held.\n"), Answer::refused(Refusal::State, "Not now.\n"));
     for (parts, untold, need, text, verdict) in [
         (&told, vec![], AnswerNeed::Reaction, "Held.", Reaction::ThumbsUp),
         (&told, vec![told.clone()], AnswerNeed::Comment, "Held.", Reaction::ThumbsUp),
@@ -197,10 +197,10 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
 
 #[test]
 fn equal_answers_in_a_row_are_posted_once() {
-    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
+    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::info(*text)).collect::<Vec<_>>();
     for (texts, expected) in
         [(&["a\n", "a\n"][..], 1), (&["a\n", "b\n", "a\n"][..], 3), (&["", "a\n", ""][..], 1), (&[][..], 0)]
     {
-        assert_eq!(told_once(&answers(texts)).len(), expected, "{texts:?}");
+        assert_eq!(without_repeats(&answers(texts)).len(), expected, "{texts:?}");
     }
 }

@@ -7,7 +7,7 @@ use capstan_plan::verbs::{Command, Verb};
 use capstan_report::Answer;
 
 use super::said::in_one_line;
-use crate::commands::Told;
+use crate::commands::AnswerContext;
 use crate::facts::{Facts, Scopes};
 use crate::proposals::Outcome;
 use crate::requests::{Kept, Origin, Request, RequestId};
@@ -31,8 +31,8 @@ pub enum AnswerTurn {
 }
 
 /// Says whether a request is answered now.
-pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
-    let Told { planned, outcome, kept } = told;
+pub fn turn_of(told: AnswerContext<'_>, request: &Request) -> AnswerTurn {
+    let AnswerContext { planned, outcome, kept } = told;
     let retries = request.carries_out(Verb::Retry);
     // Ticks are answered in the dashboard.
     if request.is_tick() {

@@ -17,11 +17,11 @@ pub fn records(planned: Planned<'_>, outcome: &Outcome) -> Vec<Effect> {
     let limits = (planned.settings.mode != Mode::Observe)
         .then_some(CampaignLimits { open: proposals.open, per_hour: proposals.per_hour });
     let campaign = |(kind, source): (&SourceKind, &String)| {
-        let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
+        let own = outcome.shown().filter(|(proposal, _)| proposal.kind == *kind);
         let targets = own.map(|(proposal, one)| target(planned, proposal, one)).collect();
         CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets }
     };
-    let details = outcome.told().filter_map(|(proposal, _)| {
+    let details = outcome.shown().filter_map(|(proposal, _)| {
         let detail = TargetDetail::of(planned.plan_of(proposal)?);
         (!detail.is_empty()).then(|| (proposal.clone(), detail))
     });

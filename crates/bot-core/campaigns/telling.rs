@@ -151,7 +151,7 @@ fn wave_in_words(state: &WaveState) -> String {
 
 /// The effects of the campaigns' progress: the audit trail lists those that were stopped now, and the commits
 /// of their releases say which are stopped and which continue.
-pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
+pub fn progress_effects(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
     let stopped = campaigns.stopped.iter().map(|(note, stop)| {
         let detail = format!("{} of campaign {}: {}", note.release, note.campaign, stop.why);
         Effect::Audit(AuditEntry::own(repository, None, "campaign-stopped", detail))

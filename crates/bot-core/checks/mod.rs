@@ -36,7 +36,8 @@ pub use self::judging::{
     Comparison, changes_settings, edited_files, head_file, settle, to_judge, with_buttons,
 };
 pub use self::outlook::{
-    BothSettings, ReleasePlans, looked_at, of_releases, release_outlook, removes_releases, settings_outlook,
+    BothSettings, ReleasePlans, of_releases, planned_clusters, release_outlook, removes_releases,
+    settings_outlook,
 };
 pub use self::parts::{NewSettings, Parts, PartsFacts, PartsNeed, WholeParts, next_part, put_together};
 pub use self::preflights::{Asked, Preflights, is_asked, live_inputs};

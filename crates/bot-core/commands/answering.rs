@@ -19,7 +19,7 @@ pub(super) const MAX_STATUSES: usize = 20;
 
 /// What answers are made from.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct AnswerContext<'a> {
     /// What is planned, and what people decided.
     pub planned: Planned<'a>,
     /// What became of proposals.
@@ -130,7 +130,7 @@ impl<'a> Answering<'a> {
             if let Some(one) = became.filter(|one| !said.contains(&one.state)) {
                 let why = Refusal::State.after(&format!("{}\n", prose(&one.why, 900)));
                 answer =
-                    answer.and(if is_remarked(one.state) { Answer::shown(why) } else { Answer::told(why) });
+                    answer.and(if is_remarked(one.state) { Answer::shown(why) } else { Answer::info(why) });
             }
         }
         answer
@@ -184,7 +184,7 @@ fn more_clusters(left: usize, where_to: &str) -> Answer {
     if left == 0 {
         Answer::default()
     } else {
-        Answer::told(format!("… and {}{where_to}.\n", count(left, "more cluster", "more clusters")))
+        Answer::info(format!("… and {}{where_to}.\n", count(left, "more cluster", "more clusters")))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn hear(given: &mut Given<'_>, order: &Order) -> Answer {
     }
     let stands = |note: &Note| campaigns.contains(&note.campaign) && note.memory.stopped.is_some();
     if order.what == OrderWhat::Resume && !given.decided.notes().iter().any(stands) {
-        return Answer::told("No campaign is stopped.\n");
+        return Answer::info("No campaign is stopped.\n");
     }
     if let Err(answer) = given.note_in_dashboard(INSTEAD) {
         return answer;
@@ -63,7 +63,7 @@ pub(super) fn hear(given: &mut Given<'_>, order: &Order) -> Answer {
         by: given.by().to_owned(),
         at: given.request.given_at,
     });
-    Answer::told(answer)
+    Answer::info(answer)
 }
 
 #[cfg(test)]

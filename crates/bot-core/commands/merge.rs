@@ -320,7 +320,7 @@ pub fn note_unheard(planned: Planned<'_>, requests: &[Request], outcome: &mut Ou
     for request in requests.iter().filter(|request| request.carries_out(Verb::Merge)) {
         let is_merged = request.pull.as_ref().is_some_and(|pull| pull.state == PullRequestState::Merged);
         if is_merged {
-            let words = Answer::told(format!("#{} is merged.\n", request.number));
+            let words = Answer::info(format!("#{} is merged.\n", request.number));
             outcome.merges.entry(request.id()).or_insert(words);
         } else if facts.carrier_of(request).is_some_and(|id| facts.proposals.contains_key(&id))
             && !outcome.merges.contains_key(&request.id())

@@ -43,7 +43,7 @@ mod unhold;
 mod unskip;
 mod upgrade;
 
-pub use self::answering::{Asks, ClusterPullAsked, Concerned, Told};
+pub use self::answering::{AnswerContext, Asks, ClusterPullAsked, Concerned};
 pub use self::clusters::{
     ClusterPullAnswers, ClusterPullFacts, ClusterPullNeed, ClusterPullStep, WantedClusters, change_asked,
     cluster_pull, cluster_pull_said, wanted_clusters,

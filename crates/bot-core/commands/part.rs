@@ -7,7 +7,7 @@ use capstan_report::{
     untold_refusal,
 };
 
-use super::answering::{Answering, Asks, Concerned, Told};
+use super::answering::{AnswerContext, Answering, Asks, Concerned};
 use super::catalogue;
 use crate::requests::{Kept, Request};
 
@@ -22,7 +22,7 @@ pub enum Part<'a> {
 
 /// The answer to one of a request's commands, by its place. `concerned` answers [`Asks::Concerned`].
 pub fn part<'a>(
-    Told { planned, outcome, kept }: Told<'a>,
+    AnswerContext { planned, outcome, kept }: AnswerContext<'a>,
     request: &'a Request,
     at: usize,
     concerned: Option<&'a Concerned>,

@@ -17,7 +17,7 @@ pub(super) fn hear(given: &mut Given<'_>, Reason(reason): &Reason) -> Answer {
     }
     let words = prose(&pause_in_words(&pause), 600);
     given.decided.set_pause(Some(pause));
-    Answer::told(format!(
+    Answer::info(format!(
         "{words} Nothing is opened, written or merged in this repository; `{} resume` undoes it.\n",
         given.prefix()
     ))

@@ -87,7 +87,7 @@ pub fn render<'a: 'k, 'k>(
     let plans = match &known.plans {
         None => return Step::Ask(RenderNeed::Plans(comparison)),
         Some(None) => {
-            return says(Answer::told("It does not change the inventory: there is nothing to render.\n"));
+            return says(Answer::info("It does not change the inventory: there is nothing to render.\n"));
         }
         Some(Some(Err(why))) => return not(why),
         Some(Some(Ok(plans))) => plans,
@@ -221,10 +221,10 @@ fn rendered(inline: &Inline) -> Answer {
     let left = left_in_words(inline);
     if inline.upgrades.is_empty() {
         let text = "Every base matches the inventory: there is nothing to render.\n";
-        return Answer::told(text.to_owned() + &left);
+        return Answer::info(text.to_owned() + &left);
     }
     let clusters = inline.upgrades.iter().map(|upgrade| code(upgrade.target.path(), 200));
-    Answer::told(format!(
+    Answer::info(format!(
         "Rendered on this branch: {}. The check shows what a merge changes in {}.\n{left}",
         list(&few(clusters, MOST_NAMED, "more")),
         if inline.upgrades.len() == 1 { "it" } else { "them" },

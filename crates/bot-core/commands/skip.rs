@@ -68,7 +68,7 @@ pub(super) fn answer(asked: &Answering<'_>, OfCluster(named): &OfCluster) -> Ans
     // That nothing is open then is what was asked for, and the description says why.
     let is_declined =
         |one| asked.outcome.proposals.get(one).is_some_and(|one| one.state == ProposalState::Declined);
-    if proposals.iter().all(is_declined) { Answer::shown(answer.text()) } else { Answer::told(answer.text()) }
+    if proposals.iter().all(is_declined) { Answer::shown(answer.text()) } else { Answer::info(answer.text()) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) fn hear(given: &mut Given<'_>) {
 
 pub(super) fn answer(asked: &Answering<'_>) -> Answer {
     // The pull request of the comment is closed, so it does not show that another one is open.
-    asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::told(answer.text()))
+    asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::info(answer.text()))
 }
 
 #[cfg(test)]

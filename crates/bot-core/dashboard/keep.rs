@@ -15,7 +15,7 @@ use crate::proposals::{Outcome, ProposalOutcome};
 use crate::requests::Request;
 
 /// How long the issue shows the answer to a tick.
-const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
+const SHOWN_FOR: SignedDuration = SignedDuration::from_hours(24);
 /// How many of these answers it shows.
 pub(super) const MOST_NOTICES: usize = 10;
 /// How many characters of such an answer it shows.
@@ -66,7 +66,7 @@ pub(super) fn record(
 
 /// The notices about ticks that are still shown, with the answers of this run.
 pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp) -> Vec<Notice> {
-    let is_new = |notice: &&Notice| now.duration_since(notice.at) < TOLD_FOR;
+    let is_new = |notice: &&Notice| now.duration_since(notice.at) < SHOWN_FOR;
     let mut notices: Vec<Notice> = board.record.notices.iter().filter(is_new).cloned().collect();
     notices.extend(board.notices.iter().cloned());
     for (request, answers) in ticks {
@@ -133,7 +133,7 @@ pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
             hold: planned.decided.of(proposal).hold_on(facts.today).cloned(),
         }
     };
-    outcome.told().map(entry).collect()
+    outcome.shown().map(entry).collect()
 }
 
 /// What is noted of texts that Capstan wrote before, once the present one is written over too.

@@ -130,7 +130,7 @@ fn text_of(keeping: Keeping<'_>, record: &DashboardRecord) -> Option<String> {
 
 /// The issue with a notice that a tick was written over; `None` where its body is no longer as Capstan wrote it.
 /// `written` is the record of that write, and `issue` is as it is now.
-pub fn told_again(
+pub fn with_notice(
     keeping: Keeping<'_>,
     written: DashboardRecord,
     issue: Option<Issue>,

@@ -41,7 +41,7 @@ fn drive(case: &Case, board: &Board, outcome: &Outcome, requests: &[Request]) ->
             Step::Decided(step) => (step, 0),
             Step::Ask(asked) => {
                 let count = asked.len();
-                let told = |request| (request, vec![Answer::told("On hold.\n")]);
+                let told = |request| (request, vec![Answer::info("On hold.\n")]);
                 let answered: Answered<'_> = asked.into_iter().map(told).collect();
                 match keep(keeping, Some(&answered)) {
                     Step::Decided(step) => (step, count),
@@ -170,7 +170,7 @@ fn an_overwritten_tick_is_reported_unless_somebody_edited_meanwhile() {
         let told = case().look(|planned| {
             let (outcome, board) = (held(), open());
             let keeping = Keeping { planned, outcome: &outcome, board: &board, requests: &[], now: now() };
-            told_again(keeping, first.record.clone(), now_there, notice())
+            with_notice(keeping, first.record.clone(), now_there, notice())
         });
         assert_eq!(told.map(|desired| desired.record.notices.len()), expected);
     }

@@ -227,7 +227,7 @@ fn the_newest_notices_are_shown_for_a_day() {
     };
     let old = board(DashboardRecord { notices: vec![notice(25), notice(23)], ..DashboardRecord::default() });
     let request = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
-    let answered = [(&request, vec![Answer::told("On hold.\n")])];
+    let answered = [(&request, vec![Answer::info("On hold.\n")])];
     let texts: Vec<String> = notices(&old, &answered, now()).into_iter().map(|notice| notice.text).collect();
     assert_eq!(texts, ["23 hours ago", "`ada` ticked `hold`: On hold."]);
     let many = board(DashboardRecord {

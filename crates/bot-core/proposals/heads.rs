@@ -102,10 +102,10 @@ impl<'a> HeadFacts<'a> {
     /// The branch, if this commit is its head: whose work it is, and whether Capstan's commit is known to be directly
     /// on the base.
     pub fn branch(&self, found: &HeadFound) -> Step<Branch, HeadNeed> {
-        let branch = self.judged(found).map(|(authorship, stands_on)| Branch {
+        let branch = self.judged(found).map(|(authorship, of_base)| Branch {
             head: self.commit.clone(),
             authorship,
-            stands_on,
+            of_base,
         });
         branch.map_or_else(Step::Ask, Step::Decided)
     }
@@ -152,7 +152,7 @@ impl<'a> HeadFacts<'a> {
             return Ok((Authorship::Capstan { source, plan }, OfBase::Yes));
         }
         let tip = self.read_tip(found)?;
-        Ok((judge_head(&tip, self.record.map(|record| &record.head)), tip.stands_on()))
+        Ok((judge_head(&tip, self.record.map(|record| &record.head)), tip.of_base()))
     }
 
     fn read_tip(&self, found: &HeadFound) -> Result<BranchTip, HeadNeed> {

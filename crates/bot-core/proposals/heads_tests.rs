@@ -109,7 +109,7 @@ fn a_recorded_head_needs_no_question() {
     let (facts, head) = (recorded('a', &source(V22).to_string()), commit('a'));
     let head = HeadFacts::of(&facts, &id("gauss/peu01"), &head, None);
     let (asked, branch) = ask(&head, HeadFacts::branch, (&[], &pushes(&[])));
-    assert_eq!((asked.as_str(), branch.head, branch.stands_on), ("", commit('a'), OfBase::Yes));
+    assert_eq!((asked.as_str(), branch.head, branch.of_base), ("", commit('a'), OfBase::Yes));
     assert!(is_capstans(&branch.authorship));
     let (asked, owner) = ask(&head, HeadFacts::owner, (&[], &pushes(&[])));
     assert_eq!((asked.as_str(), owner), ("", BranchOwner::Capstan));
@@ -176,7 +176,7 @@ fn a_commit_is_on_the_base_where_the_tip_or_the_pull_request_says_so() {
         let head = HeadFacts::on(&facts, BRANCH, &head, seen.as_ref());
         let below = Snapshot { commit: commit(parent), ..base() };
         let (_, branch) = ask(&head, HeadFacts::branch, (&[sealed('a', parent), below], &pushes(&[])));
-        assert_eq!(branch.stands_on, expected, "{parent} {base_seen:?}");
+        assert_eq!(branch.of_base, expected, "{parent} {base_seen:?}");
     }
 }
 

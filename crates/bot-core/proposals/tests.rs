@@ -44,11 +44,11 @@ fn written(planned: Planned<'_>, target: &str, head: char) -> Option<Branch> {
     let files = planned.plan_of(&id(target)).map(|plan| plan.files.clone()).unwrap_or_default();
     let source = capstan_plan::proposal::SourceState::new(crate::testing::release(V22), None);
     let authorship = Authorship::Capstan { source, plan: PlanDigest::of(&files) };
-    Some(Branch { head: commit(head), authorship, stands_on: OfBase::Yes })
+    Some(Branch { head: commit(head), authorship, of_base: OfBase::Yes })
 }
 
 fn persons(head: char) -> Option<Branch> {
-    Some(Branch { head: commit(head), authorship: Authorship::Person, stands_on: OfBase::Yes })
+    Some(Branch { head: commit(head), authorship: Authorship::Person, of_base: OfBase::Yes })
 }
 
 /// The decision, and the questions before it. `told` answers.
@@ -187,7 +187,7 @@ fn edited_branches_stay_and_conflicting_ones_are_rewritten() {
         Some(Branch {
             head: commit('a'),
             authorship: Authorship::Capstan { source, plan },
-            stands_on: OfBase::Yes,
+            of_base: OfBase::Yes,
         })
     };
     for (reviewed, mergeable, is_old, expected) in [

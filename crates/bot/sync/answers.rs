@@ -4,7 +4,7 @@
 //! 👀 only means that it was seen).
 
 use capstan_bot_core::answers::{AnswerTurn, said, turn_of, untold};
-use capstan_bot_core::commands::{Asks, Part, Told, part, retry_answer};
+use capstan_bot_core::commands::{AnswerContext, Asks, Part, part, retry_answer};
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::Outcome;
@@ -27,7 +27,7 @@ impl Run<'_> {
             ending.look_again();
         }
         for request in requests {
-            match turn_of(Told { planned, outcome, kept }, request) {
+            match turn_of(AnswerContext { planned, outcome, kept }, request) {
                 AnswerTurn::Now => {}
                 AnswerTurn::NowAndAgain => ending.look_again(),
                 AnswerTurn::Elsewhere => continue,
@@ -57,7 +57,7 @@ impl Run<'_> {
         kept: &Kept,
     ) -> Result<(), SyncError> {
         let parts = self.parts(request, planned, outcome, kept).await?;
-        let untold = untold(Told { planned, outcome, kept }, request, &parts);
+        let untold = untold(AnswerContext { planned, outcome, kept }, request, &parts);
         if let Some(effect) = said(request, &parts, &untold)
             && self.performer.perform(effect).await? != Performed::Done
         {
@@ -74,7 +74,7 @@ impl Run<'_> {
         outcome: &Outcome,
         kept: &Kept,
     ) -> Result<Vec<Answer>, SyncError> {
-        let told = Told { planned, outcome, kept };
+        let told = AnswerContext { planned, outcome, kept };
         let mut parts = Vec::with_capacity(request.commands.len());
         for at in 0..request.commands.len() {
             parts.push(match part(told, request, at, None) {

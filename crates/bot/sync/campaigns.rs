@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
     AskedWave, CheckSeen, Obeyed, Obeying, ReleaseFound, ReleaseNeed, UnreadNow, WebhookAnswerState,
-    by_folder, new_problems, not_allowed, told,
+    by_folder, new_problems, not_allowed, progress_effects,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
 use capstan_bot_core::planned::Planned;
@@ -37,7 +37,7 @@ impl Run<'_> {
         for (note, stop) in &campaigns.stopped {
             tracing::warn!(repository = %self.repository.name, campaign = note.campaign, release = note.release, why = stop.why, "campaign-stopped");
         }
-        self.performer.perform_all(told(campaigns, self.repository.id)).await
+        self.performer.perform_all(progress_effects(campaigns, self.repository.id)).await
     }
 
     /// What selectors of waves need besides folders, if there are such selectors.

@@ -62,7 +62,7 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use self::checks::{Comparisons, Judging, is_told};
+use self::checks::{Comparisons, Judging, is_reportable};
 pub use self::checks::{SetUp, tell_failure};
 use self::components::SuppliedComponents;
 use self::elsewhere::consumers_to_notify;
@@ -255,7 +255,7 @@ pub async fn sync_and_consumers(
         Ok(Some(loaded)) => loaded,
         Ok(None) => return nothing(),
         Err(error) => {
-            if is_told(&error) {
+            if is_reportable(&error) {
                 tell_failure(ports, repository, SetUp::NotLooked, &error.to_string()).await;
             }
             return Err(error);
@@ -274,7 +274,7 @@ pub async fn sync_and_consumers(
     }
     let done = run.set_up().await;
     if let Err(error) = &done
-        && is_told(error)
+        && is_reportable(error)
     {
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }

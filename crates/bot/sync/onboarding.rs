@@ -31,7 +31,7 @@ impl Run<'_> {
     pub(super) async fn onboard(self) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         let asking = asking(self.facts);
-        if asking == Asking::Never || self.was_looked_at().await? {
+        if asking == Asking::Never || self.was_surveyed().await? {
             return Ok(ending);
         }
         let limits = limits_write();
@@ -45,7 +45,7 @@ impl Run<'_> {
             Asking::AskEarlier => was_answered(self.newest_on(ONBOARDING_BRANCH).await?.as_slice()),
         };
         if is_answered {
-            self.looked_at().await?;
+            self.record_survey().await?;
             return Ok(ending);
         }
         let (tree, today) = (self.facts.base.tree.clone(), self.facts.today);
@@ -60,7 +60,7 @@ impl Run<'_> {
         };
         let Some(onboarding) = onboarding else {
             tracing::debug!(repository = %self.repository.name, "neither clusters nor releases: nothing is proposed");
-            self.looked_at().await?;
+            self.record_survey().await?;
             return Ok(ending);
         };
         let body = onboarding_body(&onboarding);
@@ -72,7 +72,7 @@ impl Run<'_> {
         match self.performer.settle(&write, published).await? {
             Some(Published::Overtaken) => ending.look_again(),
             Some(Published::Refused(_)) => {}
-            None | Some(_) => self.looked_at().await?,
+            None | Some(_) => self.record_survey().await?,
         }
         Ok(ending)
     }
@@ -96,12 +96,12 @@ impl Run<'_> {
         self.performer.close(now.number, closing(self.facts, &now)).await
     }
 
-    async fn was_looked_at(&self) -> Result<bool, SyncError> {
+    async fn was_surveyed(&self) -> Result<bool, SyncError> {
         let (id, head) = (self.repository.id, &self.facts.base.commit);
         Ok(self.ports.records.check(id, head, KIND).await?.is_some())
     }
 
-    async fn looked_at(&self) -> Result<(), SyncError> {
+    async fn record_survey(&self) -> Result<(), SyncError> {
         let looked = Effect::LookedAt { commit: self.facts.base.commit.clone(), name: KIND };
         self.performer.perform(looked).await.map(drop)
     }

@@ -150,7 +150,7 @@ impl Downloads {
             who: who.to_owned(),
         };
         let mut done = match shared.fetches.known(&asked) {
-            Some(Known::Ended(standing)) => return shared.told(standing),
+            Some(Known::Ended(standing)) => return shared.with_retry_time(standing),
             Some(Known::UnderWay(done)) => done,
             None => match self.begin(&asked, wanted) {
                 Begun::UnderWay(done) => done,
@@ -164,7 +164,7 @@ impl Downloads {
         let waited = tokio::time::timeout(shared.limits.patience, done.wait_for(|done| *done)).await;
         drop(waited);
         match shared.fetches.known(&asked) {
-            Some(Known::Ended(standing)) => shared.told(standing),
+            Some(Known::Ended(standing)) => shared.with_retry_time(standing),
             Some(Known::UnderWay(_)) | None => {
                 let why = format!("they are being fetched from {}", asked.origin);
                 Download::Not(NotHere { why, sort: Sort::UnderWay, again: Some(SOON) })
@@ -201,7 +201,7 @@ impl Download {
 
 impl Shared {
     /// The outcome of a fetch, with the time until a failure may be retried.
-    fn told(&self, standing: Standing<Download>) -> Download {
+    fn with_retry_time(&self, standing: Standing<Download>) -> Download {
         match standing.outcome {
             Download::Not(not) => {
                 Download::Not(NotHere { again: Some(self.fetches.left(standing.until)), ..not })

@@ -30,7 +30,7 @@ pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, Plan
 pub use pending::without_pending;
 pub use reach::{InventoryReach, beyond};
 pub use rendered::{ReleaseTemplates, ReleaseWithValues, RenderPart, Seen};
-pub use said::{Said, Stands, record_of};
+pub use said::{InventoryGap, Said, record_of};
 
 /// Name of the record in a cluster's folder.
 pub const RECORD_FILE: &str = capstan_inventory::record::FILE;

@@ -5,7 +5,7 @@ use capstan_test_support::Files;
 use capstan_yaml::Value;
 use serde_json::json;
 
-use super::{FleetInventory, Said, Stands, record_of, without_pending};
+use super::{FleetInventory, InventoryGap, Said, record_of, without_pending};
 use crate::settings::{RepositorySettings, RuleIds};
 
 #[test]
@@ -77,8 +77,10 @@ fn record_text(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
         Ok(Said::Defined(object)) => {
             format!("{}{}", object.level, if object.retire.is_some() { " goes" } else { "" })
         }
-        Err(Stands::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),
-        Err(Stands::Removed(finding)) => format!("removed: {}", finding.message.split(':').next().unwrap()),
+        Err(InventoryGap::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),
+        Err(InventoryGap::Removed(finding)) => {
+            format!("removed: {}", finding.message.split(':').next().unwrap())
+        }
     }
 }
 

@@ -169,7 +169,7 @@ enum DefinitionWord {
     Nothing,
 }
 
-fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> DefinitionWord {
+fn definition_word(mut schema: &Schema, path: &FieldPath, node: &Node) -> DefinitionWord {
     for step in path.steps() {
         let below = match step {
             Step::Key(key) => schema.field(key),
@@ -292,7 +292,7 @@ impl FitSearch<'_> {
 
     fn fit(&self, path: &FieldPath, node: &Node) -> ValueFit {
         let Some(own) = type_of(node) else { return ValueFit::Fits };
-        let mut definitions = self.definitions.iter().map(|schema| told(schema, path, node));
+        let mut definitions = self.definitions.iter().map(|schema| definition_word(schema, path, node));
         if let Some(first) = definitions.next()
             && definitions.all(|other| other == first)
         {

@@ -1,6 +1,6 @@
 //! The outcome of the merge of one cluster: which objects stay, come and go, and what is reported about them.
 
-use super::decision::{DecisionKind, MergeRecord, Stands};
+use super::decision::{DecisionKind, MergeRecord, ReleasePlaces};
 use crate::substitution::{Found, Missing};
 use capstan_model::finding::Place;
 use capstan_model::kinds::{component_version, version_paths};
@@ -52,9 +52,9 @@ pub(crate) struct MergedObject {
     /// What was decided of its fields.
     pub(crate) record: MergeRecord,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) stands: ReleasePlaces,
     /// Fields that its conversion touched, which need no decision, and where the releases have them.
-    pub(crate) converted: Vec<(FieldPath, Stands)>,
+    pub(crate) converted: Vec<(FieldPath, ReleasePlaces)>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: Vec<NamedVersion>,
     /// The name that the new release gives it, where the old one's, which the cluster has, was another.
@@ -76,7 +76,7 @@ pub(crate) struct DroppedObject {
     /// Index into the base's objects.
     pub(crate) object: usize,
     /// Where the old release has it.
-    pub(crate) stands: Stands,
+    pub(crate) stands: ReleasePlaces,
 }
 
 /// An object that the release brings.
@@ -90,7 +90,7 @@ pub(crate) struct NewObject {
     /// Expressions in it that have no value.
     pub(crate) missing: Vec<Missing>,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) stands: ReleasePlaces,
 }
 
 /// A whole object that both sides changed.
@@ -104,7 +104,7 @@ pub(crate) struct ObjectConflict {
     /// The new object, should the release win.
     pub(crate) new: Option<NewObject>,
     /// Where the releases have it.
-    pub(crate) stands: Stands,
+    pub(crate) stands: ReleasePlaces,
 }
 
 /// A piece whose meaning is ambiguous.

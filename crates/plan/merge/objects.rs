@@ -32,7 +32,7 @@ use super::cluster_merge::{
     Ambiguity, Between, ClusterMerge, DroppedObject, MergedObject, NamedVersion, NewObject, NotMerged,
     ObjectConflict, Sides,
 };
-use super::decision::{DecisionKind, MergeRecord, Stands};
+use super::decision::{DecisionKind, MergeRecord, ReleasePlaces};
 use super::fields::FieldMerge;
 use super::inputs;
 use super::kinds::kind_changes;
@@ -271,7 +271,7 @@ impl<'a> Work<'_, 'a> {
             // As it came into the cluster, see U2.
             add_namespace(o, namespace);
         }
-        let stands = Stands { old: old.first().map(|piece| piece.place.clone()), new: None };
+        let stands = ReleasePlaces { old: old.first().map(|piece| piece.place.clone()), new: None };
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
             out.removed.push(DroppedObject { object, stands });
         } else {
@@ -319,7 +319,8 @@ impl<'a> Work<'_, 'a> {
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
         let missing = scope.missing(&troubles(&scope, &[piece]), &node, Cursor::of(Some(&id.kind)));
-        let stands = Stands { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
+        let stands =
+            ReleasePlaces { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
         let new = NewObject { piece: at, id: id.clone(), node, missing, stands: stands.clone() };
         match old {
             None => out.added.push(new),

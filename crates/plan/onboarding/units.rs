@@ -26,7 +26,7 @@ const EXAMPLE_ENDS: [&str; 3] = ["-example", "-examples", "-samples"];
 /// The report about a cluster in the repository's root.
 const ROOT: &str = "the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id";
 /// How many clusters of one folder are reported one by one.
-const TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;
 
 /// Folders of manifests that are clusters, and what was found that cannot be one.
 #[derive(Debug, Default)]
@@ -196,7 +196,7 @@ impl Units {
         let Some(first) = whole.first() else { return };
         let is_shaped = by_shape(shaped, folder).is_some();
         if folder.is_root() {
-            for seen in whole.iter().take(TOLD) {
+            for seen in whole.iter().take(MOST_REPORTED) {
                 self.tell(seen.place.clone(), ROOT.to_owned());
             }
             self.crowd(folder, &whole);
@@ -220,7 +220,7 @@ impl Units {
         let named: BTreeSet<&str> =
             whole.iter().filter(|seen| seen.what == most_telling).map(|seen| seen.name.as_str()).collect();
         if named.len() > 1 && most_telling != What::Values && !is_shaped {
-            let told = whole.iter().filter(|seen| seen.what == most_telling).take(TOLD);
+            let told = whole.iter().filter(|seen| seen.what == most_telling).take(MOST_REPORTED);
             for seen in told {
                 self.tell(
                     seen.place.clone(),

@@ -222,7 +222,7 @@ impl fmt::Display for ReasonInWords<'_> {
 
 impl NotOffered {
     /// The sentence, of a target of that kind.
-    pub fn told_of(&self, kind: TargetKind) -> String {
+    pub fn describe(&self, kind: TargetKind) -> String {
         ReasonInWords(self, kind).to_string()
     }
 

@@ -88,7 +88,7 @@ pub fn upgrade_path(
 }
 
 fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &Catalogue) {
-    let end = |reason: NotOffered| reason.told_of(standing.kind);
+    let end = |reason: NotOffered| reason.describe(standing.kind);
     if track == Track::None {
         path.end = end(NotOffered::TrackNone);
         return;

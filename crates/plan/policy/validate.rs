@@ -19,7 +19,7 @@ use crate::cluster::{
     Cluster, is_unread, judge_release_services, owners_changed_between, services_not_claimed,
 };
 use crate::flux::FluxIndex;
-use crate::inventory::{FleetInventory, Said, Stands, record_of};
+use crate::inventory::{FleetInventory, InventoryGap, Said, record_of};
 use crate::layout::{Layout, TargetFolder, crowded, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
@@ -153,8 +153,8 @@ impl CheckedCluster<'_> {
             };
             match Said::of(inventory.as_ref(), folder.id.folder(), record.as_ref()) {
                 Ok(_) => {}
-                Err(Stands::Removed(finding)) => self.findings.push(*finding),
-                Err(Stands::Unreadable { .. }) => lost += 1,
+                Err(InventoryGap::Removed(finding)) => self.findings.push(*finding),
+                Err(InventoryGap::Unreadable { .. }) => lost += 1,
             }
         }
         let Some(inventory) = inventory else { return };

@@ -146,7 +146,7 @@ pub struct Branch {
     pub authorship: Authorship,
     /// Whether the commits below that one are known to be the base branch's. Otherwise there may be commits in between
     /// that no plan made, and the branch is written again rather than offered as it is.
-    pub stands_on: OfBase,
+    pub of_base: OfBase,
 }
 
 /// A pull request from the proposal's branch.
@@ -365,7 +365,7 @@ pub fn decide(facts: &PullFacts) -> Decision {
         }
         (Wanted::Nothing { why, rest }, Some(pull)) => close(facts, pull.number, why, *rest),
         (Wanted::Offer(offer), Some(pull)) => update(facts, offer, pull.number),
-        (Wanted::Offer(offer), None) => open_anew(facts, offer),
+        (Wanted::Offer(offer), None) => open_new(facts, offer),
     };
     decided.map_or_else(Decision::Ask, Decision::Do)
 }
@@ -429,7 +429,7 @@ fn update(facts: &PullFacts, offer: &Offer, pull: u64) -> Result<Action, Proposa
             reviewed => waits(reviewed, Some(offer.source.clone())),
         });
     }
-    let is_current = *plan == offer.plan && branch.stands_on == OfBase::Yes;
+    let is_current = *plan == offer.plan && branch.of_base == OfBase::Yes;
     if is_current && answers.mergeable()? == Mergeable::PerhapsYes {
         return Ok(keep);
     }
@@ -469,7 +469,7 @@ pub(super) fn ended_against(pull: &Pull, offer: &Offer, command: Command) -> Opt
     }
 }
 
-fn open_anew(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestion> {
+fn open_new(facts: &PullFacts, offer: &Offer) -> Result<Action, ProposalQuestion> {
     let newest = facts.pulls.first();
     if let Some(standing) = newest.and_then(|pull| ended_against(pull, offer, facts.command)) {
         return Ok(Action::Leave(standing));
@@ -502,7 +502,7 @@ const fn edited(branch: Option<&Branch>) -> EditedBranch {
 }
 
 fn carries(branch: &Branch, offer: &Offer) -> bool {
-    branch.stands_on == OfBase::Yes
+    branch.of_base == OfBase::Yes
         && matches!(&branch.authorship, Authorship::Capstan { source, plan }
         if *source == offer.source && *plan == offer.plan)
 }

@@ -24,11 +24,11 @@ fn offer(release: &str, digit: char) -> Wanted {
 
 fn ours(release: &str, digit: char) -> Option<Branch> {
     let authorship = Authorship::Capstan { source: source(release), plan: plan(digit) };
-    Some(Branch { head: commit('c'), authorship, stands_on: OfBase::Yes })
+    Some(Branch { head: commit('c'), authorship, of_base: OfBase::Yes })
 }
 
 fn a_persons() -> Option<Branch> {
-    Some(Branch { head: commit('d'), authorship: Authorship::Person, stands_on: OfBase::Unknown })
+    Some(Branch { head: commit('d'), authorship: Authorship::Person, of_base: OfBase::Unknown })
 }
 
 fn pull(number: u64, state: PullState, release: &str) -> Pull {
@@ -222,8 +222,7 @@ fn a_merged_source_needs_nothing_further_and_the_next_one_takes_over_the_branch(
     let next = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
     assert_eq!(decided(&next), Action::Open { branch: moved('c') });
 
-    let edited =
-        Some(Branch { head: commit('c'), authorship: Authorship::Person, stands_on: OfBase::Unknown });
+    let edited = Some(Branch { head: commit('c'), authorship: Authorship::Person, of_base: OfBase::Unknown });
     let next = facts(offer("aws/v3.0.0", '2'), edited, pulls);
     assert_eq!(decided(&next), Action::Open { branch: moved('c') }, "all of it is in the base");
 }
@@ -254,7 +253,7 @@ fn a_blocked_or_unreadable_cluster_is_never_written() {
 
 #[test]
 fn a_commit_that_looks_like_capstans_on_another_parent_is_rewritten() {
-    let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { stands_on: OfBase::Unknown, ..branch });
+    let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { of_base: OfBase::Unknown, ..branch });
     let new = facts(offer("aws/v2.0.0", '1'), branch.clone(), vec![]);
     assert_eq!(decided(&new), Action::Open { branch: moved('c') });
     let pulls = vec![pull(7, PullState::Open, "aws/v2.0.0")];

@@ -39,7 +39,7 @@ pub fn plan_services(step: &ServicesStep<'_>, planned: &mut Planned) -> Result<(
         let Some(plan) = plan_folder(step, &folder)? else { continue };
         networks.take(&folder, &plan);
         let service = service_in(&after, &folder).or_else(|| service_in(&before, &folder));
-        changes.extend(told(&folder, service, &plan));
+        changes.extend(service_change(&folder, service, &plan));
         join(planned, service.map_or(folder.name(), |service| service.name.as_str()), plan);
     }
     networks.judge(step, planned);
@@ -200,7 +200,11 @@ fn service_in<'s>(services: &'s [Service], folder: &ServiceFolder) -> Option<&'s
 }
 
 /// The change of a service that the plan of its folder brings; `None` where the plan changes nothing.
-fn told(folder: &ServiceFolder, service: Option<&Service>, plan: &FolderPlan) -> Option<ServiceChange> {
+fn service_change(
+    folder: &ServiceFolder,
+    service: Option<&Service>,
+    plan: &FolderPlan,
+) -> Option<ServiceChange> {
     let FolderPlan { planned, before, after, kept } = plan;
     let course = match (before.is_empty(), after.is_empty()) {
         _ if planned.intended.is_empty() && planned.upgrade.conflicts.is_empty() => return None,

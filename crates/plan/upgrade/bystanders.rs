@@ -213,7 +213,7 @@ impl Bystanders<'_> {
         );
         let message = format!(
             "{id} is not of the release and stays {version}{}. {}.",
-            goes_on(self.group),
+            release_version(self.group),
             if is_cluster(&id) {
                 "Give each cluster its own folder and record"
             } else {
@@ -266,7 +266,7 @@ impl Bystanders<'_> {
             let message = format!(
                 "{id} is not of the release and stays at Kubernetes {}{}. It is in the overlay: the owner of the overlay sets its version.",
                 stays.text,
-                goes_on(self.group)
+                release_version(self.group)
             );
             self.said.findings.push(
                 Finding::new(rules::NOT_IN_RELEASE, message).place(place).object(&id).path(&stays.path),
@@ -276,7 +276,7 @@ impl Bystanders<'_> {
 }
 
 /// `, while the release goes to v1.30.0`
-fn goes_on(group: &StepGroup) -> String {
+fn release_version(group: &StepGroup) -> String {
     let newest = group
         .wanted
         .iter()

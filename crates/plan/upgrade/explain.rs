@@ -5,7 +5,7 @@
 
 use super::model::{Change, Reason, Rollout, Upgrade};
 use super::provenance::{ListMerged, ObjectProvenance, Provenance, ValueCompared};
-use crate::merge::decision::{MergeDecision, MergeRule, Stands};
+use crate::merge::decision::{MergeDecision, MergeRule, ReleasePlaces};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -62,19 +62,19 @@ impl Provenance {
         let stands = match (decision, of_object) {
             (Some(decision), _) => decision.stands.clone(),
             (None, Some(of)) => {
-                let Stands { old, new } = of.stands_of(&change.path);
-                Stands {
+                let ReleasePlaces { old, new } = of.release_places(&change.path);
+                ReleasePlaces {
                     old: old.clone().filter(|_| change.path.is_root() || change.old.is_some()),
                     new: new.clone().filter(|_| change.new.is_some()),
                 }
             }
-            (None, None) => Stands::default(),
+            (None, None) => ReleasePlaces::default(),
         };
         let because = because(change, &stands);
-        let Stands { old, new } = match change.reason {
-            Reason::Reference => Stands::default(),
+        let ReleasePlaces { old, new } = match change.reason {
+            Reason::Reference => ReleasePlaces::default(),
             // What moves is the cluster's own value: no release need have it.
-            _ if change.from.is_some() => Stands::default(),
+            _ if change.from.is_some() => ReleasePlaces::default(),
             _ => stands,
         };
         let whole = of_object.filter(|_| change.path.is_root()).map(|of| of.rule);
@@ -85,7 +85,7 @@ impl Provenance {
 
 impl ObjectProvenance {
     /// Where the releases have a field about which nothing was decided, or else the object.
-    fn stands_of(&self, path: &FieldPath) -> &Stands {
+    fn release_places(&self, path: &FieldPath) -> &ReleasePlaces {
         let touched = self.converted.iter().find(|(field, _)| field == path);
         touched.map_or(&self.stands, |(_, stands)| stands)
     }
@@ -103,7 +103,7 @@ impl ObjectProvenance {
     }
 }
 
-fn because(change: &Change, stands: &Stands) -> &'static str {
+fn because(change: &Change, stands: &ReleasePlaces) -> &'static str {
     match (change.reason, &stands.old, &stands.new) {
         (Reason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
         (Reason::Reference, ..) => "it names a template that has a new name",

@@ -5,7 +5,7 @@
 
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, Stands};
+use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, ReleasePlaces};
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -27,12 +27,12 @@ pub struct Provenance {
 pub(super) struct ObjectProvenance {
     pub(super) id: ObjectId,
     /// Where the releases have it.
-    pub(super) stands: Stands,
+    pub(super) stands: ReleasePlaces,
     /// Whether it comes or goes, or its fields merge.
     pub(super) rule: MergeRule,
     pub(super) decisions: Vec<MergeDecision>,
     /// Fields that its conversion to another API version touched, and where the releases have them.
-    pub(super) converted: Vec<(FieldPath, Stands)>,
+    pub(super) converted: Vec<(FieldPath, ReleasePlaces)>,
 }
 
 /// How one list was merged, and who said so.
@@ -108,7 +108,7 @@ impl Provenance {
                 converted: merged.converted,
             });
         }
-        let mut whole = |id: ObjectId, stands: Stands| {
+        let mut whole = |id: ObjectId, stands: ReleasePlaces| {
             let (decisions, converted) = (Vec::new(), Vec::new());
             let rule = MergeRule::Objects;
             provenance.objects.push(ObjectProvenance { id, stands, rule, decisions, converted });

@@ -51,7 +51,7 @@ pub fn of_provider(objects: &[Value], cluster: &str, written: &Written, now: Tim
 fn unread(object: &Value) -> Option<String> {
     let kind = object["kind"].as_str().unwrap_or_default();
     let api_version = KindReader::CloudCredentials.unread(kind, object["apiVersion"].as_str())?;
-    Some(KindReader::CloudCredentials.told(kind, api_version))
+    Some(KindReader::CloudCredentials.describe_unread(kind, api_version))
 }
 
 /// Whether an object names the Secret, or names none and uses its cluster's. If what it names cannot be read, it counts

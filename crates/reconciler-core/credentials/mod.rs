@@ -34,13 +34,13 @@ mod step;
 mod taken_up;
 #[cfg(test)]
 mod tests;
-mod told;
 mod trouble;
+mod turn;
 
 pub use asked::{Asked, Subject, asked, bears_mark, opened, reserved};
 pub use purpose::Purpose;
 pub use secret::{Found, Inside};
 pub use step::{Consumer, Facts, HandedOut, Rest, Step, Wish, Written, WrittenState, renewal};
 pub use taken_up::{begin_with, is_taken_up};
-pub use told::{Turn, remembered};
 pub use trouble::Trouble;
+pub use turn::{Turn, remembered};

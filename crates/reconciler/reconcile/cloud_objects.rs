@@ -47,12 +47,12 @@ impl ClusterInHand<'_> {
             if let Some(over) = (self.request.is_over)() {
                 return Ok(Some(ReconcileEnd::Interrupted(over)));
             }
-            anew.push(self.make_anew(observed, &one).await?);
+            anew.push(self.recreate(observed, &one).await?);
         }
         Ok((!anew.is_empty()).then_some(ReconcileEnd::Waiting(anew)))
     }
 
-    async fn make_anew(&mut self, observed: &Observation, one: &GivenUp<'_>) -> Result<Reason, LiveError> {
+    async fn recreate(&mut self, observed: &Observation, one: &GivenUp<'_>) -> Result<Reason, LiveError> {
         let id = &one.object.id;
         let told = |message: String| {
             Reason::of_object("CloudObjectMadeAnew", message, one.object, &FieldPath::root())
@@ -64,7 +64,7 @@ impl ClusterInHand<'_> {
                 one.words
             )));
         };
-        self.status.inventory.make_anew(id);
+        self.status.inventory.count_recreation(id);
         let times = self.status.inventory.get(id).map_or(0, |entry| entry.made_anew);
         self.save().await?;
         tracing::info!(cluster = %self.request.id, object = %id, times, words = one.words, "recreated: its creation failed");

@@ -27,7 +27,7 @@ use capstan_report::{CheckReport, MergeBasis, check_without_settings, judged_by_
 use tracing::Instrument as _;
 
 pub(super) use self::judging::Comparisons;
-pub(super) use self::telling::is_told;
+pub(super) use self::telling::is_reportable;
 pub use self::telling::{SetUp, tell_failure};
 use super::{Ending, NotOpened, Run, SyncError};
 use capstan_ports::{CheckRecord, MirrorError, PullRequest};

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_bot_core::checks::{
-    BothSettings, Comparison, InventoryJudged, InventoryPlans, ReleasePlans, affected, looked_at,
-    of_releases, release_outlook, removes_releases, settings_outlook,
+    BothSettings, Comparison, InventoryJudged, InventoryPlans, ReleasePlans, affected, of_releases,
+    planned_clusters, release_outlook, removes_releases, settings_outlook,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
@@ -39,7 +39,7 @@ impl Run<'_> {
         let settings = judging.settings;
         let providers = changed.iter().map(|changed| changed.release.provider()).collect();
         let all = self.clusters_at(&comparison.after, settings).await?;
-        let looked_at = looked_at(&all, judging.plans, &providers, settings);
+        let looked_at = planned_clusters(&all, judging.plans, &providers, settings);
         let under = (settings, supplies);
         let plans = match self.plans_of(&comparison.after, judging, under, &looked_at).await? {
             Ok(plans) => plans,
@@ -64,7 +64,7 @@ impl Run<'_> {
         let (tree, old) = (&comparison.after, judging.settings);
         let (before, after) = (self.clusters_at(tree, old).await?, self.clusters_at(tree, new).await?);
         let both: BTreeSet<ClusterId> = before.intersection(&after).cloned().collect();
-        let looked_at = looked_at(&both, judging.plans, &BTreeSet::new(), old);
+        let looked_at = planned_clusters(&both, judging.plans, &BTreeSet::new(), old);
         let under_old = self.plans_of(tree, judging, (old, supplies), &looked_at).await?;
         let under_new = self.plans_of(tree, judging, (new, supplies), &looked_at).await?;
         Ok(match (&under_old, &under_new) {

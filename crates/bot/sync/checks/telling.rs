@@ -15,7 +15,7 @@ use crate::performing::NOTHING_REFUSED;
 use capstan_ports::{CodeHostError, MirrorError, Repository};
 
 /// Heads reported on at a time: each costs three calls at most.
-const MOST_TOLD: usize = 50;
+const MOST_REPORTS: usize = 50;
 
 impl Run<'_> {
     /// Whether somebody wants the check of a head again.
@@ -25,7 +25,7 @@ impl Run<'_> {
 
     /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only logged: the next run judges the head again.
     pub(super) async fn report_first_failure(&self, subjects: &[Subject], error: &SyncError) {
-        let Some(first) = subjects.first().filter(|_| is_told(error)) else { return };
+        let Some(first) = subjects.first().filter(|_| is_reportable(error)) else { return };
         let told = async {
             if self.performer.is_concluded(&first.head).await? {
                 return Ok(());
@@ -56,7 +56,7 @@ impl Run<'_> {
 }
 
 /// Whether a report is possible: not while GitHub is down, or asks to wait.
-pub(in super::super) const fn is_told(error: &SyncError) -> bool {
+pub(in super::super) const fn is_reportable(error: &SyncError) -> bool {
     !matches!(
         error,
         SyncError::Host(
@@ -102,7 +102,7 @@ async fn tell_all(
     let performer = ports.performer(repository, &NOTHING_REFUSED);
     let mut told = 0;
     for head in heads.iter().filter_map(|head| CommitId::parse(head).ok()) {
-        if told == MOST_TOLD {
+        if told == MOST_REPORTS {
             break;
         }
         if !performer.is_concluded(&head).await? {

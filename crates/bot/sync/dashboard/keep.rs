@@ -1,7 +1,7 @@
 //! The dashboard issue, brought to what there is to tell: opened, written, closed.
 
 use capstan_bot_core::dashboard::{
-    Board, DashboardStep, DesiredIssue, Keeping, disabled, duplicate, in_trouble, keep, told_again,
+    Board, DashboardStep, DesiredIssue, Keeping, disabled, duplicate, in_trouble, keep, with_notice,
 };
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
@@ -106,7 +106,7 @@ impl Run<'_> {
             Ok(now) => now,
             Err(error) => return self.performer.issue_refused(error).await,
         };
-        match told_again(keeping, written.record, now, notice) {
+        match with_notice(keeping, written.record, now, notice) {
             Some(desired) => self.performer.bring_issue(&desired).await,
             None => Ok(Kept::Later),
         }

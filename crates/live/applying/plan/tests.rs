@@ -554,7 +554,7 @@ fn an_interrupted_create_is_repeated_three_times_and_a_refused_one_never() {
     let dead = CLOUD.replace(available, lost);
     for _ in 0..3 {
         assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::MadeAnew)]);
-        inventory.make_anew(&image);
+        inventory.count_recreation(&image);
     }
     assert_eq!(courses(&dead, &[], &inventory), [(image.clone(), AfterGivingUp::Spent)]);
     let text = serde_json::to_string(&inventory).unwrap();

@@ -95,7 +95,7 @@ pub fn plan_moves(tree: &dyn Tree, applied_below: AppliedBelow) -> Moving {
     moving.refuse_executables(tree);
     moving.refuse_settings(&facts);
     moving.refuse_obstacles(tree);
-    moving.refuse_what_was_not_looked_at(&facts);
+    moving.refuse_unread_files(&facts);
     if moving.moves.is_empty() {
         // One of these may hold the clusters that should move.
         moving.refused.extend(facts.survey.unreadable.iter().cloned());
@@ -473,7 +473,7 @@ impl Moving {
     }
 
     /// Something that was not read may apply or build what moves.
-    fn refuse_what_was_not_looked_at(&mut self, facts: &MoveFacts<'_>) {
+    fn refuse_unread_files(&mut self, facts: &MoveFacts<'_>) {
         if self.moves.is_empty() {
             return;
         }

@@ -371,7 +371,7 @@ fn a_survey_that_stopped_early_proves_nothing() {
         units: Units::default(),
         base: RepoPath::root(),
     };
-    moving.refuse_what_was_not_looked_at(&facts);
+    moving.refuse_unread_files(&facts);
     assert_eq!(refusal_lines(&moving), ["z.yaml: too many files"]);
 }
 

@@ -422,7 +422,7 @@ fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
     let nothing = offer(&at_the_end, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     let Outcome::Nothing(why) = nothing.outcome else { panic!("{nothing:?}") };
     assert_eq!(
-        why.told_of(TargetKind::Providers),
+        why.describe(TargetKind::Providers),
         "The provider set is at mc/v2.0.0, and no newer release is there."
     );
     let cluster = standing("mc/v3.0.0", "1.30");

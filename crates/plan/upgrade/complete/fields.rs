@@ -65,7 +65,7 @@ impl FieldComparison<'_> {
             return;
         }
         let dropped = removes || self.knows_old && four.o.is_some();
-        if four.n.is_none() && !dropped || self.is_told(&path.path()) || self.removed_whole(path, four) {
+        if four.n.is_none() && !dropped || self.is_reported(&path.path()) || self.removed_whole(path, four) {
             return;
         }
         let lines = Three { o: four.o.filter(|_| self.knows_old), c: four.c, n: four.n }.merged_text();
@@ -120,7 +120,7 @@ impl FieldComparison<'_> {
 
     /// Whether a conflict that is listed, or a finding of its own, names this very field. Fields above it are checked
     /// before, on the way down.
-    pub(super) fn is_told(&self, path: &FieldPath) -> bool {
+    pub(super) fn is_reported(&self, path: &FieldPath) -> bool {
         self.conflicts.iter().any(|conflict| conflict.path == *path && !lists_items(conflict))
             || self.named.contains(&path)
     }
