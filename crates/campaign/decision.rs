@@ -11,7 +11,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording;
 use jiff::Timestamp;
 
-use super::facts::{Load, Member, Memory, Standing, Stop, WaveMemory};
+use super::facts::{ClusterProgress, Load, Member, Memory, Stop, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::tally::{Tally, WaveTally};
 use super::time::{WindowOpening, opening};
@@ -73,9 +73,12 @@ impl CampaignDecision {
             return None;
         }
         match &member.standing {
-            Standing::Barred(why) => return Some(format!("{why}.")),
-            Standing::Behind => {}
-            Standing::Open | Standing::Merged | Standing::Done { .. } | Standing::Failed { .. } => {
+            ClusterProgress::Barred(why) => return Some(format!("{why}.")),
+            ClusterProgress::Behind => {}
+            ClusterProgress::Open
+            | ClusterProgress::Merged
+            | ClusterProgress::Done { .. }
+            | ClusterProgress::Failed { .. } => {
                 return None;
             }
         }
@@ -170,8 +173,8 @@ pub(crate) fn decide_by(
 fn failure<'f>(settings: &CampaignSettings, facts: &CampaignFacts<'f>, tally: &Tally) -> Option<Stop> {
     let is_new = |at: Timestamp| facts.memory.resumed_at.is_none_or(|resumed| at > resumed);
     let ended = |member: &'f Member| match member.standing {
-        Standing::Done { at } => Some((at, member)),
-        Standing::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
+        ClusterProgress::Done { at } => Some((at, member)),
+        ClusterProgress::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
         _ => None,
     };
     let ended = |member| ended(member).filter(|(at, _)| is_new(*at));
@@ -194,13 +197,13 @@ fn failure<'f>(settings: &CampaignSettings, facts: &CampaignFacts<'f>, tally: &T
     let failed: Vec<(Timestamp, &Member)> = last
         .iter()
         .copied()
-        .filter(|(_, member)| matches!(member.standing, Standing::Failed { .. }))
+        .filter(|(_, member)| matches!(member.standing, ClusterProgress::Failed { .. }))
         .collect();
     if failed.len() < count {
         return None;
     }
     let (_, newest) = failed.iter().copied().max_by(by_time)?;
-    let Standing::Failed { how, .. } = newest.standing else { return None };
+    let ClusterProgress::Failed { how, .. } = newest.standing else { return None };
     let besides = match failed.len() - 1 {
         0 => String::new(),
         others => format!(", and {} failed before it", wording::count(others, "other", "others")),

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use capstan_inventory::record::ValuesRecord;
-use capstan_inventory::survey::{Elsewhere as KnownElsewhere, Survey};
+use capstan_inventory::survey::{ClusterRecords as KnownElsewhere, Survey};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::tree::{CommitId, RepoPath};

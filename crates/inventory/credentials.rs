@@ -14,7 +14,7 @@ use capstan_model::secrets::{
     has_random_form, has_token_form, is_secret, is_variable, names_secret, without_secrets, words,
 };
 use capstan_yaml::Scalar;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 
 /// Words of names of credentials, wherever they are.
 const WORDS: &[&str] = &[
@@ -122,7 +122,8 @@ const PUBLIC: &[&str] = &[
 pub(crate) fn credential(name: &str, value: &Scalar) -> Option<&'static str> {
     let text = value.text.trim();
     // What holds nothing, yes or no, or the name of another variable does not count, whatever its name.
-    let says_nothing = text.is_empty() || is_variable(text) || matches!(value.reading(), Reading::Bool(_));
+    let says_nothing =
+        text.is_empty() || is_variable(text) || matches!(value.reading(), ScalarReading::Bool(_));
     if says_nothing || matches!(text, "true" | "false") {
         return None;
     }

@@ -7,7 +7,7 @@
 
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, Value, YamlFile};
 use serde_json::Map;
 
@@ -76,7 +76,7 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             ));
             continue;
         };
-        if matches!(scalar.reading(), Reading::Null) {
+        if matches!(scalar.reading(), ScalarReading::Null) {
             note(format!("`{}` has no value and is left out", entry.key));
             continue;
         }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::http::{Call, CloudResponse, Failed, Http, Patience};
+use super::http::{Call, CallFailure, CloudResponse, Http, Patience};
 use super::refusal::unanswered;
 use capstan_ports::{CloudError, Issued, NewCredential};
 
@@ -78,10 +78,10 @@ impl Keystone<'_> {
         }
         let call = Call { method, url, token: Some(self.token), body };
         self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
-            Failed::NotAllowed(host) => {
+            CallFailure::NotAllowed(host) => {
                 CloudError::HostNotAllowed { host, allowed: self.http.hosts().to_string() }
             }
-            Failed::Trouble(reason) => unanswered(&host_of(self.url), &reason),
+            CallFailure::Trouble(reason) => unanswered(&host_of(self.url), &reason),
         })
     }
 

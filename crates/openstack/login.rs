@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::catalog::Catalog;
 use super::clouds_yaml::CloudEntry;
 use super::entrance::{CA, CLOUDS_YAML, Entrance};
-use super::http::{Call, CloudResponse, Failed, Http, Patience};
+use super::http::{Call, CallFailure, CloudResponse, Http, Patience};
 use super::refusal::{refused, unanswered};
 use super::session::{Door, Session};
 use capstan_ports::{AllowedHosts, CloudAccount, CloudCredential, CloudError, CloudSession, Clouds};
@@ -60,10 +60,10 @@ impl Clouds for OpenStack {
         let unanswered = |reason: String| unanswered(&host, &reason);
         let told = match http.send(&call, Patience::Login).await {
             Ok(told) => told,
-            Err(Failed::NotAllowed(host)) => {
+            Err(CallFailure::NotAllowed(host)) => {
                 return Err(CloudError::HostNotAllowed { host, allowed: self.hosts.to_string() });
             }
-            Err(Failed::Trouble(reason)) => return Err(unanswered(reason)),
+            Err(CallFailure::Trouble(reason)) => return Err(unanswered(reason)),
         };
         if refuses(&told) {
             return Err(refused(&host, told.status.as_u16()));

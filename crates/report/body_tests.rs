@@ -12,7 +12,7 @@ use capstan_model::tree::{CommitId, RepoPath};
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::Sidebar;
 use capstan_plan::upgrade::{
-    Certainty, Change, Conflict, Course, Reason, Rollout, Side, ValuesStep, Versions,
+    Certainty, Change, ChangeReason, Conflict, Course, Rollout, Side, ValuesStep, Versions,
 };
 
 fn object(kind: &str) -> ObjectId {
@@ -36,7 +36,7 @@ pub(crate) fn change(path: &str, old: serde_json::Value, new: serde_json::Value)
         old: Some(old),
         new: Some(new),
         from: None,
-        reason: Reason::Release,
+        reason: ChangeReason::Release,
     }
 }
 

@@ -12,8 +12,8 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
 use capstan_model::wording::{count, few, sentence};
 use capstan_plan::upgrade::{
-    Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Reason, ReleaseList, Rollout, Side,
-    Upgrade, ValueOrigin, whole_of,
+    Basis, Certainty, Change, ChangeReason, ComponentChange, Conflict, MachineCount, ReleaseList, Rollout,
+    Side, Upgrade, ValueOrigin, whole_of,
 };
 use capstan_yaml::Value;
 
@@ -147,14 +147,20 @@ fn by_object(changes: &[Change]) -> Vec<(usize, &Change)> {
 
 fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
     Cow::Borrowed(match change.reason {
-        Reason::Release | Reason::Inventory if change.from.is_some() => "moved by the new API version",
-        Reason::Release => return Cow::Owned(format!("the {kind} changes it")),
-        Reason::Inventory => "the inventory changes it",
-        Reason::Object if change.old.is_none() => return Cow::Owned(format!("the {kind} adds the object")),
-        Reason::Object if change.new.is_none() => return Cow::Owned(format!("the {kind} drops the object")),
-        Reason::Object => return Cow::Owned(format!("the {kind} replaces the object")),
-        Reason::Rotation => "templates are immutable: a new one takes its place",
-        Reason::Reference => "follows the new template",
+        ChangeReason::Release | ChangeReason::Inventory if change.from.is_some() => {
+            "moved by the new API version"
+        }
+        ChangeReason::Release => return Cow::Owned(format!("the {kind} changes it")),
+        ChangeReason::Inventory => "the inventory changes it",
+        ChangeReason::Object if change.old.is_none() => {
+            return Cow::Owned(format!("the {kind} adds the object"));
+        }
+        ChangeReason::Object if change.new.is_none() => {
+            return Cow::Owned(format!("the {kind} drops the object"));
+        }
+        ChangeReason::Object => return Cow::Owned(format!("the {kind} replaces the object")),
+        ChangeReason::Rotation => "templates are immutable: a new one takes its place",
+        ChangeReason::Reference => "follows the new template",
     })
 }
 

@@ -6,10 +6,10 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{Context, Failure, Format, Outcome, output, progress, refusal, text};
+use super::{CommandFailure, CommandOutcome, Context, Format, output, progress, refusal, text};
 use capstan_fleet::generator::{Refused, Summary};
 
-pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(workspace.as_ref(), &fleet, &[])?;
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
     }
     let failed = summaries.iter().any(|(_, summary)| !matches!(summary, Ok(one) if !one.failed));
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }
 
 fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {

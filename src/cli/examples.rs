@@ -10,7 +10,7 @@ use clap::{
     Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser,
 };
 
-use super::{Arguments, Service};
+use super::{Arguments, ServiceCommand};
 
 /// Commands by their words, each with its examples: what is typed, and what it does.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
@@ -371,7 +371,7 @@ fn without(command: Command, flag: &'static str) -> Command {
 
 /// The services by name.
 static SERVICES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let services = Service::augment_subcommands(Command::new("capstan"));
+    let services = ServiceCommand::augment_subcommands(Command::new("capstan"));
     services.get_subcommands().map(|service| service.get_name().to_owned()).collect()
 });
 

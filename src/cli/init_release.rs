@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::progress::say;
-use super::{ChangeFormat, Context, Failure, Outcome, output};
+use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output};
 use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
 
-impl From<FirstReleaseFailed> for Failure {
+impl From<FirstReleaseFailed> for CommandFailure {
     fn from(error: FirstReleaseFailed) -> Self {
         match error {
             FirstReleaseFailed::Usage(message) => Self::Usage(Refusal::NotBegun, message),
@@ -28,7 +28,7 @@ pub(super) fn run(
     command: &Init,
     release: &str,
     from: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let format = command.output.unwrap_or(ChangeFormat::Diff);
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
@@ -58,7 +58,7 @@ pub(super) fn run(
         made.release,
         made.name
     );
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn element(made: &MadeRelease, cluster: &str, written: bool) -> Value {

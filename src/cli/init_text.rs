@@ -7,7 +7,7 @@ use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_ports::Workspace;
 use capstan_report::{MOVE_COMMAND, first_release_command};
 
-use super::{Context, Failure, text};
+use super::{CommandFailure, Context, text};
 
 /// What was found, and what was done.
 pub(super) struct FirstLook {
@@ -46,7 +46,7 @@ impl FirstLook {
         &self,
         context: &Context<'_>,
         workspace: &dyn Workspace,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, CommandFailure> {
         let Some(example) = &self.onboarding.example else { return Ok(false) };
         if self.settings != SettingsFile::Kept {
             return Ok(true);

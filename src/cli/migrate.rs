@@ -15,9 +15,9 @@ use super::arguments::Migrate;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::plan::PlanOutput;
-use super::{Context, Failure, Outcome, PlanFormat, plan, progress, text};
+use super::{CommandFailure, CommandOutcome, Context, PlanFormat, plan, progress, text};
 
-pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
         workspace.write(&changes)?;
     }
     let mut output = Elements::new(command.output);
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
         let said = match planned {
@@ -86,7 +86,7 @@ impl KnownVersions {
 }
 
 /// A version that no object has or can come to: what was meant is another one. Where not all is known, that is a warning.
-fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<Failure> {
+fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<CommandFailure> {
     let KnownVersions { own, after, is_whole } = known;
     if own.iter().chain(after).any(|version| wanted.is(version)) {
         return None;
@@ -102,5 +102,5 @@ fn unknown(known: &KnownVersions, wanted: &WantedVersion) -> Option<Failure> {
         progress::say!("warning: {message}");
         return None;
     }
-    Some(Failure::Usage(Refusal::NotFound, message))
+    Some(CommandFailure::Usage(Refusal::NotFound, message))
 }

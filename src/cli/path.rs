@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::harmless::line;
 use super::refusal::refusal;
-use super::{Failure, Outcome, PlanFormat, output, text};
+use super::{CommandFailure, CommandOutcome, PlanFormat, output, text};
 use capstan_fleet::generator::{Fleet, Refused};
 
 const BOLD: Style = Style::new().bold();
@@ -23,9 +23,9 @@ pub(super) fn run(
     clusters: &[ClusterId],
     target: Option<&ReleaseName>,
     format: PlanFormat,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     if format == PlanFormat::Diff {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::Usage,
             "`plan --path` prints text, json, yaml or markdown: a path is not a diff".to_owned(),
         ));
@@ -48,7 +48,7 @@ pub(super) fn run(
         })?,
     }
     let is_whole = ways.iter().all(|(_, planned)| planned.is_ok());
-    Ok(if is_whole { Outcome::Done } else { Outcome::PartlyFailed })
+    Ok(if is_whole { CommandOutcome::Done } else { CommandOutcome::PartlyFailed })
 }
 
 fn elements(ways: &[(&ClusterId, PlannedPath)]) -> Value {

@@ -11,11 +11,11 @@ use super::harmless::harmless;
 use super::output::Elements;
 use super::overwriting::Overwritten;
 use super::refusal::refusal;
-use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
+use super::{CommandFailure, CommandOutcome, Context, PlanFormat, explain, path, progress, text};
 use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
 use capstan_fleet::inventory::tell_restore;
 
-pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let (clusters, to_come) = context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
     let told = |planned: Planned| {
         planned.map(|mut upgrade| {
@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
             if let Some(aside) = aside {
                 progress::beside(|| anstream::eprint!("{}", harmless(&aside)));
             }
-            Ok::<(), Failure>(())
+            Ok::<(), CommandFailure>(())
         },
     )?;
     for cluster in to_come.iter().filter(|_| target.is_none()) {
@@ -80,7 +80,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     Ok(outcome)
 }
 
-pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), Failure> {
+pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), CommandFailure> {
     match said {
         PlanOutput::Printed(text) => output.print(&text),
         PlanOutput::Blocked(diff, upgrade) => {
@@ -160,14 +160,14 @@ fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanatio
 }
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.
-pub(super) fn outcome(planned: &[Planned]) -> Outcome {
-    planned.iter().map(outcome_of).max().unwrap_or(Outcome::Done)
+pub(super) fn outcome(planned: &[Planned]) -> CommandOutcome {
+    planned.iter().map(outcome_of).max().unwrap_or(CommandOutcome::Done)
 }
 
-pub(super) fn outcome_of(planned: &Planned) -> Outcome {
+pub(super) fn outcome_of(planned: &Planned) -> CommandOutcome {
     match planned {
-        Err(_) => Outcome::PartlyFailed,
-        Ok(upgrade) if generator::errors_stand(upgrade) => Outcome::ErrorsStand,
-        Ok(_) => Outcome::Done,
+        Err(_) => CommandOutcome::PartlyFailed,
+        Ok(upgrade) if generator::errors_stand(upgrade) => CommandOutcome::ErrorsStand,
+        Ok(_) => CommandOutcome::Done,
     }
 }

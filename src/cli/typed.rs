@@ -8,7 +8,7 @@ use capstan_model::spelling::{did_you_mean, nearest};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
-use super::Failure;
+use super::CommandFailure;
 use capstan_fleet::generator::Fleet;
 use capstan_ports::Workspace;
 
@@ -31,7 +31,7 @@ pub(super) fn clusters(
     fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
-) -> Result<Vec<ClusterId>, Failure> {
+) -> Result<Vec<ClusterId>, CommandFailure> {
     let tree = fleet.tree().as_ref();
     for path in paths(workspace, typed) {
         let is_in = |id: &&&ClusterId| is_below(path.as_str(), id.as_str()) && exists(tree, &path);
@@ -59,9 +59,9 @@ pub(super) fn clusters(
         [one] => Ok(known.iter().filter(|id| id.as_str() == *one).map(|id| (**id).clone()).collect()),
         [] => {
             let message = of_releases(workspace, fleet, typed).unwrap_or_else(|| unknown(known, typed));
-            Err(Failure::Usage(Refusal::NotFound, message))
+            Err(CommandFailure::Usage(Refusal::NotFound, message))
         }
-        several => Err(Failure::Usage(
+        several => Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!("`{typed}` may mean several clusters: {}. Name one of them", listed(several)),
         )),
@@ -74,13 +74,13 @@ pub(super) fn cluster(
     fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
-) -> Result<ClusterId, Failure> {
+) -> Result<ClusterId, CommandFailure> {
     let meant = clusters(workspace, fleet, known, typed)?;
     match meant.as_slice() {
         [one] => Ok(one.clone()),
         several => {
             let names: Vec<&str> = several.iter().map(ClusterId::as_str).collect();
-            Err(Failure::Usage(
+            Err(CommandFailure::Usage(
                 Refusal::NotFound,
                 format!("`{typed}` holds several clusters: {}. This command takes one", listed(&names)),
             ))
@@ -93,11 +93,11 @@ pub(super) fn file_or_folder(
     workspace: &dyn Workspace,
     trees: &[&dyn Tree],
     typed: &str,
-) -> Result<RepoPath, Failure> {
+) -> Result<RepoPath, CommandFailure> {
     let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
     found.ok_or_else(|| {
         let hint = did_you_mean(paths(workspace, typed).iter().find_map(|path| near_path(trees, path)));
-        Failure::Usage(
+        CommandFailure::Usage(
             Refusal::NotFound,
             format!(
                 "there is no file or folder `{typed}` in the repository: a path is relative to the working directory, or begins at the root of the repository{hint}"

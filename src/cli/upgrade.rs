@@ -14,12 +14,14 @@ use capstan_plan::upgrade::{Explanation, Retarget};
 use super::arguments::Upgrade;
 use super::harmless::harmless;
 use super::overwriting::Overwritten;
-use super::{ChangeFormat, Context, Failure, Outcome, explain, inventory, output, plan, progress, text};
+use super::{
+    ChangeFormat, CommandFailure, CommandOutcome, Context, explain, inventory, output, plan, progress, text,
+};
 use capstan_fleet::generator::{Fleet, Planned};
 use capstan_fleet::inventory::tell_restore;
 use capstan_report::Refusal;
 
-pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let allowed = command.overwriting.allowed();
@@ -92,7 +94,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
 }
 
 /// Says which clusters the inventory does not define; an error where it defines none of them.
-fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), Failure> {
+fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), CommandFailure> {
     let why = |cluster: &ClusterId| format!("the inventory does not define {cluster}");
     if let (true, Some(first)) = (defines_none, others.first()) {
         let message = match others.len() {
@@ -100,7 +102,7 @@ fn tell_undefined(defines_none: bool, others: &[ClusterId]) -> Result<(), Failur
             all => format!("the inventory defines none of these {all} clusters"),
         };
         let message = format!("{message} (`capstan inventory list` lists what it defines)");
-        return Err(Failure::Usage(Refusal::NotFound, message));
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
     }
     for cluster in others {
         progress::say!("{}: nothing to change", why(cluster));

@@ -6,7 +6,7 @@ use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::wording::{count, in_one_line};
 use capstan_plan::boundary::Neighbours;
-use capstan_plan::policy::{self, Scope, Snapshot};
+use capstan_plan::policy::{self, Snapshot, ValidationScope};
 use capstan_plan::{layout, upgrade};
 use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
@@ -15,11 +15,11 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
-use super::{Context, Failure, Outcome, output, text};
+use super::{CommandFailure, CommandOutcome, Context, output, text};
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory::{self, Difference};
 
-pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let now = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let before = match &command.from {
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         .paths
         .iter()
         .map(|typed| file_or_folder(workspace.as_ref(), &trees, typed))
-        .collect::<Result<Vec<_>, Failure>>()?;
+        .collect::<Result<Vec<_>, CommandFailure>>()?;
     let mut checked = check(&now, before.as_ref());
     for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
         let Some(path) = finding.file().cloned() else { continue };
@@ -44,9 +44,9 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
     print(command.output, &findings, &checked.looked_at)?;
     Ok(if findings.iter().any(|finding| finding.severity() == Severity::Error) {
-        Outcome::ErrorsStand
+        CommandOutcome::ErrorsStand
     } else {
-        Outcome::Done
+        CommandOutcome::Done
     })
 }
 
@@ -99,7 +99,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
             supplies: None,
         }),
         settings,
-        Scope::Everything,
+        ValidationScope::Everything,
         today(),
     );
     findings.extend(settings.severities().settle(reach.into_iter().collect()));
@@ -121,7 +121,7 @@ fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
             .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
 }
 
-fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
+fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), CommandFailure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use capstan_model::spelling::hint;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, NodeKind, YamlFile};
 
 use super::{ConfigError, Environment};
@@ -323,13 +323,13 @@ pub(super) struct Secret {
 }
 
 /// All settings as they were given; of each the one that wins.
-pub(super) struct Sources {
+pub(super) struct SettingSources {
     settings: BTreeMap<&'static str, Setting>,
     /// What is wrong in the file of settings besides its values.
     problems: Vec<String>,
 }
 
-impl Sources {
+impl SettingSources {
     /// Reads them all.
     ///
     /// # Errors
@@ -505,8 +505,8 @@ impl InFile {
 fn text_of(entry: &Entry) -> Result<Option<String>, &'static str> {
     let NodeKind::Scalar(scalar) = &entry.value.kind else { return Err("must be text or a number") };
     Ok(match scalar.reading() {
-        Reading::Null => None,
-        Reading::Bool(answer) => Some(answer.to_string()),
+        ScalarReading::Null => None,
+        ScalarReading::Bool(answer) => Some(answer.to_string()),
         _ => Some(scalar.text.clone()),
     })
 }

@@ -4,7 +4,7 @@ use capstan_facts::Reaction;
 use capstan_report::{Answer, answer_comment};
 
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
-use crate::requests::{Origin, Request};
+use crate::requests::{Request, RequestOrigin};
 
 /// How many characters of an answer a check shows.
 const LONGEST_ON_CHECK: usize = 800;
@@ -14,13 +14,13 @@ const LONGEST_ON_CHECK: usize = 800;
 /// reported at the end of the run.
 pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Effect> {
     match &request.origin {
-        Origin::Tick { .. } | Origin::Page(_) => None,
-        Origin::Button(press) => {
+        RequestOrigin::Tick { .. } | RequestOrigin::Page(_) => None,
+        RequestOrigin::Button(press) => {
             let words = in_one_line(&without_repeats(parts), LONGEST_ON_CHECK);
             let words = format!("`{}`, pressed by `{}`: {words}", press.button, press.by);
             Some(Effect::Pressed { head: request.pull.as_ref()?.head.clone(), words })
         }
-        Origin::Comment(comment) => {
+        RequestOrigin::Comment(comment) => {
             let told = without_repeats(if untold.is_empty() { parts } else { untold });
             let is_refused = parts.iter().any(Answer::is_refusal);
             Some(Effect::Answer(AnswerOf {

@@ -9,7 +9,7 @@ use super::*;
 use crate::commands::AnswerContext;
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
 use crate::proposals::{Outcome, ProposalOutcome};
-use crate::requests::{Kept, Origin, Request, UnseenBranch};
+use crate::requests::{DashboardWrite, Request, RequestOrigin, UnseenBranch};
 use crate::testing::{comment, id, now, open, tick, town};
 
 #[test]
@@ -29,21 +29,21 @@ fn when_a_request_is_answered() {
     let nothing = Outcome::default();
     let on_page = of_page("/capstan campaign stop");
     for (request, outcome, kept, expected) in [
-        (asked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Now),
-        (asked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::NowAndAgain),
-        (ticked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Elsewhere),
-        (ticked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::ElsewhereAndAgain),
-        (named.clone(), &nothing, Kept::Done, AnswerTurn::Now),
-        (named, &nothing, Kept::Later, AnswerTurn::Elsewhere),
-        (asked("/capstan hold"), &nothing, Kept::Later, AnswerTurn::Now),
-        (writes.clone(), &nothing, Kept::Done, AnswerTurn::Now),
-        (writes, &overtaken, Kept::Done, AnswerTurn::Elsewhere),
+        (asked("/capstan hold"), &nothing, DashboardWrite::Done, AnswerTurn::Now),
+        (asked("/capstan retry"), &nothing, DashboardWrite::Done, AnswerTurn::NowAndAgain),
+        (ticked("/capstan hold"), &nothing, DashboardWrite::Done, AnswerTurn::Elsewhere),
+        (ticked("/capstan retry"), &nothing, DashboardWrite::Done, AnswerTurn::ElsewhereAndAgain),
+        (named.clone(), &nothing, DashboardWrite::Done, AnswerTurn::Now),
+        (named, &nothing, DashboardWrite::Later, AnswerTurn::Elsewhere),
+        (asked("/capstan hold"), &nothing, DashboardWrite::Later, AnswerTurn::Now),
+        (writes.clone(), &nothing, DashboardWrite::Done, AnswerTurn::Now),
+        (writes, &overtaken, DashboardWrite::Done, AnswerTurn::Elsewhere),
         // Its answer is in the audit trail, once the dashboard has what was decided.
-        (on_page.clone(), &nothing, Kept::Done, AnswerTurn::Elsewhere),
-        (on_page.clone(), &nothing, Kept::Not("issues are off".to_owned()), AnswerTurn::Elsewhere),
-        (on_page.clone(), &nothing, Kept::Later, AnswerTurn::Later),
-        (asked("/capstan hold"), &undecided, Kept::Done, AnswerTurn::Later),
-        (asked("/capstan hold"), &postponed, Kept::Done, AnswerTurn::Later),
+        (on_page.clone(), &nothing, DashboardWrite::Done, AnswerTurn::Elsewhere),
+        (on_page.clone(), &nothing, DashboardWrite::Not("issues are off".to_owned()), AnswerTurn::Elsewhere),
+        (on_page.clone(), &nothing, DashboardWrite::Later, AnswerTurn::Later),
+        (asked("/capstan hold"), &undecided, DashboardWrite::Done, AnswerTurn::Later),
+        (asked("/capstan hold"), &postponed, DashboardWrite::Done, AnswerTurn::Later),
     ] {
         case.heard(std::slice::from_ref(&request), |planned| {
             let turn = turn_of(AnswerContext { planned, outcome, kept: &kept }, &request);
@@ -79,7 +79,8 @@ fn what_the_pull_request_shows_needs_no_comment() {
     ] {
         let request = comment(1, "ada", Some(&on), text);
         case.heard(std::slice::from_ref(&request), |planned| {
-            let untold = untold(AnswerContext { planned, outcome, kept: &Kept::Done }, &request, &answers);
+            let untold =
+                untold(AnswerContext { planned, outcome, kept: &DashboardWrite::Done }, &request, &answers);
             assert_eq!(untold.len(), expected, "#{} {text}", on.number);
         });
     }
@@ -137,7 +138,7 @@ fn the_audit_trail_names_what_became_of_each_command() {
 fn of_page(text: &str) -> Request {
     let given = "stop of b".to_owned();
     let order = PageOrder { at: now(), id: "page-1".to_owned(), by: "ada".to_owned(), given };
-    Request { origin: Origin::Page(order), ..comment(1, "ada", None, text) }
+    Request { origin: RequestOrigin::Page(order), ..comment(1, "ada", None, text) }
 }
 
 fn audited_place(audited: &[AuditedCommand]) -> String {
@@ -187,7 +188,7 @@ fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
         by: "ada".to_owned(),
         at: now(),
     };
-    let pressed = Request { origin: Origin::Button(press), ..request };
+    let pressed = Request { origin: RequestOrigin::Button(press), ..request };
     let words = "`hold`, pressed by `ada`: Held.".to_owned();
     let expected = Effect::Pressed { head: on.head.clone(), words };
     assert_eq!(said(&pressed, std::slice::from_ref(&told), &[]), Some(expected));

@@ -10,7 +10,7 @@ use super::said::in_one_line;
 use crate::commands::AnswerContext;
 use crate::facts::{Facts, Scopes};
 use crate::proposals::Outcome;
-use crate::requests::{Kept, Origin, Request, RequestId};
+use crate::requests::{DashboardWrite, Request, RequestId, RequestOrigin};
 
 /// Characters of an answer in the audit trail.
 const MOST_SAID: usize = 400;
@@ -40,10 +40,10 @@ pub fn turn_of(told: AnswerContext<'_>, request: &Request) -> AnswerTurn {
     }
     // Its answer goes into the audit trail together with the dashboard; what is not noted yet waits for the next run.
     if request.is_of_page() {
-        return if *kept == Kept::Later { AnswerTurn::Later } else { AnswerTurn::Elsewhere };
+        return if *kept == DashboardWrite::Later { AnswerTurn::Later } else { AnswerTurn::Elsewhere };
     }
     let is_noted = |(at, _): (usize, &Command)| planned.decided.is_in_dashboard(request, at);
-    if *kept == Kept::Later && request.carried_out().any(is_noted) {
+    if *kept == DashboardWrite::Later && request.carried_out().any(is_noted) {
         return AnswerTurn::Elsewhere;
     }
     if is_overtaken(outcome, request) {
@@ -116,7 +116,7 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
             action,
             detail: match (&request.origin, answers.get(at)) {
                 // Nobody answers it elsewhere.
-                (Origin::Page(_), Some(answer)) => {
+                (RequestOrigin::Page(_), Some(answer)) => {
                     let said = in_one_line(std::slice::from_ref(answer), MOST_SAID);
                     format!("{word}, {place}: {said}")
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_campaign::decision::{CampaignDecision, WaveState};
-use capstan_campaign::facts::{Member, Note, Standing};
+use capstan_campaign::facts::{ClusterProgress, Member, Note};
 use capstan_campaign::settings::{CampaignSettings, WaveSettings};
 use capstan_facts::{AuditEntry, CampaignProgress, CommitStatus, MovingCluster, MovingStage, WaveProgress};
 use capstan_model::tree::CommitId;
@@ -31,7 +31,7 @@ pub(super) fn standing(
         let of_wave = members
             .iter()
             .filter(|member| member.wave == at && !moving.note.memory.skipped.contains(&member.cluster));
-        of_wave.filter(|member| !done || matches!(member.standing, Standing::Done { .. })).count()
+        of_wave.filter(|member| !done || matches!(member.standing, ClusterProgress::Done { .. })).count()
     };
     let wave = |(at, (wave, state)): (usize, (&WaveSettings, &WaveState))| {
         let words = wave_in_words(state);
@@ -73,8 +73,8 @@ pub(super) fn progress(
         let mut done_undated = 0;
         for member in own.clone() {
             match member.standing {
-                Standing::Done { at } if at == Timestamp::MIN => done_undated += 1,
-                Standing::Done { at } => *done.entry(whole_minute(at)).or_default() += 1,
+                ClusterProgress::Done { at } if at == Timestamp::MIN => done_undated += 1,
+                ClusterProgress::Done { at } => *done.entry(whole_minute(at)).or_default() += 1,
                 _ => {}
             }
         }
@@ -120,11 +120,11 @@ fn moving_cluster(
     prefix: &str,
 ) -> Option<MovingCluster> {
     let (stage, why) = match &member.standing {
-        Standing::Done { .. } => return None,
-        Standing::Failed { how, .. } => (MovingStage::Failed, format!("{}.", sentence(how.words()))),
-        Standing::Merged => (MovingStage::Rolling, String::new()),
-        Standing::Open => (MovingStage::Open, "Its pull request is not merged.".to_owned()),
-        Standing::Behind | Standing::Barred(_) => {
+        ClusterProgress::Done { .. } => return None,
+        ClusterProgress::Failed { how, .. } => (MovingStage::Failed, format!("{}.", sentence(how.words()))),
+        ClusterProgress::Merged => (MovingStage::Rolling, String::new()),
+        ClusterProgress::Open => (MovingStage::Open, "Its pull request is not merged.".to_owned()),
+        ClusterProgress::Behind | ClusterProgress::Barred(_) => {
             let why = decision.why_waiting(member, settings, prefix);
             (MovingStage::Waiting, why.map(|why| sentence(&why)).unwrap_or_default())
         }

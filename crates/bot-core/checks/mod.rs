@@ -40,11 +40,11 @@ pub use self::outlook::{
     settings_outlook,
 };
 pub use self::parts::{NewSettings, Parts, PartsFacts, PartsNeed, WholeParts, next_part, put_together};
-pub use self::preflights::{Asked, Preflights, is_asked, live_inputs};
+pub use self::preflights::{PreflightNeed, Preflights, is_asked, live_inputs};
 pub use self::questions::{
-    AnsweredQuestion, ClaimedClusters, LiveQuestion, QuestionAnswers, QuestionFacts, QuestionNeed, Tried,
-    ask, claimed, preflights_in_words, tried,
+    AnsweredQuestion, ClaimedClusters, LiveQuestion, PreflightHead, QuestionAnswers, QuestionFacts,
+    QuestionNeed, ask, claimed, preflights_in_words, tried,
 };
 pub use self::remarks::{remarks_of, verdict_of};
-pub use self::subject::{QUEUE_PREFIX, Subject, base_of_group, by_head, subject_of, subject_of_group};
+pub use self::subject::{CheckSubject, QUEUE_PREFIX, base_of_group, by_head, subject_of, subject_of_group};
 pub use self::tree_status::{tree_status, tree_status_without_settings};

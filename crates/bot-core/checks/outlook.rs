@@ -11,7 +11,7 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Becomes, ChangedRelease, ReleaseOutlook, SettingsOutlook, is_offered};
 
-use crate::facts::Plans;
+use crate::facts::TargetPlans;
 
 /// Clusters planned to see their offers. The others are counted.
 const MOST_PLANNED: usize = 200;
@@ -34,7 +34,7 @@ pub fn of_releases(plans: Vec<(ProposalId, Result<Arc<Upgrade>, String>)>) -> Re
 /// branch, as far as there are any.
 pub fn planned_clusters(
     clusters: &BTreeSet<ClusterId>,
-    plans: Option<&Plans>,
+    plans: Option<&TargetPlans>,
     providers: &BTreeSet<Provider>,
     settings: &RepositorySettings,
 ) -> BTreeSet<ClusterId> {

@@ -8,9 +8,9 @@ use capstan_plan::verbs::Command;
 use capstan_report::markdown::prose;
 use capstan_report::{Answer, ProposalState, Refusal, refused, standing_answer};
 
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{Outcome, ProposalOutcome};
-use crate::requests::{Kept, Request};
+use crate::requests::{DashboardWrite, Request};
 
 /// Plans shown in one answer; a comment has no room for more.
 pub(super) const MAX_PLANS: usize = 5;
@@ -21,11 +21,11 @@ pub(super) const MAX_STATUSES: usize = 20;
 #[derive(Clone, Copy)]
 pub struct AnswerContext<'a> {
     /// What is planned, and what people decided.
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     /// What became of proposals.
     pub outcome: &'a Outcome,
     /// Whether the dashboard notes what was decided.
-    pub kept: &'a Kept,
+    pub kept: &'a DashboardWrite,
 }
 
 /// What has to be found out or done before an answer is known.
@@ -58,7 +58,7 @@ pub type Concerned = Result<Vec<ProposalId>, Answer>;
 
 /// A command that was carried out and is answered.
 pub(super) struct Answering<'a> {
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     pub outcome: &'a Outcome,
     pub request: &'a Request,
     /// Its place in the request.

@@ -2,10 +2,10 @@
 
 use capstan_report::Answer;
 
-use super::given::Given;
+use super::given::CommandContext;
 use super::pause;
 
-pub(super) fn hear(given: &mut Given<'_>) -> Answer {
+pub(super) fn hear(given: &mut CommandContext<'_>) -> Answer {
     if given.decided.pause().is_none() {
         return Answer::info("Capstan is not paused in this repository.\n");
     }

@@ -3,14 +3,14 @@
 use capstan_facts::IssueState;
 use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_report::{
-    Answer, BlockingConflict, DashboardReading, DashboardRecord, EarlierText, Entry, HeardTicks, Notice,
-    ProposalState, newest_notices, remembered_texts,
+    Answer, BlockingConflict, DashboardReading, DashboardRecord, EarlierText, HeardTicks, Notice,
+    ProposalEntry, ProposalState, newest_notices, remembered_texts,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::board::Board;
 use crate::answers::in_one_line;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::requests::Request;
 
@@ -38,7 +38,7 @@ pub(super) fn is_declined(board: &Board, asked_for: bool) -> bool {
 
 /// What is noted in it.
 pub(super) fn record(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     outcome: &Outcome,
     board: &Board,
     ticks: &[(&Request, Vec<Answer>)],
@@ -82,7 +82,7 @@ pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Tim
 
 /// What was decided about proposals that have no pull request to note it in.
 pub(super) fn decisions_without_pull_request(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     outcome: &Outcome,
 ) -> Vec<(ProposalId, Decisions)> {
     let decided = planned.decided;
@@ -104,7 +104,7 @@ pub(super) fn decisions_without_pull_request(
 }
 
 /// What the page tells of each target.
-pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
+pub(super) fn entries(planned: PlannedRun<'_>, outcome: &Outcome) -> Vec<ProposalEntry> {
     let facts = planned.facts;
     let entry = |(proposal, one): (&ProposalId, &ProposalOutcome)| {
         let upgrade = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
@@ -117,7 +117,7 @@ pub(super) fn entries(planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
         };
         let carrier = facts.carrier(proposal).filter(|_| !one.state.is_over()).filter(carries);
         let open = carrier.and_then(|id| facts.proposals.get(id)).map(|pull| pull.number);
-        Entry {
+        ProposalEntry {
             proposal: proposal.clone(),
             state: one.state,
             why: one.why.clone(),

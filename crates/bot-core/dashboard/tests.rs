@@ -26,17 +26,17 @@ pub(super) fn issue(state: IssueState, body: &str) -> Issue {
 }
 
 pub(super) fn board(record: DashboardRecord) -> Board {
-    Board::new(Standing::Kept, record, None)
+    Board::new(DashboardState::Kept, record, None)
 }
 
 #[test]
 fn why_nothing_can_be_noted() {
     for (standing, expected) in [
-        (Standing::Kept, None),
-        (Standing::Unread, None),
-        (Standing::Off, Some("the settings disable the dashboard issue (`dashboard.enabled`)")),
+        (DashboardState::Kept, None),
+        (DashboardState::Unread, None),
+        (DashboardState::Off, Some("the settings disable the dashboard issue (`dashboard.enabled`)")),
         (
-            Standing::Refused("issues are off".to_owned()),
+            DashboardState::Refused("issues are off".to_owned()),
             Some("GitHub refuses the dashboard issue: issues are off"),
         ),
     ] {
@@ -85,10 +85,10 @@ fn ticks_of_one_person_are_obeyed_and_every_other_edit_gets_a_notice() {
     let own = "capstan[bot]";
     let one = [edit("ada"), edit(own)];
     let two = [edit("ada"), edit("eve"), edit(own)];
-    let said = |edited: Edited<'_>| match edited {
-        Edited::Ticks(login, _, choices) => format!("{} of {login}", choices.len()),
-        Edited::Said(said) => said,
-        Edited::Nothing => String::new(),
+    let said = |edited: DashboardEdit<'_>| match edited {
+        DashboardEdit::Ticks(login, _, choices) => format!("{} of {login}", choices.len()),
+        DashboardEdit::Said(said) => said,
+        DashboardEdit::Nothing => String::new(),
     };
     for (reading, edits, expected) in [
         (&DashboardReading::AsWritten, &one[..], ""),

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::wording::list;
-use capstan_plan::proposal::{Decisions, Draft, ProposalId, Wanted, carrier_of};
+use capstan_plan::proposal::{Decisions, Draft, ProposalId, ProposalPlan, carrier_of};
 use capstan_plan::settings::Mode;
 
 use super::outcome::Outcome;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// Pull requests, open or not, each with the proposals that it may carry.
 pub type Carriers = BTreeMap<ProposalId, Vec<ProposalId>>;
@@ -49,8 +49,8 @@ pub enum Arranging {
 /// Says which pull request carries which changes. `keep` says which open pull requests are kept, as far as
 /// that is known.
 pub fn arrange(
-    planned: Planned<'_>,
-    wanted: &BTreeMap<ProposalId, Wanted>,
+    planned: PlannedRun<'_>,
+    wanted: &BTreeMap<ProposalId, ProposalPlan>,
     keep: &BTreeMap<ProposalId, Form>,
 ) -> Arranging {
     let facts = planned.facts;
@@ -58,10 +58,12 @@ pub fn arrange(
     let mut homes: BTreeMap<ProposalId, ProposalId> = BTreeMap::new();
     for (proposal, wanted) in wanted {
         // One that is to end is closed as usual.
-        let ends = matches!(wanted, Wanted::Nothing { .. }) && facts.is_open(proposal);
+        let ends = matches!(wanted, ProposalPlan::Nothing { .. }) && facts.is_open(proposal);
         let draft = match wanted {
-            Wanted::Offer(offer) => offer.draft,
-            Wanted::Nothing { .. } | Wanted::Blocked { .. } | Wanted::Unplannable { .. } => Draft::Ready,
+            ProposalPlan::Offer(offer) => offer.draft,
+            ProposalPlan::Nothing { .. }
+            | ProposalPlan::Blocked { .. }
+            | ProposalPlan::Unplannable { .. } => Draft::Ready,
         };
         let decisions = planned.decided.of(proposal);
         let home = if ends { proposal.clone() } else { carrier_of(proposal, by, (&decisions, draft)) };
@@ -122,10 +124,10 @@ pub enum Parting {
 /// Decides about a pull request whose changes were moved, as far as they were. `without` are those whose
 /// decisions move to the dashboard with a pull request that was closed before.
 pub fn part(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     (id, members): (&ProposalId, &[ProposalId]),
     homes: &BTreeMap<ProposalId, ProposalId>,
-    wanted: &BTreeMap<ProposalId, Wanted>,
+    wanted: &BTreeMap<ProposalId, ProposalPlan>,
     (outcome, without): (&Outcome, &BTreeSet<ProposalId>),
 ) -> Parting {
     // The pull request that a proposal would be in, whether or not it is there.
@@ -143,7 +145,7 @@ pub fn part(
     with_these.extend(out.filter(|member| !planned.decided.of(member).is_empty()).cloned());
     let fits = with_these == *without || planned.decided.fits_in_dashboard(planned.facts, &with_these);
     let is_settled = |member: &ProposalId| {
-        let has_nothing = matches!(wanted.get(member), None | Some(Wanted::Nothing { .. }));
+        let has_nothing = matches!(wanted.get(member), None | Some(ProposalPlan::Nothing { .. }));
         // A decision needs a place, otherwise it would be lost here.
         let has_left = !numbers.is_empty() && (fits || planned.decided.of(member).is_empty());
         has_nothing || is_carried(member) || has_left
@@ -164,7 +166,7 @@ pub fn part(
 
 /// Why a pull request of the previous grouping is closed.
 fn superseded(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     id: &ProposalId,
     (members, homes): (&[ProposalId], &BTreeMap<ProposalId, ProposalId>),
     numbers: &BTreeSet<u64>,

@@ -6,9 +6,9 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
-    BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId, ReleasesOrigin, Scope,
-    Sidebar, SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted,
-    WhyLeftOut, guard_upgrade, offer_name,
+    BranchStep, Decisions, Drafted, Guarded, LeaveReason, Offer, Offers, OutsideTarget, ProposalId,
+    ProposalPlan, ReleasesOrigin, Scope, Sidebar, SidebarStanding, Skipped, SourceState, Title, TitleDigest,
+    TitleStep, WhyLeftOut, guard_upgrade, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
@@ -26,7 +26,7 @@ use crate::effects::{
     PullText, TextEdit,
 };
 use crate::facts::Facts;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// Bytes in a group's body for the records of members that are left out.
 const MOST_NOTED_BESIDES: usize = 32 << 10;
@@ -36,7 +36,7 @@ pub struct Intent<'a> {
     /// The proposal of its branch.
     pub proposal: &'a ProposalId,
     /// The changes: one cluster's, or those of a group's clusters, the worst first.
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<ProposalPart<'a>>,
     /// Members of the group that are left out, and why.
     pub left_out: Vec<(Target, String)>,
     /// Decisions about such members that have no other place.
@@ -63,7 +63,7 @@ pub struct Intent<'a> {
 }
 
 /// One cluster's changes.
-pub struct Part<'a> {
+pub struct ProposalPart<'a> {
     pub proposal: &'a ProposalId,
     /// Which files it may write.
     pub scope: Scope,
@@ -77,7 +77,7 @@ pub struct Part<'a> {
 
 impl<'a> Intent<'a> {
     /// The only part, where the pull request is one cluster's own.
-    fn alone(&self) -> Option<&Part<'a>> {
+    fn alone(&self) -> Option<&ProposalPart<'a>> {
         self.parts.first().filter(|_| self.proposal.target.group().is_none())
     }
 
@@ -153,7 +153,7 @@ impl<'a> Intent<'a> {
     }
 
     fn texts<'p>(&'p self, drafted: Drafted, sidebar: &'p SidebarStanding) -> Vec<Proposal<'p>> {
-        let text = |part: &'p Part<'a>| Proposal {
+        let text = |part: &'p ProposalPart<'a>| Proposal {
             upgrade: part.upgrade,
             source: &self.offer.source,
             plan: &self.offer.plan,
@@ -270,7 +270,8 @@ impl<'a> Intent<'a> {
         if self.branch == BranchStep::Keep {
             return Ok(None);
         }
-        let guard = |part: &'f Part<'a>| guard_upgrade(&part.scope, facts.base.tree.as_ref(), part.upgrade);
+        let guard =
+            |part: &'f ProposalPart<'a>| guard_upgrade(&part.scope, facts.base.tree.as_ref(), part.upgrade);
         let guarded: Vec<Guarded<'f>> = self.parts.iter().map(guard).collect::<Result<_, _>>()?;
         Ok(Some(DesiredBranch {
             name: self.proposal.branch(),
@@ -291,7 +292,7 @@ impl<'a> Intent<'a> {
         now: Timestamp,
     ) -> Vec<Effect> {
         let opened_at = self.pull.map_or(now, |pull| pull.created_at);
-        let record = |part: &Part<'a>| ProposalRecord {
+        let record = |part: &ProposalPart<'a>| ProposalRecord {
             repository: facts.repository.id,
             proposal: part.proposal.clone(),
             pull_request,
@@ -400,7 +401,7 @@ impl<'a> Intent<'a> {
 
 /// The content of a pull request; `None` where one of its members has no plan.
 pub(super) fn intent<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,
     (branch, pull): (BranchStep, Option<&'a PullRequest>),
@@ -408,12 +409,12 @@ pub(super) fn intent<'a>(
     now: Timestamp,
 ) -> Option<Intent<'a>> {
     let facts = planned.facts;
-    let Wanted::Offer(offer) = &decided.wanted else { return None };
-    let part = |member: &'a ProposalId| -> Option<Part<'a>> {
+    let ProposalPlan::Offer(offer) = &decided.wanted else { return None };
+    let part = |member: &'a ProposalId| -> Option<ProposalPart<'a>> {
         let upgrade = planned.plan_of(member)?;
         let scope = planned.scopes.get(&member.target)?;
         let retarget = planned.retarget_of(member);
-        Some(Part {
+        Some(ProposalPart {
             proposal: member,
             scope: Scope { retarget, ..scope.clone() },
             upgrade,
@@ -421,7 +422,7 @@ pub(super) fn intent<'a>(
             reporter: member.target.cluster().and_then(|cluster| planned.reporters.name_for(cluster)),
         })
     };
-    let mut parts: Vec<Part<'a>> = decided.carried.iter().map(part).collect::<Option<_>>()?;
+    let mut parts: Vec<ProposalPart<'a>> = decided.carried.iter().map(part).collect::<Option<_>>()?;
     let order: Vec<&Target> =
         worst(parts.iter().map(|part| part.upgrade), usize::MAX).into_iter().map(|one| &one.target).collect();
     parts.sort_by_key(|part| order.iter().position(|target| **target == part.proposal.target));
@@ -430,7 +431,10 @@ pub(super) fn intent<'a>(
         one.map_or_else(String::new, |one| format!("{}: {}", one.state.as_str(), one.why))
     };
     let told = decided.left_out.iter().filter(|(_, why)| {
-        !matches!(why, WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. }))
+        !matches!(
+            why,
+            WhyLeftOut::Stands(LeaveReason::NothingOffered { rest: Rest::Current | Rest::Gone, .. })
+        )
     });
     // Where the dashboard keeps decisions about left out members, they survive this pull request. A declined
     // release has to be recorded here, because only the newest pull request of a branch is read.
@@ -440,7 +444,7 @@ pub(super) fn intent<'a>(
             decisions = Decisions::default();
         }
         let by = match why {
-            WhyLeftOut::Stands(Standing::Skipped { by }) => Some(by.clone()),
+            WhyLeftOut::Stands(LeaveReason::Skipped { by }) => Some(by.clone()),
             WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
         };
         let source = planned.plan_of(member).and_then(offer_name);

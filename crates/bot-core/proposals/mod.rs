@@ -31,13 +31,13 @@ pub use self::approvals::{
 };
 pub use self::carriers::{Arranged, Arranging, Carriers, Form, Parting, arrange, part};
 pub use self::deciding::{
-    Answers, Carrier, DecidedPull, Need, Step, awaited_cluster, keeps_its_form, mergeable, reviewed,
+    Answers, Carrier, DecidedPull, DecisionStep, Need, awaited_cluster, keeps_its_form, mergeable, reviewed,
 };
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, unbound};
 pub use self::failure::ProposalFailure;
 pub use self::heads::{BranchPushes, HeadFacts, HeadFound, HeadNeed};
 pub use self::holding::{held_by_refusals, wanted_of};
-pub use self::intent::{Intent, Part};
+pub use self::intent::{Intent, ProposalPart};
 pub use self::noting::{
     block_of_head, closed_block, closing, decided_write, kept_decisions, pull_with_decisions,
 };

@@ -3,7 +3,7 @@
 use capstan_facts::PullRequest;
 use capstan_model::rest::Rest;
 use capstan_model::wording::sentence;
-use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Standing};
+use capstan_plan::proposal::{Action, Closer, LeaveReason, ProposalCommand, ProposalId};
 use capstan_plan::settings::Mode;
 use capstan_report::ProposalState;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use super::outcome::{Outcome, ProposalOutcome, Wrote};
 use super::states::leave;
 use crate::effects::{Effect, Published};
 use crate::facts::refused_words;
-use crate::planned::Planned;
+use crate::planned::PlannedRun;
 
 /// A proposal whose turn it is.
 pub struct ProposalTurn<'a> {
@@ -32,7 +32,7 @@ pub enum TurnStep<'a> {
     /// Nothing: its state says why.
     Says(ProposalOutcome),
     /// It is left as it is; what people decided is written into its body.
-    Leave(&'a Standing),
+    Leave(&'a LeaveReason),
     /// Its pull request is closed.
     Close {
         /// As it is, where it is open.
@@ -84,12 +84,12 @@ impl ProposalTurn<'_> {
 }
 
 fn is_new(decided: &DecidedPull) -> bool {
-    decided.opens() && decided.command == Command::None
+    decided.opens() && decided.command == ProposalCommand::None
 }
 
 /// What is done about a proposal whose turn it is. `spent` says why new ones wait, where they do.
 pub fn turn_of<'a>(
-    planned: Planned<'a>,
+    planned: PlannedRun<'a>,
     (proposal, decided): (&'a ProposalId, &'a DecidedPull),
     spent: Option<&str>,
     outcome: &Outcome,
@@ -121,7 +121,7 @@ pub fn turn_of<'a>(
 /// The result of a turn. A refusal by GitHub is remembered. It is forgotten once GitHub accepts the write, or Capstan
 /// does not attempt it any more.
 pub fn came_of(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     turn: &ProposalTurn<'_>,
     result: Result<TurnDone, ProposalFailure>,
     outcome: &mut Outcome,
@@ -164,7 +164,7 @@ pub fn came_of(
 }
 
 fn done_state(
-    planned: Planned<'_>,
+    planned: PlannedRun<'_>,
     turn: &ProposalTurn<'_>,
     done: TurnDone,
     outcome: &mut Outcome,

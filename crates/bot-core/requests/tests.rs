@@ -200,7 +200,7 @@ fn the_right_of_somebody_is_what_github_says() {
 #[test]
 fn within_the_hour_an_ignored_comment_does_not_begin_another_one() {
     let request = comment(1, "ada", None, "/capstan help");
-    let Origin::Comment(first) = &request.origin else { panic!("a comment") };
+    let RequestOrigin::Comment(first) = &request.origin else { panic!("a comment") };
     let after = |minutes: i64| {
         let comment = capstan_facts::Comment {
             created_at: first.created_at + SignedDuration::from_mins(minutes),

@@ -4,11 +4,11 @@
 //! 👀 only means that it was seen).
 
 use capstan_bot_core::answers::{AnswerTurn, said, turn_of, untold};
-use capstan_bot_core::commands::{AnswerContext, Asks, Part, part, retry_answer};
+use capstan_bot_core::commands::{AnswerContext, Asks, CommandAnswer, part, retry_answer};
 use capstan_bot_core::effects::Effect;
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::Outcome;
-use capstan_bot_core::requests::{Kept, Request};
+use capstan_bot_core::requests::{DashboardWrite, Request};
 use capstan_report::Answer;
 
 use super::{Ending, Run, SyncError};
@@ -17,13 +17,13 @@ use crate::performing::Performed;
 impl Run<'_> {
     pub(super) async fn answer_commands(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         requests: &[Request],
         outcome: &Outcome,
-        kept: &Kept,
+        kept: &DashboardWrite,
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
-        if *kept == Kept::Later {
+        if *kept == DashboardWrite::Later {
             ending.look_again();
         }
         for request in requests {
@@ -52,9 +52,9 @@ impl Run<'_> {
     async fn answer_one(
         self,
         request: &Request,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         outcome: &Outcome,
-        kept: &Kept,
+        kept: &DashboardWrite,
     ) -> Result<(), SyncError> {
         let parts = self.parts(request, planned, outcome, kept).await?;
         let untold = untold(AnswerContext { planned, outcome, kept }, request, &parts);
@@ -70,26 +70,28 @@ impl Run<'_> {
     pub(super) async fn parts(
         self,
         request: &Request,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         outcome: &Outcome,
-        kept: &Kept,
+        kept: &DashboardWrite,
     ) -> Result<Vec<Answer>, SyncError> {
         let told = AnswerContext { planned, outcome, kept };
         let mut parts = Vec::with_capacity(request.commands.len());
         for at in 0..request.commands.len() {
             parts.push(match part(told, request, at, None) {
-                Part::Says(answer) => answer,
-                Part::Asks(Asks::Concerned) => {
+                CommandAnswer::Says(answer) => answer,
+                CommandAnswer::Asks(Asks::Concerned) => {
                     let concerned = self.concerned_by(request, planned.scopes).await?;
                     match part(told, request, at, Some(&concerned)) {
-                        Part::Says(answer) => answer,
-                        Part::Asks(_) => Answer::default(),
+                        CommandAnswer::Says(answer) => answer,
+                        CommandAnswer::Asks(_) => Answer::default(),
                     }
                 }
-                Part::Asks(Asks::Retry) => self.retry(request).await?,
-                Part::Asks(Asks::Preflight) => self.preflight_text(request, planned).await?,
-                Part::Asks(Asks::Cluster(asked)) => self.cluster_text((request, at), asked, planned).await?,
-                Part::Asks(Asks::Render) => self.render_text(request, planned).await?,
+                CommandAnswer::Asks(Asks::Retry) => self.retry(request).await?,
+                CommandAnswer::Asks(Asks::Preflight) => self.preflight_text(request, planned).await?,
+                CommandAnswer::Asks(Asks::Cluster(asked)) => {
+                    self.cluster_text((request, at), asked, planned).await?
+                }
+                CommandAnswer::Asks(Asks::Render) => self.render_text(request, planned).await?,
             });
         }
         Ok(parts)

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use capstan_bot_core::facts::{Write, draft_of};
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
-    ApprovalFound, ApprovalNeed, ApprovalsJudged, ApprovedResult, Approving, HeadFacts, Outcome, Step,
-    judged_pulls,
+    ApprovalFound, ApprovalNeed, ApprovalsJudged, ApprovedResult, Approving, DecisionStep, HeadFacts,
+    Outcome, judged_pulls,
 };
 use capstan_bot_core::requests::Request;
 use capstan_plan::proposal::{Decisions, Review};
@@ -21,7 +21,7 @@ impl Run<'_> {
     /// say.
     pub(super) async fn judge_proposals(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         requests: &[Request],
         open: &[PullRequest],
         (outcome, ending): (&mut Outcome, &mut Ending),
@@ -73,8 +73,8 @@ impl Run<'_> {
         let mut found = ApprovalFound::default();
         let judged = loop {
             match approving.judge(&found) {
-                Step::Decided(judged) => break judged,
-                Step::Ask(need) => {
+                DecisionStep::Decided(judged) => break judged,
+                DecisionStep::Ask(need) => {
                     self.find_of_approval(approving, need, &mut found, (&mut *rights, &mut *seen)).await?;
                 }
             }

@@ -16,9 +16,9 @@ use capstan_bot_core::campaigns::{
     by_folder, new_problems, not_allowed, progress_effects,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Campaigns, DecidedPull, Step};
-use capstan_campaign::membership::Candidate;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::{Campaigns, DecidedPull, DecisionStep};
+use capstan_campaign::membership::WaveCandidate;
 use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
@@ -45,7 +45,7 @@ impl Run<'_> {
         self,
         fleet: Box<dyn OpenFleet>,
         settings: &RepositorySettings,
-    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
+    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, WaveCandidate>), SyncError> {
         if settings.mode == Mode::Observe {
             return Ok((fleet, BTreeMap::new()));
         }
@@ -56,7 +56,7 @@ impl Run<'_> {
     /// else.
     pub(super) async fn obey_campaigns(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         decided: &BTreeMap<ProposalId, DecidedPull>,
         held: &BTreeMap<ProposalId, String>,
     ) -> Result<Obeyed, SyncError> {
@@ -67,8 +67,10 @@ impl Run<'_> {
             let mut found = ReleaseFound::default();
             let decided = loop {
                 match release.decide(&found, self.ports.clock.now()) {
-                    Step::Decided(decided) => break decided,
-                    Step::Ask(need) => self.find_of_release(release.campaign(), need, &mut found).await?,
+                    DecisionStep::Decided(decided) => break decided,
+                    DecisionStep::Ask(need) => {
+                        self.find_of_release(release.campaign(), need, &mut found).await?
+                    }
                 }
             };
             release.conclude(decided, &mut obeyed);

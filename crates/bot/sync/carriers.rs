@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::facts::{Write, draft_of, refused_words};
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
     Arranged, Arranging, Carriers, Outcome, Parting, ProposalFailure, ProposalOutcome, Wrote, arrange,
     decided_write, part,
 };
-use capstan_plan::proposal::{Closer, ProposalId, Wanted};
+use capstan_plan::proposal::{Closer, ProposalId, ProposalPlan};
 
 use super::{Ending, Run, SyncError};
 
@@ -16,8 +16,8 @@ impl Run<'_> {
     /// Says which pull request carries which changes.
     pub(super) async fn arrange(
         self,
-        planned: Planned<'_>,
-        wanted: &BTreeMap<ProposalId, Wanted>,
+        planned: PlannedRun<'_>,
+        wanted: &BTreeMap<ProposalId, ProposalPlan>,
     ) -> Result<Arranged, SyncError> {
         let mut keep = BTreeMap::new();
         loop {
@@ -35,9 +35,9 @@ impl Run<'_> {
     /// those that stay are recorded in them.
     pub(super) async fn let_go(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         (leaving, homes): (&Carriers, &BTreeMap<ProposalId, ProposalId>),
-        wanted: &BTreeMap<ProposalId, Wanted>,
+        wanted: &BTreeMap<ProposalId, ProposalPlan>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Proposals whose decisions move to the dashboard with a pull request that is closed here.

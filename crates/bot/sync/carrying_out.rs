@@ -1,6 +1,6 @@
 //! Carries out decisions: opens, updates and closes pull requests.
 
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
     CameOf, DecidedPull, Intent, Outcome, ProposalFailure, ProposalTurn, TurnDone, TurnStep, came_of,
     note_newcomers, turn_of,
@@ -25,7 +25,7 @@ impl Run<'_> {
     /// take most of the calls, so some are updated at the same time.
     pub(super) async fn carry_out(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         now: &[(&ProposalId, &DecidedPull)],
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
@@ -68,7 +68,7 @@ impl Run<'_> {
 
     async fn take_turn(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         turn: &ProposalTurn<'_>,
         branch: Result<Branched, SyncError>,
         (outcome, ending): (&mut Outcome, &mut Ending),
@@ -96,7 +96,7 @@ impl Run<'_> {
 
     async fn perform(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         turn: &ProposalTurn<'_>,
         branch: Result<Branched, SyncError>,
         so_far: (&mut Outcome, &mut Ending),

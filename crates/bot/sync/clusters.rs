@@ -14,9 +14,9 @@ use capstan_bot_core::commands::{
     ClusterPullAnswers, ClusterPullAsked, ClusterPullFacts, ClusterPullNeed, ClusterPullStep, WantedClusters,
     change_asked, cluster_pull, cluster_pull_said, wanted_clusters,
 };
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
-use capstan_bot_core::requests::{AskedClusters, ClusterChange, Request, Wanted};
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
+use capstan_bot_core::requests::{AskedClusters, ClusterChange, ClusterRequest, Request};
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Authorship, judge_head};
 use capstan_plan::settings::RepositorySettings;
@@ -25,10 +25,15 @@ use capstan_report::{Answer, AskedFor};
 use super::{OpenFleet, PlannerFailed, Run, SyncError};
 
 /// The inner error is the answer.
-fn made(wanted: &Wanted, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, String>, PlannerFailed> {
+fn made(
+    wanted: &ClusterRequest,
+    fleet: &dyn OpenFleet,
+) -> Result<Result<ClusterChange, String>, PlannerFailed> {
     let made = match wanted {
-        Wanted::Create(from) => fleet.create(from).map(|made| made.map(ClusterChange::Create)),
-        Wanted::Destroy(cluster) => fleet.retire(cluster).map(|made| made.map(ClusterChange::Destroy)),
+        ClusterRequest::Create(from) => fleet.create(from).map(|made| made.map(ClusterChange::Create)),
+        ClusterRequest::Destroy(cluster) => {
+            fleet.retire(cluster).map(|made| made.map(ClusterChange::Destroy))
+        }
     };
     match made {
         Ok(made) => Ok(made.map_err(|why| why.to_string())),
@@ -68,7 +73,7 @@ impl Run<'_> {
         self,
         (request, at): (&Request, usize),
         asked: ClusterPullAsked<'_>,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
     ) -> Result<Answer, SyncError> {
         let (change, key) = match change_asked(planned, (request, at), asked) {
             Ok(asked) => asked,
@@ -81,12 +86,12 @@ impl Run<'_> {
         let mut known = ClusterPullAnswers::default();
         let (write, desired) = loop {
             match cluster_pull(of, &known)? {
-                Step::Decided(ClusterPullStep::Says(answer)) => return Ok(answer),
-                Step::Decided(ClusterPullStep::Writes(write, desired)) => break (write, desired),
-                Step::Ask(ClusterPullNeed::Newest) => {
+                DecisionStep::Decided(ClusterPullStep::Says(answer)) => return Ok(answer),
+                DecisionStep::Decided(ClusterPullStep::Writes(write, desired)) => break (write, desired),
+                DecisionStep::Ask(ClusterPullNeed::Newest) => {
                     known.newest = Some(self.newest_on(&change.branch()).await?);
                 }
-                Step::Ask(ClusterPullNeed::Branch(write)) => {
+                DecisionStep::Ask(ClusterPullNeed::Branch(write)) => {
                     match self.written_branch(&change.branch(), &known).await {
                         Err(error @ SyncError::Host(_)) => {
                             let refused = self.performer.settle(&write, Err(error)).await?;

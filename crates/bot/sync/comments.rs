@@ -6,7 +6,7 @@ use capstan_bot_core::commands::hearing::{
     CommentAnswers, CommentFacts, CommentNeed, HeardComment, eyes, hear,
 };
 use capstan_bot_core::effects::Effect;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::proposals::DecisionStep;
 
 use super::{Run, SyncError};
 use capstan_ports::{CodeHost, CodeHostError, Comment, Permission, PlacedComment, Records, Repository};
@@ -40,9 +40,9 @@ impl<'a> CommentReader<'a> {
     ) -> Result<Option<HeardComment>, SyncError> {
         loop {
             match hear(of, &known) {
-                Step::Decided(heard) => return Ok(Some(heard)),
-                Step::Ask(CommentNeed::Verdict) if self.asked == MOST_ASKED => return Ok(None),
-                Step::Ask(need) => self.learn(of.placed, need, &mut known).await?,
+                DecisionStep::Decided(heard) => return Ok(Some(heard)),
+                DecisionStep::Ask(CommentNeed::Verdict) if self.asked == MOST_ASKED => return Ok(None),
+                DecisionStep::Ask(need) => self.learn(of.placed, need, &mut known).await?,
             }
         }
     }
@@ -52,8 +52,8 @@ impl<'a> CommentReader<'a> {
         let mut known = CommentAnswers::default();
         loop {
             match eyes(of, &known) {
-                Step::Decided(effect) => return Ok(effect),
-                Step::Ask(need) => self.learn(of.placed, need, &mut known).await?,
+                DecisionStep::Decided(effect) => return Ok(effect),
+                DecisionStep::Ask(need) => self.learn(of.placed, need, &mut known).await?,
             }
         }
     }

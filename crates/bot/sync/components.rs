@@ -7,7 +7,7 @@ use std::sync::Arc;
 use capstan_bot_core::components::{
     AskedComponents, JudgedComponents, LackingComponents, are_lacking, lacking,
 };
-use capstan_bot_core::facts::{Plans, settings_in};
+use capstan_bot_core::facts::{TargetPlans, settings_in};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Authorship, ProposalId};
@@ -115,7 +115,7 @@ impl Run<'_> {
         &self,
         fleet: Box<dyn OpenFleet>,
         supplied: &mut SuppliedComponents,
-    ) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
+    ) -> Result<(Result<TargetPlans, String>, Box<dyn OpenFleet>), SyncError> {
         let (planned, mut fleet) = plan_all(fleet).await?;
         let Ok(mut plans) = planned else { return Ok((planned, fleet)) };
         for _ in 0..ROUNDS {

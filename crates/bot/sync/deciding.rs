@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
-    Answers, Carrier, DecidedPull, Earlier, Form, Need, Step, awaited_cluster, keeps_its_form, mergeable,
-    reviewed,
+    Answers, Carrier, DecidedPull, DecisionStep, Earlier, Form, Need, awaited_cluster, keeps_its_form,
+    mergeable, reviewed,
 };
-use capstan_plan::proposal::{Decisions, Mergeable, ProposalId, Reviewed, Wanted};
+use capstan_plan::proposal::{Decisions, Mergeable, ProposalId, ProposalPlan, Reviewed};
 
 use super::{Run, SyncError};
 use capstan_ports::PullRequest;
@@ -16,9 +16,9 @@ impl Run<'_> {
     /// Decides about a pull request and the proposals whose changes it carries.
     pub(super) async fn decide_carrier(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         (id, members): (&ProposalId, &[ProposalId]),
-        wanted: &BTreeMap<ProposalId, Wanted>,
+        wanted: &BTreeMap<ProposalId, ProposalPlan>,
         earlier: &Earlier,
     ) -> Result<DecidedPull, SyncError> {
         let carrier = Carrier::new(planned, (id, members), wanted, earlier);
@@ -28,8 +28,8 @@ impl Run<'_> {
         let mut answers = Answers::default();
         loop {
             match carrier.decide(&answers) {
-                Step::Decided(decided) => return Ok(decided),
-                Step::Ask(need) => self.answer(planned, id, need, &mut answers).await?,
+                DecisionStep::Decided(decided) => return Ok(decided),
+                DecisionStep::Ask(need) => self.answer(planned, id, need, &mut answers).await?,
             }
         }
     }
@@ -37,14 +37,14 @@ impl Run<'_> {
     /// Whether an open pull request is kept although the settings move its changes to another one.
     pub(super) async fn keeps_its_form(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         id: &ProposalId,
     ) -> Result<Form, SyncError> {
         let mut answers = Answers::default();
         loop {
             match keeps_its_form(planned, id, &answers) {
-                Step::Decided(form) => return Ok(form),
-                Step::Ask(need) => self.answer(planned, id, need, &mut answers).await?,
+                DecisionStep::Decided(form) => return Ok(form),
+                DecisionStep::Ask(need) => self.answer(planned, id, need, &mut answers).await?,
             }
         }
     }
@@ -52,7 +52,7 @@ impl Run<'_> {
     /// Answers a question of the decision about that proposal's pull request.
     async fn answer(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         id: &ProposalId,
         need: Need,
         answers: &mut Answers,
@@ -92,7 +92,7 @@ impl Run<'_> {
     /// Why a proposal waits for its cluster's machines, if it does.
     pub(super) async fn rollout_of(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         proposal: &ProposalId,
     ) -> Result<Option<String>, SyncError> {
         let Some(cluster) = awaited_cluster(planned, proposal) else { return Ok(None) };

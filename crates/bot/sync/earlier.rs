@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_bot_core::proposals::{Carriers, Earlier, as_earlier, asked_earlier, became, unbound};
-use capstan_plan::proposal::{ProposalId, Pull, Wanted};
+use capstan_plan::proposal::{ProposalId, ProposalPlan, Pull};
 
 use super::{Run, SyncError};
 use capstan_ports::{CodeHostError, EarlierPullRequest, PullRequestState};
@@ -13,7 +13,7 @@ impl Run<'_> {
     pub(super) async fn earlier(
         self,
         carriers: &Carriers,
-        wanted: &BTreeMap<ProposalId, Wanted>,
+        wanted: &BTreeMap<ProposalId, ProposalPlan>,
     ) -> Result<Earlier, SyncError> {
         let asked = asked_earlier(self.facts, carriers, wanted);
         let mut found = self.before_unbound(carriers).await?;

@@ -19,7 +19,7 @@ use super::trees::{old_release, visible};
 use super::{OpenFleet, PlannerFailed, Ports, SyncError};
 use capstan_fleet::planner::ReleasesFailed;
 use capstan_ports::{
-    Cause, CheckRecord, CodeHost, CodeHostError, Installations, JobRequest, Jobs, MirrorError, Repository,
+    CheckRecord, CodeHost, CodeHostError, Installations, JobCause, JobRequest, Jobs, MirrorError, Repository,
     RepositoryName, Snapshot,
 };
 
@@ -165,7 +165,7 @@ async fn job_of(host: &dyn CodeHost, name: &RepositoryName) -> Result<Option<Job
         repository: repository.id,
         installation,
         name: repository.name,
-        cause: Cause::Event,
+        cause: JobCause::Event,
     }))
 }
 

@@ -1,6 +1,6 @@
 //! Answers what decisions ask about the commits on a proposal's branch: reads them from Git, and who pushed from GitHub.
 
-use capstan_bot_core::proposals::{BranchPushes, HeadFacts, HeadFound, HeadNeed, Step};
+use capstan_bot_core::proposals::{BranchPushes, DecisionStep, HeadFacts, HeadFound, HeadNeed};
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Branch, BranchTip, ProposalId, SourceState};
 
@@ -12,17 +12,17 @@ impl Run<'_> {
     pub(super) async fn find_out<'h, T>(
         &self,
         head: &HeadFacts<'h>,
-        ask: fn(&HeadFacts<'h>, &HeadFound) -> Step<T, HeadNeed>,
+        ask: fn(&HeadFacts<'h>, &HeadFound) -> DecisionStep<T, HeadNeed>,
     ) -> Result<T, SyncError> {
         let mut found = HeadFound::default();
         loop {
             match ask(head, &found) {
-                Step::Decided(decided) => return Ok(decided),
-                Step::Ask(HeadNeed::Commit(commit)) => {
+                DecisionStep::Decided(decided) => return Ok(decided),
+                DecisionStep::Ask(HeadNeed::Commit(commit)) => {
                     let snapshot = self.snapshot(&commit).await?;
                     found.commits.insert(commit, snapshot);
                 }
-                Step::Ask(HeadNeed::Pushes) => {
+                DecisionStep::Ask(HeadNeed::Pushes) => {
                     found.pushes = Some(self.pushes_to(head.branch_name()).await?);
                 }
             }

@@ -8,8 +8,8 @@
 
 use capstan_bot_core::commands::{RenderAnswers, RenderNeed, render};
 use capstan_bot_core::facts::by_target;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_bot_core::requests::Request;
 use capstan_report::Answer;
 
@@ -22,13 +22,13 @@ impl Run<'_> {
     pub(super) async fn render_text(
         self,
         request: &Request,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
     ) -> Result<Answer, SyncError> {
         let mut known = RenderAnswers::default();
         loop {
             match render(request, planned, &known) {
-                Step::Decided(Err(answer)) => return Ok(answer),
-                Step::Decided(Ok(rendering)) => {
+                DecisionStep::Decided(Err(answer)) => return Ok(answer),
+                DecisionStep::Decided(Ok(rendering)) => {
                     let number = rendering.pull.number;
                     let moved = self.performer.bring_branch_up(&rendering.branch()?, Some(number)).await?;
                     if let Branched::Written(commit) = &moved {
@@ -40,19 +40,19 @@ impl Run<'_> {
                         Branched::Ends(published) => rendering.said(Some(published)),
                     });
                 }
-                Step::Ask(RenderNeed::Comparison(pull)) => {
+                DecisionStep::Ask(RenderNeed::Comparison(pull)) => {
                     let subject = self.subject(pull).await?;
                     known.comparison = Some(self.comparison(&subject, &mut Comparisons::default()).await?);
                 }
-                Step::Ask(RenderNeed::Head(pull)) => {
+                DecisionStep::Ask(RenderNeed::Head(pull)) => {
                     known.head = Some(self.required_snapshot(&pull.head).await?);
                 }
-                Step::Ask(RenderNeed::Plans(comparison)) => {
-                    let Planned { settings, scopes, reporters, .. } = planned;
+                DecisionStep::Ask(RenderNeed::Plans(comparison)) => {
+                    let PlannedRun { settings, scopes, reporters, .. } = planned;
                     let judging = Judging { settings, scopes, reporters, plans: None };
                     known.plans = Some(self.inventory_plans(comparison, judging).await?);
                 }
-                Step::Ask(RenderNeed::Scopes(comparison)) => {
+                DecisionStep::Ask(RenderNeed::Scopes(comparison)) => {
                     let scopes = self.scopes_of(&comparison.after, planned.settings).await?;
                     known.scopes = Some(by_target(scopes));
                 }

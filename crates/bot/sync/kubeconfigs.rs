@@ -12,8 +12,8 @@
 
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::kubeconfigs::{FileFound, FileNeed, WantedFile, reported};
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_plan::proposal::{Authorship, judge_head};
 use capstan_plan::settings::Mode;
 
@@ -25,7 +25,7 @@ const MOST: usize = 10;
 
 impl Run<'_> {
     /// Writes the files that belong into Git.
-    pub(super) async fn bring_kubeconfigs(self, planned: Planned<'_>) -> Result<Ending, SyncError> {
+    pub(super) async fn bring_kubeconfigs(self, planned: PlannedRun<'_>) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         if planned.settings.mode == Mode::Observe {
             return Ok(ending);
@@ -50,7 +50,7 @@ impl Run<'_> {
     }
 
     /// Clusters of this repository whose file differs from the one on the default branch.
-    async fn wanted_kubeconfigs(&self, planned: Planned<'_>) -> Result<Vec<WantedFile>, SyncError> {
+    async fn wanted_kubeconfigs(&self, planned: PlannedRun<'_>) -> Result<Vec<WantedFile>, SyncError> {
         let Some(reconcilers) = &self.ports.reconcilers else { return Ok(Vec::new()) };
         let (records, id) = (&reconcilers.records, self.repository.id);
         let mut wanted = Vec::new();
@@ -73,17 +73,21 @@ impl Run<'_> {
         let mut found = FileFound::default();
         let desired = loop {
             match wanted.decide(self.facts, &found) {
-                Step::Decided(desired) => break desired,
-                Step::Ask(FileNeed::Newest(branch)) => found.newest = Some(self.newest_on(&branch).await?),
-                Step::Ask(FileNeed::Head(branch)) => {
+                DecisionStep::Decided(desired) => break desired,
+                DecisionStep::Ask(FileNeed::Newest(branch)) => {
+                    found.newest = Some(self.newest_on(&branch).await?)
+                }
+                DecisionStep::Ask(FileNeed::Head(branch)) => {
                     found.head = Some(self.ports.host.branch(self.repository, &branch).await?);
                 }
-                Step::Ask(FileNeed::IsOwn(head)) => {
+                DecisionStep::Ask(FileNeed::IsOwn(head)) => {
                     let base = wanted.open_pull(self.facts).map(|pull| &pull.base);
                     let read = self.read_head(&wanted.branch(), &head, base).await?;
                     found.is_own = Some(matches!(judge_head(&read, None), Authorship::Capstan { .. }));
                 }
-                Step::Ask(FileNeed::Content(head)) => found.content = Some(self.snapshot(&head).await?),
+                DecisionStep::Ask(FileNeed::Content(head)) => {
+                    found.content = Some(self.snapshot(&head).await?)
+                }
             }
         };
         let Some(desired) = desired else { return Ok(None) };

@@ -5,7 +5,7 @@
 //! After a death a completed merge is found as merged, and nothing is done twice.
 
 use capstan_bot_core::commands::{MergeDue, MergeSeen, ProposalMerge, merges_due, note_unheard};
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::Outcome;
 use capstan_bot_core::requests::Request;
 
@@ -17,7 +17,7 @@ impl Run<'_> {
     /// Merges the proposals that are to be merged.
     pub(super) async fn merge_proposals(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         requests: &[Request],
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
@@ -37,7 +37,7 @@ impl Run<'_> {
 
     async fn merge_one(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         due: &MergeDue<'_>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {

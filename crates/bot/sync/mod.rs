@@ -50,10 +50,10 @@ use capstan_bot_core::campaigns::records;
 use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::hearing::{orders_of, refuse_order};
 use capstan_bot_core::commands::{heads_to_try, retargeted};
-use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::facts::{Facts, Refusals, TargetPlans, by_target, settings_file};
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{ProposalFailure, Wrote};
-use capstan_bot_core::requests::{Decided, Ground, Kept, Request};
+use capstan_bot_core::requests::{DashboardWrite, Ground, Request, RunDecisions};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_plan::proposal::ProposalId;
@@ -284,7 +284,7 @@ pub async fn sync_and_consumers(
 }
 
 /// Gives the planner the decisions about a proposal.
-fn give_to(decided: &Decided, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
+fn give_to(decided: &RunDecisions, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
     let decisions = decided.of(proposal);
     fleet.set_versions(proposal, decisions.versions());
     fleet.ask_for(proposal, decisions.release);
@@ -294,7 +294,7 @@ fn give_to(decided: &Decided, fleet: &mut dyn OpenFleet, proposal: &ProposalId) 
 /// Plans every target; the inner error says why the repository as a whole exceeds the limits.
 async fn plan_all(
     fleet: Box<dyn OpenFleet>,
-) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
+) -> Result<(Result<TargetPlans, String>, Box<dyn OpenFleet>), SyncError> {
     let (planned, fleet) = tokio::task::spawn_blocking(move || (fleet.plan_all(), fleet)).await?;
     match planned {
         Ok(plans) => Ok((Ok(plans.into_iter().collect()), fleet)),
@@ -370,7 +370,7 @@ impl Run<'_> {
         let reporters = self.meet_reconcilers(&settings, &scopes, &mut ending).await?;
         fleet.know_names(reporters.names());
         let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
-        let mut decided = Decided::before(self.facts, &board.record, board.why_not());
+        let mut decided = RunDecisions::before(self.facts, &board.record, board.why_not());
         let ground = Ground { facts: self.facts, scopes: &scopes, settings: &settings };
         let rollbacks = self.find_rollbacks(&commands, ground).await?;
         decided.hear_releases(ground, &commands, &rollbacks);
@@ -385,9 +385,11 @@ impl Run<'_> {
         // A person who asks for `follow-names` wants the upgrade now, whether or not it was offered before.
         // An open proposal keeps people's commits.
         let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
-        closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
+        closed.for_each(|proposal| {
+            decided.also_wish(proposal, capstan_plan::proposal::ProposalCommand::Replan)
+        });
 
-        let planned = Planned {
+        let planned = PlannedRun {
             facts: self.facts,
             settings: &settings,
             scopes: &scopes,
@@ -405,7 +407,8 @@ impl Run<'_> {
         let told = self.tell_campaigns(&outcome.campaigns).await;
         later.isolate(self.repository, "reporting stopped campaigns", told)?;
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
-        let kept = later.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
+        let kept =
+            later.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(DashboardWrite::Later);
         self.answer_orders(planned, &commands, &outcome, &kept).await?;
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
@@ -441,8 +444,8 @@ impl Run<'_> {
         mut fleet: Box<dyn OpenFleet>,
         commands: &[Request],
         ground: Ground<'_>,
-        (decided, components): (&mut Decided, &mut SuppliedComponents),
-    ) -> Result<Result<Plans, String>, SyncError> {
+        (decided, components): (&mut RunDecisions, &mut SuppliedComponents),
+    ) -> Result<Result<TargetPlans, String>, SyncError> {
         for proposal in decided.all() {
             give_to(decided, fleet.as_mut(), proposal);
         }

@@ -2,11 +2,11 @@
 //! a proposal that GitHub did not take.
 
 use capstan_bot_core::facts::{Write, refused_words};
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
     DecidedPull, Outcome, ProposalFailure, ProposalOutcome, Wrote, kept_decisions, pull_with_decisions,
 };
-use capstan_plan::proposal::{Decisions, Draft, ProposalId, Standing};
+use capstan_plan::proposal::{Decisions, Draft, LeaveReason, ProposalId};
 
 use super::{Ending, Run, SyncError};
 use capstan_ports::{CodeHostError, PullRequest};
@@ -17,9 +17,9 @@ impl Run<'_> {
     /// remembered, and concerns this proposal alone.
     pub(super) async fn keep_decisions(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         proposal: &ProposalId,
-        (standing, decided): (&Standing, &DecidedPull),
+        (standing, decided): (&LeaveReason, &DecidedPull),
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<Option<ProposalOutcome>, SyncError> {
         let Some((pull, want, decisions, write)) = kept_decisions(planned, proposal, (standing, decided))
@@ -43,7 +43,7 @@ impl Run<'_> {
     /// Writes what was decided about a proposal that is left as it is otherwise, and makes it the draft that it is to be.
     pub(super) async fn write_decisions(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         proposal: &ProposalId,
         pull: &PullRequest,
         decisions: Decisions,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_bot_core::facts::{Scopes, by_target};
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
@@ -76,7 +76,7 @@ impl Run<'_> {
         self,
         fleet: Box<dyn OpenFleet>,
         settings: &RepositorySettings,
-    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
+    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, WaveCandidate>), SyncError> {
         if !settings.campaigns.iter().any(CampaignSettings::reads_clusters) {
             return Ok((fleet, BTreeMap::new()));
         }

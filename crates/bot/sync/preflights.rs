@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use capstan_bot_core::checks::{
-    AnsweredQuestion, Asked, LiveQuestion, Preflights, QuestionAnswers, QuestionFacts, QuestionNeed, Subject,
-    ask, claimed, is_asked, live_inputs, preflights_in_words, tried,
+    AnsweredQuestion, CheckSubject, LiveQuestion, PreflightNeed, Preflights, QuestionAnswers, QuestionFacts,
+    QuestionNeed, ask, claimed, is_asked, live_inputs, preflights_in_words, tried,
 };
 use capstan_bot_core::effects::{CHECK, KeptReport};
 use capstan_bot_core::facts::Reporters;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_bot_core::requests::Request;
 use capstan_kustomize::render::Folders;
 use capstan_live::agent::PreflightId;
-use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::preflight::{Preflight, PreflightReply};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::Scope;
@@ -36,7 +36,7 @@ impl Run<'_> {
     /// either: there is no merge, and the head alone will never be applied.
     pub(super) async fn preflights(
         self,
-        subjects: &[Subject],
+        subjects: &[CheckSubject],
         open: &[PullRequest],
         judging: Judging<'_>,
         seen: &mut Comparisons,
@@ -70,10 +70,10 @@ impl Run<'_> {
             let mode = settings.preflight.mode;
             let asked = is_asked(reporters, (&name, &uid), way, &clusters, mode);
             let standing = match (asked, PreflightId::parse(&Ulid::generate().to_string())) {
-                (Asked::Silently, _) => None,
-                (Asked::No(why), _) => Some(Standing::NotAsked(why)),
-                (Asked::Yes, Err(_)) => Some(Standing::Unanswered),
-                (Asked::Yes, Ok(id)) => {
+                (PreflightNeed::Silently, _) => None,
+                (PreflightNeed::No(why), _) => Some(PreflightReply::NotAsked(why)),
+                (PreflightNeed::Yes, Err(_)) => Some(PreflightReply::Unanswered),
+                (PreflightNeed::Yes, Ok(id)) => {
                     let tree = Arc::clone(&merge.after);
                     let folders: Vec<Folders> = scopes.values().map(Scope::folders).collect();
                     let made_of = move |planner: &dyn Planner| {
@@ -132,14 +132,14 @@ impl Run<'_> {
     pub(super) async fn preflight_text(
         self,
         request: &Request,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
     ) -> Result<Answer, SyncError> {
         let Some(pull) = &request.pull else {
             let text = "This is an issue: comment on a pull request.\n";
             return Ok(Answer::refused(Refusal::NothingThere, text));
         };
         let default_branch = &self.repository.default_branch;
-        let Planned { settings, scopes, plans, reporters, .. } = planned;
+        let PlannedRun { settings, scopes, plans, reporters, .. } = planned;
         let subject = self.subject(pull).await?;
         if subject.base_branch != *default_branch {
             return Ok(preflight_answer(&PreflightAnswered::OtherBranch { default_branch }));
@@ -170,8 +170,8 @@ impl Run<'_> {
         let mut answers = QuestionAnswers::default();
         loop {
             let need = match ask(of, &answers) {
-                Step::Decided(answered) => return Ok(answered),
-                Step::Ask(need) => need,
+                DecisionStep::Decided(answered) => return Ok(answered),
+                DecisionStep::Ask(need) => need,
             };
             match need {
                 QuestionNeed::UnderWay => {

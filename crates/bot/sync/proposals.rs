@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::planned::Planned;
+use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{
-    Carriers, DecidedPulls, Earlier, Outcome, ProposalFailure, Selected, Selecting, SelectionFacts,
-    SelectionNeed, Step, remark, select, wanted_of,
+    Carriers, DecidedPulls, DecisionStep, Earlier, Outcome, ProposalFailure, Selected, Selecting,
+    SelectionFacts, SelectionNeed, remark, select, wanted_of,
 };
 use capstan_plan::campaign::ProposalLoad;
 
@@ -14,7 +14,7 @@ use super::{Ending, Run, SyncError};
 impl Run<'_> {
     pub(super) async fn bring_proposals_up(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         ending: &mut Ending,
     ) -> Result<Outcome, SyncError> {
         let wanted = wanted_of(planned);
@@ -24,8 +24,8 @@ impl Run<'_> {
         let mut found = SelectionFacts::default();
         let Selected { mut outcome, now } = loop {
             match select(&selecting, &found) {
-                Step::Decided(selected) => break selected,
-                Step::Ask(need) => self.find(selecting, need, &mut found, ending).await?,
+                DecisionStep::Decided(selected) => break selected,
+                DecisionStep::Ask(need) => self.find(selecting, need, &mut found, ending).await?,
             }
         };
         let now = now.iter().filter_map(|id| Some((id, found.decision(id)?)));

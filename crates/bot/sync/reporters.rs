@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::facts::{AwaitedRollout, Reporters, Scopes, target_in};
-use capstan_bot_core::proposals::Step;
+use capstan_bot_core::proposals::DecisionStep;
 use capstan_bot_core::rollouts::{Differing, MergeChanges, NewMerge, new_merges};
 use capstan_live::agent::preflight::Preflight;
 use capstan_live::agent::{Progress, SpeaksOf};
@@ -152,8 +152,8 @@ impl Run<'_> {
         let mut found = Differing::new();
         loop {
             match changes.clusters(&found) {
-                Step::Decided(clusters) => return Ok(clusters),
-                Step::Ask((before, after)) => {
+                DecisionStep::Decided(clusters) => return Ok(clusters),
+                DecisionStep::Ask((before, after)) => {
                     for commit in [&before, &after] {
                         if !snapshots.contains_key(commit) {
                             snapshots.insert(commit.clone(), self.snapshot(commit).await?);

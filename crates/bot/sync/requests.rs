@@ -11,9 +11,9 @@ use capstan_bot_core::commands::hearing::{
 };
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::Scopes;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Outcome, Step};
-use capstan_bot_core::requests::{DealtWith, Kept, Origin, Request};
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::{DecisionStep, Outcome};
+use capstan_bot_core::requests::{DashboardWrite, DealtWith, Request, RequestOrigin};
 use capstan_plan::command::{CommentId, Right};
 use capstan_plan::settings::CommandSettings;
 use capstan_report::answered_comment;
@@ -165,13 +165,13 @@ impl Run<'_> {
     async fn with_right_of<T>(
         &self,
         login: &str,
-        decide: impl Fn(Option<Right>) -> Step<T, ()>,
+        decide: impl Fn(Option<Right>) -> DecisionStep<T, ()>,
     ) -> Result<T, SyncError> {
         let mut right = None;
         loop {
             match decide(right) {
-                Step::Decided(decided) => return Ok(decided),
-                Step::Ask(()) => right = Some(self.right_now(login).await?),
+                DecisionStep::Decided(decided) => return Ok(decided),
+                DecisionStep::Ask(()) => right = Some(self.right_now(login).await?),
             }
         }
     }
@@ -180,16 +180,16 @@ impl Run<'_> {
     /// carry them out again.
     pub(super) async fn answer_orders(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         requests: &[Request],
         outcome: &Outcome,
-        kept: &Kept,
+        kept: &DashboardWrite,
     ) -> Result<(), SyncError> {
-        if *kept == Kept::Later {
+        if *kept == DashboardWrite::Later {
             return Ok(());
         }
         for request in requests {
-            let Origin::Page(order) = &request.origin else { continue };
+            let RequestOrigin::Page(order) = &request.origin else { continue };
             let parts = self.parts(request, planned, outcome, kept).await?;
             self.audit_commands(request, &parts, planned.scopes).await?;
             self.performer.perform(Effect::OrderAnswered(order.id.clone())).await?;
@@ -237,20 +237,20 @@ impl Run<'_> {
         let mut known = BindAnswers::default();
         loop {
             match bind(of, &request, &known) {
-                Step::Decided(bound) => return Ok(bound),
-                Step::Ask(BindNeed::Pushes(branch)) => {
+                DecisionStep::Decided(bound) => return Ok(bound),
+                DecisionStep::Ask(BindNeed::Pushes(branch)) => {
                     let pushes = match self.ports.host.pushes(self.repository, &branch).await {
                         Err(error) if error.is_refusal() => None,
                         pushes => Some(pushes?),
                     };
                     known.pushes.insert(branch, pushes);
                 }
-                Step::Ask(BindNeed::Result(pull)) => {
+                DecisionStep::Ask(BindNeed::Result(pull)) => {
                     let result = self.result_of(pull, seen).await?;
                     known.result = Some(result.map_or(MergeResult::NotYet, MergeResult::Is));
                 }
                 // If it cannot be read nothing is written; the answer says so.
-                Step::Ask(BindNeed::Concerned) => {
+                DecisionStep::Ask(BindNeed::Concerned) => {
                     known.concerned = Some(self.concerned_by(&request, scopes).await?.unwrap_or_default());
                 }
             }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_bot_core::facts::Plans;
+use capstan_bot_core::facts::TargetPlans;
 use capstan_model::tree::{CommitId, RepoPath};
 
 use super::{Run, SyncError};
@@ -17,7 +17,7 @@ const MOST_COMMITS: usize = 16;
 
 impl Run<'_> {
     /// Adds to each cluster that such a record blocks the commit to restore it from, as far as it is found.
-    pub(super) async fn add_restores(&self, plans: &mut Plans) -> Result<(), SyncError> {
+    pub(super) async fn add_restores(&self, plans: &mut TargetPlans) -> Result<(), SyncError> {
         let upgrades = plans.values().filter_map(|plan| plan.as_ref().ok());
         let edited: BTreeSet<RepoPath> = upgrades.filter_map(|upgrade| edited_record(upgrade)).collect();
         if edited.is_empty() {

@@ -9,10 +9,10 @@ use capstan_bot_core::requests::{Request, right_of};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::{
-    Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
+    Asker, CODE_OWNERS_FILES, CodeOwners, CommandPlace, Denied, Hearing, Right, RightsVerdict, Team, judge,
 };
 use capstan_plan::settings::CommandSettings;
-use capstan_plan::verbs::{Needs, Verb};
+use capstan_plan::verbs::{NeededRight, Verb};
 use capstan_report::Answer;
 
 use super::{Run, SyncError};
@@ -71,7 +71,8 @@ impl Run<'_> {
         for (at, command) in request.commands.iter().enumerate() {
             let Ok(command) = command else { continue };
             let named: Vec<String> = command.cluster().map(ToString::to_string).into_iter().collect();
-            let place = Place { clusters: if named.is_empty() { &clusters } else { &named }, fork_author };
+            let place =
+                CommandPlace { clusters: if named.is_empty() { &clusters } else { &named }, fork_author };
             if let Some(why) = self.denial(rights, (&login, right), command.verb(), place).await? {
                 request.denied.insert(at, why);
             }
@@ -85,15 +86,15 @@ impl Run<'_> {
         rights: &mut RepositoryRights<'_>,
         (login, right): (&str, Right),
         verb: Verb,
-        place: Place<'_>,
+        place: CommandPlace<'_>,
     ) -> Result<Option<Denied>, SyncError> {
         loop {
             let teams = rights.teams.entry(login.to_owned()).or_default();
             let asker = Asker { login, right, teams };
             let team = match judge(verb, asker, place, rights.settings, &rights.owners) {
-                Judged::Allowed => return Ok(None),
-                Judged::Denied(why) => return Ok(Some(why)),
-                Judged::Ask(team) => team,
+                RightsVerdict::Allowed => return Ok(None),
+                RightsVerdict::Denied(why) => return Ok(Some(why)),
+                RightsVerdict::Ask(team) => team,
             };
             let belongs = match self.ports.host.belongs_to_team(self.repository, &team, login).await {
                 Ok(belongs) => belongs,
@@ -124,7 +125,7 @@ impl Run<'_> {
             }
         };
         let clusters: Vec<String> = targets.iter().map(|target| target.path().to_owned()).collect();
-        let place = Place { clusters: &clusters, fork_author: None };
+        let place = CommandPlace { clusters: &clusters, fork_author: None };
         Ok(self.denial(rights, (login, right), Verb::Approve, place).await?.is_none())
     }
 
@@ -136,7 +137,7 @@ impl Run<'_> {
         scopes: &Scopes,
     ) -> Result<Vec<String>, SyncError> {
         let needs_owner =
-            request.commands.iter().flatten().any(|command| command.verb().needs() == Needs::Owner);
+            request.commands.iter().flatten().any(|command| command.verb().needs() == NeededRight::Owner);
         if !needs_owner && rights.settings.permissions.is_empty() {
             return Ok(Vec::new());
         }

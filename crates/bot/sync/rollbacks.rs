@@ -1,7 +1,7 @@
 //! Finds out what rollbacks have to know: from the commits of the merged upgrade, not from Capstan's records.
 
 use capstan_bot_core::commands::{RollBackAsked, RollBackFound, RollBackNeed, RollBacks};
-use capstan_bot_core::proposals::{HeadFacts, Step};
+use capstan_bot_core::proposals::{DecisionStep, HeadFacts};
 use capstan_bot_core::requests::{Ground, Request};
 use capstan_plan::proposal::{ProposalId, RollBack};
 use capstan_plan::verbs::Command;
@@ -33,17 +33,17 @@ impl Run<'_> {
         let mut found = RollBackFound::default();
         loop {
             match asked.find(&found) {
-                Step::Decided(back) => return Ok(back),
-                Step::Ask(RollBackNeed::Newest(branches)) => {
+                DecisionStep::Decided(back) => return Ok(back),
+                DecisionStep::Ask(RollBackNeed::Newest(branches)) => {
                     let (host, base) = (&self.ports.host, &self.repository.default_branch);
                     let newest = host.newest_pull_requests(self.repository, &branches, Some(base)).await?;
                     found.newest = Some(newest);
                 }
-                Step::Ask(RollBackNeed::LastOwn { branch, head }) => {
+                DecisionStep::Ask(RollBackNeed::LastOwn { branch, head }) => {
                     let at = HeadFacts::on(self.facts, &branch, &head, None);
                     found.last_own = Some(self.find_out(&at, HeadFacts::last_own).await?);
                 }
-                Step::Ask(RollBackNeed::Commit(commit)) => {
+                DecisionStep::Ask(RollBackNeed::Commit(commit)) => {
                     found.before = Some(self.snapshot(&commit).await?);
                 }
             }

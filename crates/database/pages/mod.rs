@@ -14,8 +14,9 @@ use super::preflights::from_json;
 use super::{Database, EngineNow, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
     Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, FleetJob, JobState,
-    ListExtent, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
-    ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, VersionShare, VisibleRepositories,
+    ListExtent, ListPart, MOST_ORDERS, Ordered, PageOrder, PageRecords, RecordsError, ShownAudit,
+    ShownCampaign, ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, VersionShare,
+    VisibleRepositories,
 };
 
 type RepositoryRow =
@@ -229,7 +230,7 @@ impl PageRecords for Database {
         &self,
         sight: &VisibleRepositories,
         extent: ListExtent,
-    ) -> Result<Part<ShownRolling>, RecordsError> {
+    ) -> Result<ListPart<ShownRolling>, RecordsError> {
         fleet::rolling(self, sight, extent).await
     }
 
@@ -297,7 +298,7 @@ impl PageRecords for Database {
         sight: &VisibleRepositories,
         filter: &DeliveryFilter,
         extent: ListExtent,
-    ) -> Result<Part<ShownDelivery>, RecordsError> {
+    ) -> Result<ListPart<ShownDelivery>, RecordsError> {
         const DOING: &str = "reading deliveries";
         let condition = SqlCondition::seen(sight, "d.repository")
             .equal("j.name", &filter.repository)
@@ -345,7 +346,7 @@ impl PageRecords for Database {
         sight: &VisibleRepositories,
         filter: &AuditFilter,
         extent: ListExtent,
-    ) -> Result<Part<ShownAudit>, RecordsError> {
+    ) -> Result<ListPart<ShownAudit>, RecordsError> {
         let mut condition = SqlCondition::seen(sight, "a.repository")
             .equal("j.name", &filter.repository)
             .equal("a.actor", &filter.actor)
@@ -501,9 +502,9 @@ impl OrderRows<'_> {
 }
 
 /// One more was asked for, to know whether there is more.
-fn part<T>(mut items: Vec<T>, extent: ListExtent) -> Part<T> {
+fn part<T>(mut items: Vec<T>, extent: ListExtent) -> ListPart<T> {
     let take = usize::try_from(extent.take).unwrap_or(usize::MAX);
     let more = items.len() > take;
     items.truncate(take);
-    Part { items, more }
+    ListPart { items, more }
 }

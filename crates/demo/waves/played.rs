@@ -16,7 +16,7 @@ use ulid::Ulid;
 
 use super::REPOSITORY;
 use super::machines::Machines;
-use crate::failure::{Failure, failed};
+use crate::failure::{DemoFailure, failed};
 
 /// How long a machine takes that is replaced after the story, so that a person sees it on the page.
 const STEP: Duration = Duration::from_millis(700);
@@ -35,7 +35,7 @@ pub(crate) struct PlayedReconciler {
 }
 
 impl PlayedReconciler {
-    pub(super) async fn enrol(running: &Running, uid: &str) -> Result<Self, Failure> {
+    pub(super) async fn enrol(running: &Running, uid: &str) -> Result<Self, DemoFailure> {
         let agents = running.agents().ok_or_else(|| failed("the demo is not a dry run"))?;
         let records = running.agent_records();
         let uid = ManagementClusterUid::parse(uid).map_err(failed)?;
@@ -60,7 +60,11 @@ impl PlayedReconciler {
 
     /// Looks at the newest commit that the bot knows. Returns the clusters whose machines it makes old; of others that changed it reports that
     /// they are done. Machines that are there for the first time were created at that time.
-    pub(super) async fn look(&mut self, forge: &Forge, created: Timestamp) -> Result<Vec<String>, Failure> {
+    pub(super) async fn look(
+        &mut self,
+        forge: &Forge,
+        created: Timestamp,
+    ) -> Result<Vec<String>, DemoFailure> {
         let asked = self.agents.work(&self.agent, REPOSITORY, None, Duration::ZERO, Questions::Keep).await;
         let tip = asked.map_err(failed)?.commit.map(|tip| tip.as_str().to_owned()).unwrap_or_default();
         if tip == self.tip {
@@ -99,7 +103,7 @@ impl PlayedReconciler {
     }
 
     /// Replaces `count` of the old machines, and reports how far the cluster is.
-    pub(super) async fn replace(&mut self, cluster: &str, count: usize) -> Result<(), Failure> {
+    pub(super) async fn replace(&mut self, cluster: &str, count: usize) -> Result<(), DemoFailure> {
         if let Some(machines) = self.machines.get_mut(cluster) {
             machines.replace(count, Timestamp::now());
         }
@@ -107,7 +111,7 @@ impl PlayedReconciler {
     }
 
     /// Reports the machines of a cluster at the newest commit.
-    async fn report(&self, cluster: &str, state: &str) -> Result<(), Failure> {
+    async fn report(&self, cluster: &str, state: &str) -> Result<(), DemoFailure> {
         let machines = self.machines.get(cluster);
         let report = read(json!({
             "id": Ulid::generate().to_string(),
@@ -136,7 +140,7 @@ impl PlayedReconciler {
         }
     }
 
-    async fn follow_once(&mut self, forge: &Forge) -> Result<(), Failure> {
+    async fn follow_once(&mut self, forge: &Forge) -> Result<(), DemoFailure> {
         let mut rolling = self.look(forge, Timestamp::now()).await?;
         while !rolling.is_empty() {
             for cluster in &rolling {
@@ -153,7 +157,7 @@ impl PlayedReconciler {
 }
 
 /// The files of each cluster's base at a commit. A cluster is a folder that records a release.
-fn bases(forge: &Forge, commit: &str) -> Result<Bases, Failure> {
+fn bases(forge: &Forge, commit: &str) -> Result<Bases, DemoFailure> {
     let files = forge.files(REPOSITORY, commit).map_err(failed)?;
     let mut bases: Bases = BTreeMap::new();
     for (path, text) in &files {
@@ -182,6 +186,6 @@ async fn accept_all(agents: Arc<Agents>, agent: Agent) {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, DemoFailure> {
     serde_json::from_value(value).map_err(failed)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_kustomize::render::{self, Edited, Folders};
+use capstan_kustomize::render::{self, EditedTree, Folders};
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
@@ -75,8 +75,9 @@ impl Fleet {
         })?;
         let gone = |path: &RepoPath| FileChange { path: path.clone(), before: None, after: None };
         let lies = self.tree.entries_in(id.folder()).iter().map(|entry| gone(&entry.path));
-        let cleared: Arc<dyn Tree> = Arc::new(Edited::new(Arc::clone(&self.tree), &lies.collect::<Vec<_>>()));
-        let mut rendered = render::render(&Edited::new(cleared, &made.files), &folders)?;
+        let cleared: Arc<dyn Tree> =
+            Arc::new(EditedTree::new(Arc::clone(&self.tree), &lies.collect::<Vec<_>>()));
+        let mut rendered = render::render(&EditedTree::new(cleared, &made.files), &folders)?;
         provider_objects::in_served_version(&mut rendered)?;
         Ok(rendered.objects.into_iter().map(|object| object.value).collect())
     }

@@ -1,6 +1,6 @@
 //! What the waves of campaigns tell clusters apart by.
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
@@ -11,7 +11,7 @@ use super::{Fleet, Refused, WatchRenders};
 
 impl Fleet {
     /// Those of all clusters and provider sets, ordered; of one that cannot be rendered there is none.
-    pub fn campaign_candidates(&self, watch: &dyn WatchRenders) -> Vec<Candidate> {
+    pub fn campaign_candidates(&self, watch: &dyn WatchRenders) -> Vec<WaveCandidate> {
         let settings = &self.settings().campaigns;
         let mut candidates = Vec::new();
         for folder in &self.layout().targets {
@@ -35,7 +35,7 @@ impl Fleet {
         &self,
         id: &ClusterId,
         campaigns: &[CampaignSettings],
-    ) -> Result<Candidate, Refused> {
+    ) -> Result<WaveCandidate, Refused> {
         let rendered = self.render(id)?;
         let cluster = rendered.objects.iter().find(|object| is_cluster(&object.id));
         Ok(campaign_candidate(id, cluster.map_or(&Value::Null, |cluster| &cluster.value), campaigns))

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_kustomize::render::{self, Edited};
+use capstan_kustomize::render::{self, EditedTree};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
@@ -18,7 +18,7 @@ use capstan_plan::boundary::Neighbours;
 use capstan_plan::creation::{CreatedCluster, FolderShape, MadeCluster, Makes, NewCluster, NotMade, make};
 use capstan_plan::layout::TargetFolder;
 use capstan_plan::merge::{AppliedBy, ClusterFacts};
-use capstan_plan::policy::{Scope, Snapshot, folders_of, validate};
+use capstan_plan::policy::{Snapshot, ValidationScope, folders_of, validate};
 use capstan_plan::release::{Release, nearest_release};
 use capstan_plan::services::bring_services;
 use capstan_plan::upgrade::ChangeSource;
@@ -219,7 +219,7 @@ impl Fleet {
 
     /// The same fleet with files that are not written.
     pub(super) fn after(&self, files: &[FileChange]) -> Self {
-        let tree: Arc<dyn Tree> = Arc::new(Edited::new(Arc::clone(&self.tree), files));
+        let tree: Arc<dyn Tree> = Arc::new(EditedTree::new(Arc::clone(&self.tree), files));
         let after = Self::with_settings(tree, self.settings.clone(), self.has_settings_file, self.today);
         // None of these files belongs to a release.
         Self { releases: self.releases.clone(), shared: Arc::clone(&self.shared), ..after }
@@ -306,6 +306,6 @@ impl Fleet {
         };
         let before = Snapshot { tree: self.tree.as_ref(), layout: self.layout(), neighbours: None, ..now };
         let alone = BTreeSet::from([id.clone()]);
-        validate(now, Some(before), settings, Scope::Clusters(&alone), self.today)
+        validate(now, Some(before), settings, ValidationScope::Clusters(&alone), self.today)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::classes::{ClassIndex, ClassRef, Found, Root, look_up};
+use capstan_plan::classes::{ClassIndex, ClassRef, FoundClass, Root, look_up};
 use capstan_plan::layout::Layout;
 
 use super::Fleet;
@@ -39,12 +39,12 @@ struct RenderedRoot {
 /// What was found, and the files and folders that were read for it.
 #[derive(Debug, Clone)]
 struct Known {
-    found: Arc<Found>,
+    found: Arc<FoundClass>,
     looked: Arc<ReadSet>,
 }
 
 pub(super) struct Answer {
-    pub(super) found: (ClassRef, Arc<Found>),
+    pub(super) found: (ClassRef, Arc<FoundClass>),
     /// Whether it may be another one next time, because a file could not be had.
     pub(super) failed: bool,
 }

@@ -11,10 +11,10 @@ use capstan_model::tree::{RepoPath, TreeId};
 use capstan_plan::classes::{ClassRef, Classes, class_names, named_elsewhere};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::merge::AppliedBy;
-use capstan_plan::path::Standing;
+use capstan_plan::path::TargetPosition;
 use capstan_plan::policy;
 use capstan_plan::provider_set::{self, ManagedWorkload};
-use capstan_providers::{Supply, Wanted};
+use capstan_providers::{MissingComponents, Supply};
 
 use super::Fleet;
 use super::fleet_inputs::{ReleasesIn, read_releases};
@@ -184,7 +184,7 @@ impl Fleet {
     }
 
     /// What is known of the release that a cluster comes from.
-    pub(super) fn old_release_input(&self, standing: &Standing) -> Option<OldReleaseInput> {
+    pub(super) fn old_release_input(&self, standing: &TargetPosition) -> Option<OldReleaseInput> {
         let release = standing.release.clone()?;
         Some(self.old_release_now(&OldReleaseInput {
             content: standing.content.clone(),
@@ -261,8 +261,11 @@ impl Fleet {
     }
 
     /// The digest of what is known of each of these components; `None` if nobody asked for them.
-    fn answers(&self, wanted: impl IntoIterator<Item = Wanted>) -> Vec<(Wanted, Option<String>)> {
-        let answer = |wanted: Wanted| {
+    fn answers(
+        &self,
+        wanted: impl IntoIterator<Item = MissingComponents>,
+    ) -> Vec<(MissingComponents, Option<String>)> {
+        let answer = |wanted: MissingComponents| {
             let digest = self.supplies.of(&wanted).map(Supply::digest);
             (wanted, digest)
         };

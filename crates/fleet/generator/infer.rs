@@ -5,7 +5,7 @@ use capstan_model::finding::Place;
 use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
-use capstan_plan::inference::{self, Candidate, Inference, Verdict};
+use capstan_plan::inference::{self, Inference, ReleaseCandidate, Verdict};
 use capstan_plan::path::ProviderUnknown;
 use capstan_plan::settings::{RecordedRelease, record_release};
 
@@ -32,7 +32,7 @@ pub enum Inferred {
 
 impl Inferred {
     /// Releases and their fits, best first.
-    pub fn candidates(&self) -> &[Candidate] {
+    pub fn candidates(&self) -> &[ReleaseCandidate] {
         match self {
             Self::Recorded(_) => &[],
             Self::Fits { inference, .. } | Self::Undecided(inference) => &inference.candidates,
@@ -80,7 +80,7 @@ impl Fleet {
     }
 
     /// The cluster's `capstan.yaml` with that release in it.
-    fn record(&self, cluster: &Cluster, best: &Candidate) -> Result<FileChange, Refused> {
+    fn record(&self, cluster: &Cluster, best: &ReleaseCandidate) -> Result<FileChange, Refused> {
         let path = cluster.folder.settings_path();
         let before = match &cluster.folder.settings {
             Some(entry) => Some(sources::file(self.tree.as_ref(), entry)?.text().to_owned()),

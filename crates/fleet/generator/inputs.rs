@@ -23,7 +23,7 @@ use capstan_plan::provider_set::ManagedWorkload;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Versions};
-use capstan_providers::Wanted;
+use capstan_providers::MissingComponents;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ pub(super) struct StepInputs {
     pub(super) claimed: Vec<ClusterId>,
     /// Of a provider set: the components that it lacks, each with a digest of the answer; `None` if nobody asked for
     /// them.
-    pub(super) components: Vec<(Wanted, Option<String>)>,
+    pub(super) components: Vec<(MissingComponents, Option<String>)>,
     /// What it reads outside of its folder.
     pub(super) outside: ReadSet,
     /// What classes are that its Clusters name and its folder lacks.

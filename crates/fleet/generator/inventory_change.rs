@@ -12,7 +12,8 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_plan::inventory::{
-    FleetInventory, InventoryChange, InventoryReach, LevelName, ReleaseTemplates, Said, Stands, record_of,
+    FleetInventory, InventoryChange, InventoryDefinition, InventoryReach, LevelName, ReleaseTemplates,
+    Stands, record_of,
 };
 
 use super::Fleet;
@@ -125,10 +126,10 @@ impl Fleet {
                 continue;
             }
             let record = record_of(self.tree.as_ref(), folder).ok().flatten();
-            let finding = match Said::of(new, folder, record.as_ref()) {
+            let finding = match InventoryDefinition::of(new, folder, record.as_ref()) {
                 Err(Stands::Removed(finding)) => *finding,
-                Ok(Said::Nothing) => gone(definition),
-                Ok(Said::Defined(_)) | Err(Stands::Unreadable { .. }) => continue,
+                Ok(InventoryDefinition::Nothing) => gone(definition),
+                Ok(InventoryDefinition::Defined(_)) | Err(Stands::Unreadable { .. }) => continue,
             };
             lost.push((folder.to_string(), finding));
         }
@@ -210,11 +211,11 @@ impl Fleet {
         let mut lost = 0_usize;
         for id in clusters {
             let record = record_of(self.tree.as_ref(), id.folder()).ok().flatten();
-            match Said::of(inventory, id.folder(), record.as_ref()) {
+            match InventoryDefinition::of(inventory, id.folder(), record.as_ref()) {
                 Err(Stands::Removed(finding)) => findings.push(*finding),
                 Err(Stands::Unreadable { .. }) => lost += 1,
-                Ok(Said::Nothing) => {}
-                Ok(Said::Defined(definition)) => {
+                Ok(InventoryDefinition::Nothing) => {}
+                Ok(InventoryDefinition::Defined(definition)) => {
                     match inventory.map(|inventory| inventory.member(definition)) {
                         Some(Err(wrong)) => findings.extend(wrong),
                         Some(Ok(member)) => {

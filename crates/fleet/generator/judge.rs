@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_kustomize::render::{self, Edited, RenderedFolder, RenderedObject};
+use capstan_kustomize::render::{self, EditedTree, RenderedFolder, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::{Finding, Place, Severities, rules};
 use capstan_model::target::TargetKind;
 use capstan_plan::boundary::{Scopes, Surroundings};
-use capstan_plan::classes::{ClassRef, Classes, Elsewhere, named_elsewhere};
+use capstan_plan::classes::{ClassRef, Classes, ClassesElsewhere, named_elsewhere};
 use capstan_plan::merge::AppliedBy;
-use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
+use capstan_plan::policy::{self, Occasion, PolicyFacts, ReleaseStep};
 use capstan_plan::provider_set::{self, SetFacts, SetState};
-use capstan_plan::upgrade::{FilesSettled, Planned, Upgrade};
-use capstan_providers::Wanted;
+use capstan_plan::upgrade::{FilesSettled, PlannedUpgrade, Upgrade};
+use capstan_providers::MissingComponents;
 
 use super::inputs::Conditions;
 use super::planning::{Needs, Prepared, Reading, StepFacts, Unplanned, applied_by};
@@ -24,7 +24,7 @@ impl Reading {
         &self,
         facts: StepFacts<'_>,
         prepared: &Prepared,
-        mut planned: Planned,
+        mut planned: PlannedUpgrade,
         release: Option<ReleaseStep<'_>>,
     ) -> Result<Upgrade, Unplanned> {
         let facts_of_step = facts;
@@ -39,8 +39,8 @@ impl Reading {
                 &rendered
             }
         };
-        let render_after = |planned: &Planned| {
-            render::render_with(&Edited::new(tree, &planned.intended), &folders, &prepared.parsed)
+        let render_after = |planned: &PlannedUpgrade| {
+            render::render_with(&EditedTree::new(tree, &planned.intended), &folders, &prepared.parsed)
         };
         let mut after = render_after(&planned);
         if let Ok(rendered) = &after
@@ -69,7 +69,7 @@ impl Reading {
         let scopes = Scopes::default();
         let none = BTreeMap::new();
         let variables = cluster.settings.as_ref().map_or(&none, |settings| &settings.variables);
-        let facts = Facts {
+        let facts = PolicyFacts {
             folders: &folders,
             before,
             after: &after,
@@ -99,7 +99,7 @@ impl Reading {
         }
         // The change does not affect classes in other folders.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
-        let elsewhere = Elsewhere { before: was?, after: is? };
+        let elsewhere = ClassesElsewhere { before: was?, after: is? };
         // Those by which the files were brought to newer API versions.
         let schemas = contents.schemas();
         let rollouts = match (applied_by, given.names.as_deref()) {
@@ -117,18 +117,18 @@ fn judge_set(
     reading: &Reading,
     facts: StepFacts<'_>,
     [before, after]: [&RenderedFolder; 2],
-    mut planned: Planned,
+    mut planned: PlannedUpgrade,
     (mut findings, severities): (Vec<Finding>, &Severities),
 ) -> Result<Upgrade, Unplanned> {
     let StepFacts { conditions: Conditions { settings, .. }, contents, tree, given } = facts;
     let cluster = &reading.cluster;
-    let (edited, record) = (Edited::new(tree, &planned.intended), cluster.folder.settings_path());
+    let (edited, record) = (EditedTree::new(tree, &planned.intended), cluster.folder.settings_path());
     let asked = given.components.iter().filter(|(_, answer)| answer.is_some()).map(|(wanted, _)| wanted);
     let supplies = contents.supplies().only(asked);
     let states = [SetState { tree, rendered: before }, SetState { tree: &edited, rendered: after }];
     let unasked = states.map(|state| provider_set::unasked(state, cluster.settings.as_ref(), &supplies));
-    let is_new = |wanted: &&Wanted| !given.components.iter().any(|(known, _)| known == *wanted);
-    let new: BTreeSet<Wanted> = unasked.iter().flatten().filter(is_new).cloned().collect();
+    let is_new = |wanted: &&MissingComponents| !given.components.iter().any(|(known, _)| known == *wanted);
+    let new: BTreeSet<MissingComponents> = unasked.iter().flatten().filter(is_new).cloned().collect();
     if !new.is_empty() {
         return Err(Unplanned::Needs(Needs { components: new, ..Needs::default() }));
     }

@@ -3,7 +3,7 @@
 use capstan_model::rest::Rest;
 use capstan_plan::migration::{Moves, WantedVersion};
 use capstan_plan::policy::InstalledProviders;
-use capstan_plan::upgrade::{self, OldSource, Request, Upgrade};
+use capstan_plan::upgrade::{self, OldSource, Upgrade, UpgradeRequest};
 
 use super::inputs::used_elsewhere;
 use super::planning::{Needs, Prepared, Reading, StepFacts, Unplanned, cluster_facts};
@@ -30,7 +30,7 @@ impl Reading {
         let planned = match moves.migration {
             None => None,
             Some(migration) => {
-                let mut planned = upgrade::plan(&Request {
+                let mut planned = upgrade::plan(&UpgradeRequest {
                     cluster: &of_cluster,
                     old: OldSource::Known(&migration.old),
                     new: &migration.new,

@@ -6,7 +6,7 @@ use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::first_release::first_release;
-use capstan_plan::inference::{Candidate, Inference, Verdict};
+use capstan_plan::inference::{Inference, ReleaseCandidate, Verdict};
 use capstan_plan::onboarding::{
     FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
 };
@@ -91,7 +91,7 @@ fn of_inference(inference: &Inference) -> ReleaseGuess {
     }
 }
 
-fn fitting(candidate: &Candidate) -> FittingRelease {
+fn fitting(candidate: &ReleaseCandidate) -> FittingRelease {
     let fit = candidate.fit;
     FittingRelease {
         release: candidate.release.clone(),

@@ -5,7 +5,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_plan::migration::WantedVersion;
 use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
-use capstan_plan::proposal::{Wanted, wanted};
+use capstan_plan::proposal::{ProposalPlan, wanted};
 use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, ValuesCourse, explain};
 
 use super::contents::Contents;
@@ -54,13 +54,13 @@ impl Summary {
     fn see(&mut self, planned: &Planned) {
         let Some(to) = self.offered.take() else { return };
         match wanted(&SourceKind::RELEASE, &planned.as_ref().map_err(ToString::to_string)) {
-            Wanted::Offer(_) => self.offered = Some(to),
-            Wanted::Blocked { why } => {
+            ProposalPlan::Offer(_) => self.offered = Some(to),
+            ProposalPlan::Blocked { why } => {
                 self.notes.insert(0, format!("Its upgrade to {to} is blocked. {}", why.join(" ")));
                 self.blocked = Some(to);
             }
-            Wanted::Nothing { why, .. } => self.notes.insert(0, why),
-            Wanted::Unplannable { why } => {
+            ProposalPlan::Nothing { why, .. } => self.notes.insert(0, why),
+            ProposalPlan::Unplannable { why } => {
                 self.failed = true;
                 let why = why.trim_end_matches('.');
                 self.notes.insert(0, format!("Its upgrade to {to} cannot be planned: {why}."));
@@ -73,15 +73,15 @@ impl Summary {
         let Some(planned) = planned else { return };
         let planned = planned.as_ref().map_err(ToString::to_string);
         match wanted(&SourceKind::INVENTORY, &planned) {
-            Wanted::Blocked { why } => {
+            ProposalPlan::Blocked { why } => {
                 self.notes.push(format!("Its change by the inventory is blocked. {}", why.join(" ")));
             }
-            Wanted::Unplannable { why } => {
+            ProposalPlan::Unplannable { why } => {
                 self.failed = true;
                 let why = why.trim_end_matches('.');
                 self.notes.push(format!("Its change by the inventory cannot be planned: {why}."));
             }
-            Wanted::Offer(_) => {
+            ProposalPlan::Offer(_) => {
                 let goes = planned.iter().filter_map(|upgrade| upgrade.values.as_ref());
                 let says = match goes.map(|values| values.course).next() {
                     Some(ValuesCourse::Goes) => "The inventory removes it.",
@@ -89,7 +89,7 @@ impl Summary {
                 };
                 self.notes.push(says.to_owned());
             }
-            Wanted::Nothing { .. } => {}
+            ProposalPlan::Nothing { .. } => {}
         }
     }
 }

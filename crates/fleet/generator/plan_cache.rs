@@ -16,7 +16,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
+use capstan_plan::classes::{ClassIndex, ClassRef, Classes, FoundClass, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
 use capstan_plan::release::Catalogue;
@@ -266,7 +266,7 @@ impl SnapshotView {
     }
 
     /// What a class is for a cluster.
-    pub fn class_for(&self, class: &ClassRef, cluster: &ClusterId) -> Arc<Found> {
+    pub fn class_for(&self, class: &ClassRef, cluster: &ClusterId) -> Arc<FoundClass> {
         let (tree, layout) = (self.tree.as_ref(), self.layout());
         self.look.wide.elsewhere.find(tree, layout, class.clone(), cluster).found.1
     }

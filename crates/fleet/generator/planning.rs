@@ -1,6 +1,6 @@
 //! One cluster's plan, made from what is given: the heart's decisions in their order.
 //!
-//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, if a release is offered, [`Step::plan`]; each takes what
+//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, if a release is offered, [`OfferedStep::plan`]; each takes what
 //! the one before it found. *Guarantee*: a plan reads only contents that its inputs name. To read anything else it
 //! returns the question, [`Unplanned::Needs`]; the caller gathers the answer and plans again.
 
@@ -18,12 +18,14 @@ use capstan_plan::classes::ClassRef;
 use capstan_plan::cluster::Cluster;
 use capstan_plan::inventory::{ReleaseTemplates, Stands};
 use capstan_plan::merge::{self, ReleaseSource};
-use capstan_plan::path::{self, NotOffered, Offer, Outcome, OwnContent, Standing};
+use capstan_plan::path::{self, NotOffered, Offer, OwnContent, PathOutcome, TargetPosition};
 use capstan_plan::policy;
 use capstan_plan::release::{Catalogue, Release};
 use capstan_plan::settings::{EffectiveSettings, WhenReleaseUnknown};
-use capstan_plan::upgrade::{self, Basis, MergeSettings, OldSource, Overwrite, Provenance, Request, Upgrade};
-use capstan_providers::Wanted;
+use capstan_plan::upgrade::{
+    self, Basis, MergeSettings, OldSource, Overwrite, Provenance, Upgrade, UpgradeRequest,
+};
+use capstan_providers::MissingComponents;
 
 pub(super) use super::contents::Contents;
 use super::inputs::{Conditions, OldReleaseInput, PlanInputs, Provided, StepInputs, used_elsewhere};
@@ -50,7 +52,7 @@ pub(super) struct Needs {
     /// Classes that its Clusters name and its folder lacks.
     pub(super) classes: BTreeSet<ClassRef>,
     /// Components that a provider set has not at hand.
-    pub(super) components: BTreeSet<Wanted>,
+    pub(super) components: BTreeSet<MissingComponents>,
 }
 
 impl fmt::Display for Needs {
@@ -86,7 +88,7 @@ impl From<RenderError> for Unplanned {
 pub(super) struct Reading {
     pub(super) cluster: Cluster,
     pub(super) effective: EffectiveSettings,
-    pub(super) standing: Standing,
+    pub(super) standing: TargetPosition,
     /// What the inventory says of it.
     pub(super) valued: Valued,
     /// A file could not be had: the next time it may.
@@ -127,7 +129,7 @@ impl Prepared {
 #[derive(Clone, Copy)]
 pub(super) struct Step<'a> {
     pub(super) offered: &'a Offered,
-    pub(super) step: &'a path::Step,
+    pub(super) step: &'a path::OfferedStep,
 }
 
 /// What a step is planned from.
@@ -169,7 +171,8 @@ impl Reading {
             overlay_settings,
             valued.wished.clone(),
         )?;
-        let standing_of = if valued.is_management { Standing::of_management } else { Standing::of };
+        let standing_of =
+            if valued.is_management { TargetPosition::of_management } else { TargetPosition::of };
         let standing = standing_of(&cluster, &effective, contents.catalogue());
         Ok(Self { cluster, effective, standing, valued, failed: own.failed() })
     }
@@ -196,7 +199,7 @@ impl Reading {
         let offer = match valued.against_release() {
             Some(why) => Offer {
                 from: standing.release.clone(),
-                outcome: Outcome::Nothing(NotOffered::Inventory(why)),
+                outcome: PathOutcome::Nothing(NotOffered::Inventory(why)),
                 notes: Vec::new(),
             },
             None => path::offer(standing, effective, contents.catalogue(), asked, conditions.today)?,
@@ -258,8 +261,8 @@ impl Offered {
             from: offer.from.as_ref().map(SourceId::from),
             kubernetes_now: self.reading.standing.kubernetes.clone(),
             rest: match &offer.outcome {
-                Outcome::Nothing(reason) => reason.rest(),
-                Outcome::Step(_) => Rest::default(),
+                PathOutcome::Nothing(reason) => reason.rest(),
+                PathOutcome::Step(_) => Rest::default(),
             },
             basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },
             findings: cluster.findings.clone(),
@@ -271,8 +274,8 @@ impl Offered {
     /// Why nothing is offered.
     pub(super) fn reason(&self) -> Option<String> {
         match &self.offer.outcome {
-            Outcome::Nothing(reason) => Some(reason.told_of(self.reading.cluster.folder.kind)),
-            Outcome::Step(_) => None,
+            PathOutcome::Nothing(reason) => Some(reason.told_of(self.reading.cluster.folder.kind)),
+            PathOutcome::Step(_) => None,
         }
     }
 
@@ -438,7 +441,7 @@ impl<'a> Step<'a> {
         self,
         facts: StepFacts<'_>,
         sources: &StepSources<'_>,
-        ask: impl FnOnce(&Request<'_>) -> Result<T, Unplanned>,
+        ask: impl FnOnce(&UpgradeRequest<'_>) -> Result<T, Unplanned>,
     ) -> Result<T, Unplanned> {
         let StepFacts { conditions, contents, tree, given } = facts;
         let Offered { reading: Reading { cluster, effective, .. }, offer, .. } = self.offered;
@@ -461,7 +464,7 @@ impl<'a> Step<'a> {
             },
             ..settings
         };
-        let request = Request {
+        let request = UpgradeRequest {
             cluster: &facts,
             old: match old {
                 Some(old) => OldSource::Known(old),
@@ -582,7 +585,7 @@ impl StepSources<'_> {
 /// The plan from these inputs: what the fleet comes to for the same cluster.
 ///
 /// # Errors
-/// As [`Step::plan`].
+/// As [`OfferedStep::plan`].
 pub(super) fn plan(given: &PlanInputs, contents: &dyn Contents) -> Result<Made, Unplanned> {
     let conditions = given.fleet.conditions();
     let reading = Reading::of(conditions, contents, &given.cluster)?;

@@ -5,7 +5,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::spelling::suggestion;
 use capstan_model::target::TargetKind;
-use capstan_plan::classes::Elsewhere;
+use capstan_plan::classes::ClassesElsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Deletion, record_deletion};
@@ -53,7 +53,7 @@ impl Fleet {
                 objects,
                 &[],
                 AppliedBy::Reconciler,
-                &Elsewhere::default(),
+                &ClassesElsewhere::default(),
                 self.schemas(),
             ),
             objects: objects.iter().map(|object| object.id.clone()).collect(),

@@ -10,7 +10,7 @@ use capstan_plan::release::Release;
 use capstan_plan::services::{
     ReleaseServices, ServiceFacts, ServicesStep, judge_coming_kubernetes, plan_services,
 };
-use capstan_plan::upgrade::{Planned, Request};
+use capstan_plan::upgrade::{PlannedUpgrade, UpgradeRequest};
 
 use super::contents::Contents;
 use super::inputs::Provided;
@@ -53,8 +53,8 @@ impl Step<'_> {
         self,
         facts: StepFacts<'_>,
         release: &Release,
-        request: &Request<'_>,
-        planned: &mut Planned,
+        request: &UpgradeRequest<'_>,
+        planned: &mut PlannedUpgrade,
     ) -> Result<(), Unplanned> {
         let StepFacts { contents, tree, .. } = facts;
         let Offered { reading: Reading { cluster, effective, .. }, .. } = self.offered;
@@ -88,7 +88,7 @@ impl Step<'_> {
     }
 
     /// Tells of services that do not allow the minor of Kubernetes that comes.
-    fn judge_coming(self, release: &Release, request: &Request<'_>, planned: &mut Planned) {
+    fn judge_coming(self, release: &Release, request: &UpgradeRequest<'_>, planned: &mut PlannedUpgrade) {
         let Reading { cluster, standing, .. } = &self.offered.reading;
         let Some(coming) = standing.brought_by(release) else { return };
         if cluster.kubernetes.as_ref().is_some_and(|now| now.minor() == coming.minor()) {

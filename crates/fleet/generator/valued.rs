@@ -19,13 +19,13 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::Makes;
 use capstan_plan::inventory::{
-    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, name_inventory, record_of,
-    without_pending,
+    FleetInventory, InventoryDefinition, ReleaseTemplates, ReleaseWithValues, RenderContext, Stands,
+    name_inventory, record_of, without_pending,
 };
-use capstan_plan::path::Standing;
+use capstan_plan::path::TargetPosition;
 use capstan_plan::release::Release;
 use capstan_plan::settings::{EffectiveSettings, Wished};
-use capstan_plan::upgrade::{Reason, Upgrade, ValuesCourse, ValuesStep};
+use capstan_plan::upgrade::{ChangeReason, Upgrade, ValuesCourse, ValuesStep};
 
 use super::contents::Contents;
 use super::refused::Refused;
@@ -71,10 +71,10 @@ impl Valued {
             Err(error) => (None, Some(error)),
         };
         let mut valued = Self { edited, ..Self::default() };
-        match Said::of(inventory, folder, record.as_ref()) {
-            Ok(Said::Nothing) => {}
+        match InventoryDefinition::of(inventory, folder, record.as_ref()) {
+            Ok(InventoryDefinition::Nothing) => {}
             Err(stands) => valued.stands = Some(stands),
-            Ok(Said::Defined(definition)) => {
+            Ok(InventoryDefinition::Defined(definition)) => {
                 valued.is_defined = true;
                 valued.is_management = is_management(definition);
                 valued.retires = definition.retire.is_some();
@@ -160,7 +160,7 @@ impl<'i> Subject<'i> {
         values: &'s ClusterValues,
         record: &'s ValuesRecord,
         components: &'s [&'s InventoryComponent],
-    ) -> Seen<'s> {
+    ) -> RenderContext<'s> {
         let cluster = SeenCluster {
             name: &record.definition,
             folder: &self.own_folder,
@@ -168,7 +168,7 @@ impl<'i> Subject<'i> {
             clusters: self.is_management().then_some(self.subordinates.as_slice()),
         };
         let part = self.inventory.part_in(self.member.definition, &self.folder);
-        Seen { cluster, values, record, components, part }
+        RenderContext { cluster, values, record, components, part }
     }
 
     /// The values under a release, with what is wrong with them, and their record.
@@ -443,8 +443,8 @@ impl ValuedStep {
     pub(super) fn tell(&self, upgrade: &mut Upgrade) {
         if self.brought_by == SourceKind::INVENTORY {
             for change in &mut upgrade.changes {
-                if change.reason == Reason::Release {
-                    change.reason = Reason::Inventory;
+                if change.reason == ChangeReason::Release {
+                    change.reason = ChangeReason::Inventory;
                 }
             }
         }
@@ -476,7 +476,7 @@ impl ValuedStep {
 pub(super) fn brings(
     contents: &dyn Contents,
     (valued, effective): (&Valued, &EffectiveSettings),
-    standing: &mut Standing,
+    standing: &mut TargetPosition,
 ) {
     if !valued.is_defined {
         return;

@@ -18,7 +18,7 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, NewCluster, make};
 use capstan_plan::inventory::{ReleaseTemplates, ReleaseWithValues, Stands, record_of};
 use capstan_plan::merge::AppliedBy;
-use capstan_plan::path::{Direction, NotOffered, Offer, Outcome, Step as PathStep};
+use capstan_plan::path::{Direction, NotOffered, Offer, OfferedStep as PathStep, PathOutcome};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::Deletion;
 use capstan_plan::upgrade::{Retarget, Upgrade, ValuesCourse, ValuesStep};
@@ -42,7 +42,7 @@ impl Reading {
     /// The inventory cannot be read.
     pub(super) fn offer_values(self, old: Option<OldReleaseInput>, today: Date) -> Result<Offered, Refused> {
         let Self { standing, effective, valued, .. } = &self;
-        let nothing = |why: &str| Outcome::Nothing(NotOffered::Inventory(why.to_owned()));
+        let nothing = |why: &str| PathOutcome::Nothing(NotOffered::Inventory(why.to_owned()));
         let outcome = match (&valued.stands, &standing.release) {
             (Some(Stands::Unreadable { why, place }), _) => {
                 let message =
@@ -53,11 +53,11 @@ impl Reading {
             _ if !valued.is_defined => nothing("The inventory does not have it."),
             (None, None) => nothing("Its release is unknown, so its values have no schema and no templates."),
             (None, Some(release)) => match effective.hold_on(today) {
-                Some(hold) => Outcome::Nothing(NotOffered::Held {
+                Some(hold) => PathOutcome::Nothing(NotOffered::Held {
                     reason: hold.reason.trim_end_matches('.').to_owned(),
                     until: hold.until,
                 }),
-                None => Outcome::Step(PathStep {
+                None => PathOutcome::Step(PathStep {
                     to: release.clone(),
                     content: standing.content.clone(),
                     direction: Direction::Refresh,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_campaign::membership::Candidate;
+use capstan_campaign::membership::WaveCandidate;
 use capstan_kustomize::render::{self, FieldDifference, Folders, RenderedFolder, RenderedObject};
 use capstan_live::rollout;
 use capstan_model::finding::Place;
@@ -12,7 +12,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{RepoPath, Tree, TreeId, differences};
 use capstan_plan::boundary::Neighbours;
-use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
+use capstan_plan::classes::{ClassRef, ClassesElsewhere, has_class};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::inventory::InventoryChange;
@@ -28,15 +28,17 @@ use capstan_plan::release::ReleaseContent;
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Change, Reason, Retarget, SettledConflict, Upgrade, Versions, hide_beside};
+use capstan_plan::upgrade::{
+    Change, ChangeReason, Retarget, SettledConflict, Upgrade, Versions, hide_beside,
+};
 use capstan_plan::verbs::ClusterFrom;
-use capstan_providers::{Supplies, Wanted};
+use capstan_providers::{MissingComponents, Supplies};
 use capstan_report::{Becomes, ChangedRelease, JudgedCluster, JudgedReleases, JudgedService, Judgement};
 use capstan_yaml::Value;
 use jiff::civil::Date;
 
 use super::{
-    JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans, ReleasesFailed, files_in,
+    JudgedBy, MadeOf, OpenFailed, OpenFleet, PlanResults, Planner, PlannerFailed, ReleasesFailed, files_in,
 };
 use crate::generator::{
     Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders, consents,
@@ -186,12 +188,12 @@ impl Generator {
             let beside = Some(&beside_new);
             let new = Snapshot { neighbours: beside, supplies: Some(supplies), ..new_look.snapshot() };
             let alone = BTreeSet::from([cluster.clone()]);
-            let scope = policy::Scope::Clusters(&alone);
+            let scope = policy::ValidationScope::Clusters(&alone);
             let (was, is) = (rendered(old, cluster), rendered(new, cluster));
             let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
             let claimed = is_claimed(settings, [new.layout, old.layout], cluster);
             let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
-            let elsewhere = Elsewhere {
+            let elsewhere = ClassesElsewhere {
                 before: old_look.classes_elsewhere(&was.objects, cluster),
                 after: new_look.classes_elsewhere(&is.objects, cluster),
             };
@@ -248,7 +250,7 @@ impl Planner for Generator {
         if changed.is_empty() {
             return Ok(JudgedReleases::default());
         }
-        let scope = policy::Scope::Releases;
+        let scope = policy::ValidationScope::Releases;
         Ok(JudgedReleases {
             changed,
             before: validate(old.snapshot(), None, settings, scope, today),
@@ -392,7 +394,7 @@ fn services(
 }
 
 /// The components that a provider set lacks and that were not requested; none for a cluster.
-fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<Wanted> {
+fn unasked(snapshot: Snapshot<'_>, rendered: &RenderedFolder, id: &ClusterId) -> BTreeSet<MissingComponents> {
     let folder = snapshot.layout.target(id.as_str()).filter(|folder| folder.kind == TargetKind::Providers);
     let (Some(folder), Some(supplies)) = (folder, snapshot.supplies) else { return BTreeSet::new() };
     let settings = Cluster::settings_of(snapshot.tree, folder).ok().flatten();
@@ -423,7 +425,7 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
         old,
         new,
         from: None,
-        reason: Reason::Release,
+        reason: ChangeReason::Release,
     }
 }
 
@@ -505,7 +507,7 @@ impl OpenFleet for Fleet {
         Self::provide_components(self, supplies);
     }
 
-    fn candidates(&self) -> Result<Vec<Candidate>, PlannerFailed> {
+    fn candidates(&self) -> Result<Vec<WaveCandidate>, PlannerFailed> {
         Ok(self.campaign_candidates(&NoWatch))
     }
 
@@ -517,17 +519,17 @@ impl OpenFleet for Fleet {
         Ok(self.retire_cluster(cluster))
     }
 
-    fn plan_all(&self) -> Result<Plans, PlannerFailed> {
+    fn plan_all(&self) -> Result<PlanResults, PlannerFailed> {
         Ok(plans_of(self, |_| true))
     }
 
-    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
+    fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<PlanResults, PlannerFailed> {
         Ok(plans_of(self, |cluster| clusters.contains(cluster)))
     }
 }
 
 /// What each source brings to the `wanted` targets, as far as that is something.
-fn plans_of(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> Plans {
+fn plans_of(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> PlanResults {
     let planned = Mutex::new(BTreeMap::new());
     let take = |cluster: &ClusterId, kind: SourceKind, plan: Option<Result<Arc<Upgrade>, Refused>>| {
         let Some(plan) = plan else { return };

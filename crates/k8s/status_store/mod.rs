@@ -24,7 +24,7 @@ use super::events::{Events, Regarding, Saying};
 use super::rest::{ApiCall, ApiServer};
 use super::watch;
 use capstan_ports::{
-    ApiKind, ApiObject, As, Change, Deleted, LiveError, ManagementCluster, Preconditions, Run,
+    ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster, ObjectChange, Preconditions, Run,
 };
 use capstan_reconciler::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
@@ -352,7 +352,7 @@ impl StatusStore for KubeStatusStore {
             let namespace = live.object.namespace.unwrap_or_default();
             let name = live.object.name;
             let change = match (live.change, live.object.kind.as_str()) {
-                (Change::Status, _) => None,
+                (ObjectChange::Status, _) => None,
                 (_, FLEET) => Some(StatusStoreChange::Fleet(FleetKey { namespace, name })),
                 _ => Some(StatusStoreChange::Cluster(ClusterKey { namespace, name })),
             };

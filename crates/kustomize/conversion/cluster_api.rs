@@ -10,7 +10,7 @@ use super::step::ConversionStep::{self, Add, Itemize, Move, Remove, Replace};
 use super::step::ItemFields;
 use crate::schema::{FieldContent, TypeField, TypeFields, Zero, nanoseconds};
 use capstan_model::object::{FieldPath, api_group};
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind, Scalar};
 
 /// The steps from `from` to `to`, but for `apiVersion`.
@@ -393,8 +393,9 @@ fn at_of(relative: &str) -> FieldPath {
 }
 
 fn is_false_or_zero(node: &Node) -> bool {
-    node.as_scalar()
-        .is_some_and(|scalar| matches!(scalar.reading(), Reading::Bool(false) | Reading::Integer(0)))
+    node.as_scalar().is_some_and(|scalar| {
+        matches!(scalar.reading(), ScalarReading::Bool(false) | ScalarReading::Integer(0))
+    })
 }
 
 fn fits(of: &FieldContent, scalar: &Scalar) -> bool {
@@ -404,14 +405,19 @@ fn fits(of: &FieldContent, scalar: &Scalar) -> bool {
             !matches!(of, FieldContent::Struct(_) | FieldContent::List(_) | FieldContent::Map(_))
         }
         FieldContent::Text | FieldContent::Time | FieldContent::Duration => {
-            matches!(reading, Reading::String(_))
+            matches!(reading, ScalarReading::String(_))
         }
-        FieldContent::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
+        FieldContent::Integer => matches!(reading, ScalarReading::Integer(_) | ScalarReading::Unsigned(_)),
         FieldContent::Number => {
-            matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_))
+            matches!(
+                reading,
+                ScalarReading::Integer(_) | ScalarReading::Unsigned(_) | ScalarReading::Float(_)
+            )
         }
-        FieldContent::Truth => matches!(reading, Reading::Bool(_)),
-        FieldContent::IntegerOrText => matches!(reading, Reading::Integer(_) | Reading::String(_)),
+        FieldContent::Truth => matches!(reading, ScalarReading::Bool(_)),
+        FieldContent::IntegerOrText => {
+            matches!(reading, ScalarReading::Integer(_) | ScalarReading::String(_))
+        }
         FieldContent::Anything | FieldContent::Metadata => true,
         FieldContent::List(_) | FieldContent::Map(_) | FieldContent::Struct(_) => false,
     }
@@ -572,8 +578,10 @@ fn fate(to: &'static TypeFields, path: &FieldPath, node: &Node, of: &FieldConten
             FieldContent::Text | FieldContent::Integer | FieldContent::Truth | FieldContent::Number,
             NodeKind::Scalar(scalar),
         ) if !is_kept => {
-            let says_nothing =
-                matches!(scalar.reading(), Reading::String("") | Reading::Integer(0) | Reading::Bool(false));
+            let says_nothing = matches!(
+                scalar.reading(),
+                ScalarReading::String("") | ScalarReading::Integer(0) | ScalarReading::Bool(false)
+            );
             if says_nothing { Fate::Goes } else { Fate::Stays(Vec::new()) }
         }
         _ => Fate::Stays(Vec::new()),

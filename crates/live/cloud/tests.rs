@@ -4,7 +4,7 @@ use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::KindReader;
 use capstan_model::tree::RepoPath;
-use capstan_plan::classes::Elsewhere as Classes;
+use capstan_plan::classes::ClassesElsewhere as Classes;
 use capstan_plan::merge::AppliedBy;
 use capstan_test_support::Files;
 use serde_json::{Value, json};
@@ -339,7 +339,7 @@ fn what_is_not_free_is_said_with_its_numbers() {
     );
     // Of another proposal it is only said.
     let own = needs(&asks[0], &facts);
-    let other = Elsewhere { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: vec![their] };
+    let other = OtherProposal { who: "gauss/peu02 at 3f2a91c".to_owned(), needs: vec![their] };
     assert_eq!(
         exceeded_together(&asks[0], &own, &[other], &facts),
         [CloudReason {

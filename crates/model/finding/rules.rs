@@ -5,8 +5,8 @@
 //! compares the two.
 
 use super::Severity::{Error, Warning};
-use super::rule::Change::{Free, Never};
 use super::rule::RuleEntry;
+use super::rule::SeverityChange::{Free, Never};
 
 /// Makes the constants and the list of them from one table, so that no entry is in one alone.
 macro_rules! entries {

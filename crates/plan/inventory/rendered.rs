@@ -84,7 +84,7 @@ impl RenderPart {
 
 /// What a render sees.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'s> {
+pub struct RenderContext<'s> {
     /// The cluster, as templates know it.
     pub cluster: Cluster<'s>,
     pub values: &'s ClusterValues,
@@ -96,7 +96,7 @@ pub struct Seen<'s> {
     pub part: RenderPart,
 }
 
-impl Seen<'_> {
+impl RenderContext<'_> {
     /// Tells what a render sees from anything else that it might see of the same release; `None` where something is wrong,
     /// which each render tells with places of its own. Mappings count in their order, as templates walk through them.
     pub fn digest(&self) -> Option<String> {
@@ -147,7 +147,11 @@ impl ReleaseTemplates {
     ///
     /// # Errors
     /// What is wrong with the values, the release or the render.
-    pub fn render(&self, seen: Seen<'_>, schemas: &Schemas) -> Result<ReleaseWithValues, Vec<Finding>> {
+    pub fn render(
+        &self,
+        seen: RenderContext<'_>,
+        schemas: &Schemas,
+    ) -> Result<ReleaseWithValues, Vec<Finding>> {
         let errors = |findings: &[Finding]| -> Vec<Finding> {
             findings.iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
         };

@@ -9,7 +9,7 @@ use super::fleet::FleetInventory;
 
 /// What an inventory says of a folder.
 #[derive(Debug, Clone, Copy)]
-pub enum Said<'i> {
+pub enum InventoryDefinition<'i> {
     /// Nothing, and it never did.
     Nothing,
     /// This.
@@ -42,7 +42,7 @@ pub fn record_of(tree: &dyn Tree, folder: &RepoPath) -> Result<Option<ValuesReco
     ValuesRecord::read(&entry.path, &bytes).map(Some)
 }
 
-impl<'i> Said<'i> {
+impl<'i> InventoryDefinition<'i> {
     /// What an inventory says of a folder; without an inventory nothing.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use capstan_test_support::Files;
 use capstan_yaml::Value;
 use serde_json::json;
 
-use super::{FleetInventory, InventoryGap, Said, record_of, without_pending};
+use super::{FleetInventory, InventoryDefinition, InventoryGap, record_of, without_pending};
 use crate::settings::{RepositorySettings, RuleIds};
 
 #[test]
@@ -72,9 +72,9 @@ fn record_text(files: &[(&str, &str)], settings: &str, folder: &str) -> String {
         Ok(record) => record,
         Err(error) => return format!("edited: {error}"),
     };
-    match Said::of(inventory.as_ref(), &folder, record.as_ref()) {
-        Ok(Said::Nothing) => "nothing".to_owned(),
-        Ok(Said::Defined(object)) => {
+    match InventoryDefinition::of(inventory.as_ref(), &folder, record.as_ref()) {
+        Ok(InventoryDefinition::Nothing) => "nothing".to_owned(),
+        Ok(InventoryDefinition::Defined(object)) => {
             format!("{}{}", object.level, if object.retire.is_some() { " goes" } else { "" })
         }
         Err(InventoryGap::Unreadable { why, place }) => format!("unreadable: {why} ({place})"),

@@ -1,7 +1,7 @@
 //! The outcome of the merge of one cluster: which objects stay, come and go, and what is reported about them.
 
 use super::decision::{DecisionKind, MergeRecord, ReleasePlaces};
-use crate::substitution::{Found, Missing};
+use crate::substitution::{BoundValue, Missing};
 use capstan_model::finding::Place;
 use capstan_model::kinds::{component_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -26,7 +26,7 @@ pub(crate) struct ClusterMerge {
     /// Objects that do not come, because their name is empty or YAML reads it as no text.
     pub(crate) nameless: Vec<(Place, String)>,
     /// Variables to which two places of the cluster's objects give two values.
-    pub(crate) contradictions: Vec<(String, Found, Found)>,
+    pub(crate) contradictions: Vec<(String, BoundValue, BoundValue)>,
     /// Objects in whose place others come.
     pub(crate) kind_changes: Vec<KindChange>,
     /// Namespaces that the release adds to the cluster's objects, changes or drops.

@@ -48,14 +48,14 @@ use super::values::same_value;
 use super::views::{AbsentObject, MergeInput, Views, Work, matched, named, pieces_of};
 use crate::settings::FieldOwner;
 use crate::substitution::reader::Cursor;
-use crate::substitution::{Bindings, Scope, Substitution, SubstitutionError};
+use crate::substitution::{Bindings, Substitution, SubstitutionError, SubstitutionScope};
 use crate::templates::split_suffix;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
 
 /// The merge, both sources as they were matched (new objects are made from the new one's pieces), and what
 /// the cluster's variables are.
-pub(crate) struct Merged<'a> {
+pub(crate) struct ObjectMerge<'a> {
     pub(crate) merge: ClusterMerge,
     pub(crate) old: Option<Matched<'a>>,
     pub(crate) new: Matched<'a>,
@@ -63,7 +63,7 @@ pub(crate) struct Merged<'a> {
 }
 
 /// Merges all objects of one cluster.
-pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> ObjectMerge<'a> {
     let (bindings, old, new) = matched(input);
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
@@ -79,7 +79,7 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
         .contradictions()
         .map(|(name, one, other)| (name.to_owned(), one.clone(), other.clone()))
         .collect();
-    Merged { merge, old, new, bindings }
+    ObjectMerge { merge, old, new, bindings }
 }
 
 impl<'a> Work<'_, 'a> {
@@ -349,7 +349,7 @@ fn open(id: &ObjectId, twins: &[&ReleasePiece]) -> Option<Ambiguity> {
 }
 
 /// The expressions of pieces that have no value, as they are written.
-fn troubles(scope: &Scope<'_>, pieces: &[&ReleasePiece]) -> BTreeMap<String, SubstitutionError> {
+fn troubles(scope: &SubstitutionScope<'_>, pieces: &[&ReleasePiece]) -> BTreeMap<String, SubstitutionError> {
     let mut troubles = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.templated) {
         scope.troubles_below(&piece.root, Cursor::of(piece.kind.as_deref()), &mut troubles);

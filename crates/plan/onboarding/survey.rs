@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flux::{Apply, read_apply};
-use crate::giant_swarm::{Sources, chart_of, names_giant_swarm_release};
+use crate::giant_swarm::{ChartSources, chart_of, names_giant_swarm_release};
 use crate::layout::{Layout, is_name};
 use capstan_kustomize::render::{INCLUDE_FIELDS, PATCH_FIELDS, is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, rules};
@@ -30,7 +30,7 @@ const MOST_PATHS: usize = 100;
 
 /// Something by which a folder is a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ClusterSign {
     pub(super) place: Place,
     pub(super) path: RepoPath,
     pub(super) what: What,
@@ -66,7 +66,7 @@ pub(super) struct Owner {
 
 /// What a kustomization names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct KustomizationTargets {
     /// Folders and files that it builds.
     pub(super) targets: BTreeSet<RepoPath>,
     /// Whether it changes what it takes, as an overlay does, or only lists it.
@@ -127,11 +127,11 @@ pub(super) enum Depth {
 /// What stands where.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<ClusterSign>,
     pub(super) owners: Vec<Owner>,
     /// The first object of Cluster API's, where no other is one by which a folder is a cluster.
     pub(super) other: Option<(Place, String)>,
-    pub(super) kustomizations: BTreeMap<RepoPath, Named>,
+    pub(super) kustomizations: BTreeMap<RepoPath, KustomizationTargets>,
     /// Files that are patches of kustomizations.
     pub(super) patches: BTreeSet<RepoPath>,
     pub(super) applies: Vec<Applies>,
@@ -251,7 +251,7 @@ impl Survey {
     fn add(&mut self, tree: &dyn Tree, path: &RepoPath, file: &YamlFile, patches: &mut BTreeSet<RepoPath>) {
         let folder = path.parent().unwrap_or_default();
         let all = || file.documents().iter().flat_map(|document| objects(&document.root));
-        let sources = Sources::of(all().map(|(_, object)| object));
+        let sources = ChartSources::of(all().map(|(_, object)| object));
         for document in file.documents() {
             // A Flux Kustomization may be in a file of that name, too.
             let is_own = |(group, _): (&str, &str)| group == "kustomize.config.k8s.io";
@@ -271,7 +271,7 @@ impl Survey {
         &mut self,
         path: &RepoPath,
         object: &'n Node,
-        sources: &Sources<'n>,
+        sources: &ChartSources<'n>,
         place: &dyn Fn() -> Place,
     ) {
         let metadata = object.get("metadata");
@@ -288,7 +288,13 @@ impl Survey {
         };
         if let Some(what) = what {
             let whole = if is_name(name) { Whole::Yes } else { Whole::Templated };
-            self.seen.push(Seen { place: place(), path: path.clone(), what, name: name.to_owned(), whole });
+            self.seen.push(ClusterSign {
+                place: place(),
+                path: path.clone(),
+                what,
+                name: name.to_owned(),
+                whole,
+            });
             return;
         }
         let Some((group, kind)) = group_and_kind(object) else { return };
@@ -400,7 +406,7 @@ fn name_targets(
     tree: &dyn Tree,
     folder: &RepoPath,
     root: &Node,
-    named: &mut Named,
+    named: &mut KustomizationTargets,
     patches: &mut BTreeSet<RepoPath>,
 ) {
     /// What only lists, or says what the file is.

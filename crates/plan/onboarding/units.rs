@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::appliers::Appliers;
-use super::survey::{Seen, Survey, What, Who, Whole};
+use super::survey::{ClusterSign, Survey, What, Who, Whole};
 use crate::layout::{Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
@@ -67,8 +67,8 @@ pub(super) fn units(survey: &Survey, shaped: &Layout, appliers: &Appliers<'_>) -
 }
 
 /// What is by folder: files in the base of a cluster by its shape belong to that base.
-fn by_folder<'s>(survey: &'s Survey, shaped: &Layout) -> BTreeMap<RepoPath, Vec<&'s Seen>> {
-    let mut folders: BTreeMap<RepoPath, Vec<&Seen>> = BTreeMap::new();
+fn by_folder<'s>(survey: &'s Survey, shaped: &Layout) -> BTreeMap<RepoPath, Vec<&'s ClusterSign>> {
+    let mut folders: BTreeMap<RepoPath, Vec<&ClusterSign>> = BTreeMap::new();
     for seen in &survey.seen {
         let cluster = shaped.target_around(&seen.path);
         let folder = match cluster {
@@ -133,7 +133,7 @@ impl Units {
         consumers: &Consumers<'_>,
         appliers: &Appliers<'_>,
         folder: &RepoPath,
-        seen: &[&Seen],
+        seen: &[&ClusterSign],
     ) {
         let Some(first) = seen.first() else { return };
         let files: Vec<&RepoPath> = seen.iter().map(|seen| &seen.path).collect();
@@ -190,9 +190,9 @@ impl Units {
         shaped: &Layout,
         consumers: &Consumers<'_>,
         folder: &RepoPath,
-        seen: &[&Seen],
+        seen: &[&ClusterSign],
     ) {
-        let whole: Vec<&&Seen> = seen.iter().filter(|seen| seen.whole == Whole::Yes).collect();
+        let whole: Vec<&&ClusterSign> = seen.iter().filter(|seen| seen.whole == Whole::Yes).collect();
         let Some(first) = whole.first() else { return };
         let is_shaped = by_shape(shaped, folder).is_some();
         if folder.is_root() {
@@ -203,8 +203,8 @@ impl Units {
             return;
         }
         if let Some(named) = survey.kustomizations.get(folder).filter(|_| !is_shaped) {
-            let is_named = |seen: &&&&Seen| named.targets.contains(&seen.path);
-            let by_others = |seen: &&&&Seen| consumers.of.contains_key(&seen.path);
+            let is_named = |seen: &&&&ClusterSign| named.targets.contains(&seen.path);
+            let by_others = |seen: &&&&ClusterSign| consumers.of.contains_key(&seen.path);
             let unnamed = whole.iter().find(|seen| !is_named(seen) && !by_others(seen));
             if let Some(seen) = unnamed {
                 self.tell(
@@ -238,14 +238,14 @@ impl Units {
         self.take([folder.clone()], first);
     }
 
-    fn crowd(&mut self, folder: &RepoPath, seen: &[&&Seen]) {
+    fn crowd(&mut self, folder: &RepoPath, seen: &[&&ClusterSign]) {
         let most_telling = seen.iter().map(|seen| seen.what).min();
         let places =
             seen.iter().filter(|seen| Some(seen.what) == most_telling).map(|seen| seen.place.clone());
         self.crowded.insert(folder.clone(), places.collect());
     }
 
-    fn take(&mut self, folders: impl IntoIterator<Item = RepoPath>, by: &Seen) {
+    fn take(&mut self, folders: impl IntoIterator<Item = RepoPath>, by: &ClusterSign) {
         for folder in folders {
             self.folders.entry(folder).or_insert_with(|| by.place.clone());
         }
@@ -253,7 +253,7 @@ impl Units {
 
     /// The objects that Giant Swarm's clusters are made from may be anywhere: their release is named in their own
     /// folder.
-    fn take_shared(&mut self, folders: BTreeSet<RepoPath>, by: &Seen) {
+    fn take_shared(&mut self, folders: BTreeSet<RepoPath>, by: &ClusterSign) {
         if by.what == What::Cluster {
             self.shared.extend(folders.iter().cloned());
         }
@@ -262,7 +262,7 @@ impl Units {
 
     /// A template that is not filled in here is not a cluster. If it has the shape of one, it is reported, because
     /// Flux may fill it in from another repository.
-    fn tell_template(&mut self, shaped: &Layout, folder: &RepoPath, first: &Seen) {
+    fn tell_template(&mut self, shaped: &Layout, folder: &RepoPath, first: &ClusterSign) {
         let Some(cluster) = by_shape(shaped, folder).filter(|_| example(folder).is_none()) else { return };
         self.tell(first.place.clone(), format!(
             "its name is a variable without a value in this repository, so Capstan treats it as a template. If Flux substitutes it from another repository, add {} to `clusters.paths`",

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use super::cluster_api::{CoreVersion, of_release};
-use super::facts::{Facts, Occasion, ValueGivers};
+use super::facts::{Occasion, PolicyFacts, ValueGivers};
 use super::filled::substituted;
 use super::fitting::{ObjectMisfit, misfits_of};
 use super::kubernetes::{RequiredVersion, wanted};
@@ -24,7 +24,7 @@ use capstan_yaml::Value;
 /// A cluster before and after a change; the facts themselves are at hand too.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    facts: &'a Facts<'a>,
+    facts: &'a PolicyFacts<'a>,
     /// The cluster as it is.
     pub(super) before: ClusterEvidence<'a>,
     /// The cluster as it would be.
@@ -34,7 +34,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    pub(super) fn of(facts: &'a Facts<'a>) -> Self {
+    pub(super) fn of(facts: &'a PolicyFacts<'a>) -> Self {
         // A release that brings Cluster API itself brings it before the clusters follow.
         let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
         let core = brought.or_else(|| facts.cluster_api.clone());
@@ -108,9 +108,9 @@ impl<'a> Evidence<'a> {
 }
 
 impl<'a> Deref for Evidence<'a> {
-    type Target = Facts<'a>;
+    type Target = PolicyFacts<'a>;
 
-    fn deref(&self) -> &Facts<'a> {
+    fn deref(&self) -> &PolicyFacts<'a> {
         self.facts
     }
 }
@@ -144,7 +144,11 @@ pub struct ClusterEvidence<'a> {
 }
 
 impl<'a> ClusterEvidence<'a> {
-    fn of(rendered: &'a RenderedFolder, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
+    fn of(
+        rendered: &'a RenderedFolder,
+        facts: &'a PolicyFacts<'a>,
+        cluster_api: Option<CoreVersion>,
+    ) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);

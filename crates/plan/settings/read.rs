@@ -10,7 +10,7 @@ use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
 use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
-use capstan_model::finding::{Change, FileError, Place, RuleEntry, SeverityLevel, rules};
+use capstan_model::finding::{FileError, Place, RuleEntry, SeverityChange, SeverityLevel, rules};
 use capstan_model::spelling::{hint, suggestion};
 use capstan_model::tree::RepoPath;
 
@@ -28,7 +28,10 @@ impl RuleIds {
     pub fn of_catalogue() -> Self {
         let ids = |rules: &mut dyn Iterator<Item = &'static RuleEntry>| rules.map(RuleEntry::id).collect();
         let all = || rules::ALL.iter().copied();
-        Self { known: ids(&mut all()), fixed: ids(&mut all().filter(|rule| rule.change() == Change::Never)) }
+        Self {
+            known: ids(&mut all()),
+            fixed: ids(&mut all().filter(|rule| rule.change() == SeverityChange::Never)),
+        }
     }
 }
 

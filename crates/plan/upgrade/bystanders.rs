@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use super::context::Context;
-use super::said::Said;
+use super::said::UpgradeReport;
 use super::settle::MovedObjects;
 use crate::merge::cluster_merge::{Between, ClusterMerge};
 use crate::merge::cluster_objects::Base;
@@ -84,7 +84,7 @@ pub(super) fn bystanders(
     merge: &ClusterMerge,
     group: &StepGroup,
     moved: &MovedObjects,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     Bystanders { context, group, moved, said }.say(merge);
 }
@@ -94,7 +94,7 @@ struct Bystanders<'b> {
     context: Context<'b>,
     group: &'b StepGroup,
     moved: &'b MovedObjects,
-    said: &'b mut Said,
+    said: &'b mut UpgradeReport,
 }
 
 impl Bystanders<'_> {

@@ -12,9 +12,9 @@ use super::class_patches::{LeftDefinition, TemplateType, definitions_of, left_de
 use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
-use super::model::{Change, Reason};
+use super::model::{Change, ChangeReason};
 use super::moved_fields::{MovedField, There, fate_of, put};
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::cluster_objects::Base;
 use crate::merge::converted::steps_to;
 use crate::templates::references;
@@ -25,7 +25,7 @@ use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, same_meaning};
 
 /// Brings patches of classes that stay to the versions in which the classes name their templates now.
-pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said: &mut Said) {
+pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said: &mut UpgradeReport) {
     let base = context.base;
     for class in (0..base.kustomizations.start).filter(|object| is_class(&base.objects[*object].id)) {
         if draft.removes(class) {
@@ -51,7 +51,7 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
                 from: None,
                 old: own.map(Node::value),
                 new: Some(node.value()),
-                reason: Reason::Reference,
+                reason: ChangeReason::Reference,
             });
         }
         draft.edit_object(class, edits.into_iter().map(|(path, node)| Edit::Set { path, node }));

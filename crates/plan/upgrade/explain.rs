@@ -3,7 +3,7 @@
 //!
 //! Read from what the merge recorded ([`Provenance`]); no rule is applied a second time.
 
-use super::model::{Change, Reason, Rollout, Upgrade};
+use super::model::{Change, ChangeReason, Rollout, Upgrade};
 use super::provenance::{ListMerged, ObjectProvenance, Provenance, ValueCompared};
 use crate::merge::decision::{MergeDecision, MergeRule, ReleasePlaces};
 use capstan_model::finding::Place;
@@ -72,7 +72,7 @@ impl Provenance {
         };
         let because = because(change, &stands);
         let ReleasePlaces { old, new } = match change.reason {
-            Reason::Reference => ReleasePlaces::default(),
+            ChangeReason::Reference => ReleasePlaces::default(),
             // What moves is the cluster's own value: no release need have it.
             _ if change.from.is_some() => ReleasePlaces::default(),
             _ => stands,
@@ -92,7 +92,8 @@ impl ObjectProvenance {
 
     /// The decision of which a change was made. New items of one list have one path, and differ in their values.
     fn decision(&self, change: &Change) -> Option<&MergeDecision> {
-        if !matches!(change.reason, Reason::Release | Reason::Inventory) || change.from.is_some() {
+        if !matches!(change.reason, ChangeReason::Release | ChangeReason::Inventory) || change.from.is_some()
+        {
             return None;
         }
         let of_field = || self.decisions.iter().filter(|decision| decision.path == change.path);
@@ -105,16 +106,20 @@ impl ObjectProvenance {
 
 fn because(change: &Change, stands: &ReleasePlaces) -> &'static str {
     match (change.reason, &stands.old, &stands.new) {
-        (Reason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
-        (Reason::Reference, ..) => "it names a template that has a new name",
-        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => "moved by the new API version",
-        (Reason::Release | Reason::Inventory | Reason::Object, _, None) if change.new.is_none() => {
+        (ChangeReason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
+        (ChangeReason::Reference, ..) => "it names a template that has a new name",
+        (ChangeReason::Release | ChangeReason::Inventory, ..) if change.from.is_some() => {
+            "moved by the new API version"
+        }
+        (ChangeReason::Release | ChangeReason::Inventory | ChangeReason::Object, _, None)
+            if change.new.is_none() =>
+        {
             "the new release no longer has it"
         }
-        (Reason::Release | Reason::Inventory | Reason::Object, None, Some(_)) => {
+        (ChangeReason::Release | ChangeReason::Inventory | ChangeReason::Object, None, Some(_)) => {
             "the new release has it, and the old one did not"
         }
-        (Reason::Inventory, ..) => "the inventory says so",
-        (Reason::Release | Reason::Object, ..) => "the new release says so",
+        (ChangeReason::Inventory, ..) => "the inventory says so",
+        (ChangeReason::Release | ChangeReason::Object, ..) => "the new release says so",
     }
 }

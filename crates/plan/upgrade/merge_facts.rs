@@ -1,7 +1,7 @@
 //! What is merged: O, and the base in the API versions of the new release.
 
 use super::model::Basis;
-use super::request::{OldSource, Request};
+use super::request::{OldSource, UpgradeRequest};
 use super::stale_patches::SaidByPatches;
 use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
@@ -20,7 +20,11 @@ pub(super) struct ConvertedBase<'a> {
 }
 
 /// Finds O, and converts the base ([U7a](crate::merge::converted#u7a)).
-pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFile]) -> ConvertedBase<'a> {
+pub(super) fn facts<'a>(
+    request: &UpgradeRequest<'a>,
+    mut base: Base,
+    overlay: &[YamlFile],
+) -> ConvertedBase<'a> {
     let (old, basis) = old_source(request, &base);
     let mut wanted = wanted(&merge_input(request, &base, old));
     let said = SaidByPatches::of(request, &base, overlay);
@@ -33,7 +37,7 @@ pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFi
 
 /// The facts of the merge.
 pub(in crate::upgrade) fn merge_input<'a>(
-    request: &Request<'a>,
+    request: &UpgradeRequest<'a>,
     base: &'a Base,
     old: Option<&'a ReleaseSource>,
 ) -> MergeInput<'a> {
@@ -51,7 +55,7 @@ pub(in crate::upgrade) fn merge_input<'a>(
 }
 
 /// O and how it is known.
-fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a ReleaseSource>, Basis) {
+fn old_source<'a>(request: &UpgradeRequest<'a>, base: &Base) -> (Option<&'a ReleaseSource>, Basis) {
     match request.old {
         OldSource::Known(source) => (Some(source.documents()), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),

@@ -15,7 +15,7 @@ use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
-use capstan_providers::{ProviderChange, Wanted};
+use capstan_providers::{MissingComponents, ProviderChange};
 use capstan_yaml::Value;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct Upgrade {
     pub providers: Vec<ProviderChange>,
     /// Components of the providers of a set that are not at hand, and that nobody asked for yet.
     #[serde(default)]
-    pub unasked: Vec<Wanted>,
+    pub unasked: Vec<MissingComponents>,
     /// What becomes of what runs inside the cluster, cni, ccm, csi and metrics first.
     #[serde(default)]
     pub services: Vec<ServiceChange>,
@@ -197,13 +197,13 @@ pub struct Change {
     #[serde(with = "maybe_null")]
     pub new: Option<Value>,
     /// Why.
-    pub reason: Reason,
+    pub reason: ChangeReason,
 }
 
 /// Why something changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reason {
+pub enum ChangeReason {
     /// The release changed this field.
     Release,
     /// The inventory changed it.
@@ -315,7 +315,7 @@ pub struct Rollout {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Course {
     /// Whether any machine is replaced or lost, or some only come or go by number.
-    pub effect: Effect,
+    pub effect: RolloutEffect,
     /// Machines that are replaced by new ones.
     pub replaced: Option<u32>,
     /// Machines that come beyond those that are replaced.
@@ -334,7 +334,7 @@ pub struct Course {
 
 /// What a rollout does to machines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Effect {
+pub enum RolloutEffect {
     /// Machines are replaced, or lost with their owner.
     #[default]
     Replaces,

@@ -9,9 +9,9 @@ use regex::Regex;
 
 use super::context::Context;
 use super::draft::{Draft, edit_refused};
-use super::model::{Change, Reason};
+use super::model::{Change, ChangeReason};
 use super::request::Retarget;
-use super::said::Said;
+use super::said::UpgradeReport;
 use crate::merge::cluster_objects::Base;
 use crate::templates::naming_values;
 use capstan_kustomize::render::{PATCH_FIELDS, is_kustomization};
@@ -60,7 +60,7 @@ pub(super) fn patches_follow(
     (id, new): (&ObjectId, &str),
     draft: &mut Draft,
     overlay_edits: &mut OverlayEdits,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     base_patches_follow(context.base, (id, new), draft);
     for (file, yaml) in context.overlay.iter().enumerate() {
@@ -101,7 +101,7 @@ fn overlay_mention(
     (file, document, mention): (usize, usize, &Mention),
     (id, new): (&ObjectId, &str),
     edits: &mut Vec<DocumentEdit>,
-    said: &mut Said,
+    said: &mut UpgradeReport,
 ) {
     let path = context.request.cluster.overlay[file].path.clone();
     let position = context.overlay[file].position(mention.at);
@@ -119,7 +119,7 @@ fn overlay_mention(
                     old: Some(Value::from(id.name.as_str())),
                     new: Some(Value::from(new)),
                     from: None,
-                    reason: Reason::Reference,
+                    reason: ChangeReason::Reference,
                 });
             }
             edits.push(DocumentEdit::Edit { document, edit });

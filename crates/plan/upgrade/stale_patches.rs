@@ -10,7 +10,7 @@
 
 use super::context::Context;
 use super::moved_fields::{MovedField, There, fate_of, moved_fields, put};
-use super::request::Request;
+use super::request::UpgradeRequest;
 use super::retarget::{is_object, items, matches, text};
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
@@ -65,7 +65,7 @@ pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<F
 pub(super) struct SaidByPatches<'p>([Patches<'p>; 2]);
 
 impl<'p> SaidByPatches<'p> {
-    pub(super) fn of(request: &'p Request<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> Self {
+    pub(super) fn of(request: &'p UpgradeRequest<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> Self {
         Self(Patches::of(request, base, overlay))
     }
 
@@ -140,7 +140,7 @@ enum PatchForm<'p> {
 
 impl<'p> Patches<'p> {
     /// Those of the overlay, and those of the base where the release brings none.
-    fn of(request: &'p Request<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> [Self; 2] {
+    fn of(request: &'p UpgradeRequest<'_>, base: &'p Base, overlay: &'p [YamlFile]) -> [Self; 2] {
         let overlay = overlay.iter().zip(&request.cluster.overlay);
         let overlay = overlay.map(|(file, source)| (file, &source.path)).collect();
         let is_patch = |at: &usize| is_kustomization(&base.files[*at].path) || !base.counts(*at);

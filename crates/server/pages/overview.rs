@@ -7,7 +7,7 @@ use askama::Template;
 use capstan_live::agent::RolloutState;
 use capstan_model::version::KubernetesVersion;
 use capstan_model::wording::count;
-use capstan_ports::{Part, ShownRolling, VersionShare};
+use capstan_ports::{ListPart, ShownRolling, VersionShare};
 use jiff::Timestamp;
 
 use super::frame::ago;
@@ -75,7 +75,7 @@ struct RollingCluster {
 }
 
 impl Overview {
-    pub(super) fn of(versions: &[VersionShare], rolling: &Part<ShownRolling>, now: Timestamp) -> Self {
+    pub(super) fn of(versions: &[VersionShare], rolling: &ListPart<ShownRolling>, now: Timestamp) -> Self {
         let one = |one: &ShownRolling| RollingCluster {
             name: one.target.clone(),
             url: path(&["clusters", &one.repository_name, &one.target]),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn names_are_escaped() {
-        let nothing = Part { items: Vec::new(), more: false };
+        let nothing = ListPart { items: Vec::new(), more: false };
         let html =
             Overview::of(&[share(Some("v1.31.0+<b>"), 2)], &nothing, Timestamp::UNIX_EPOCH).render().unwrap();
         assert!(html.contains("href=\"/?kubernetes=v1.31.0%2B%3Cb%3E\">v1.31.0+&#60;b&#62;</a>"), "{html}");

@@ -11,13 +11,13 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
-use super::super::{Failure, Format, Outcome, output};
+use super::super::{CommandFailure, CommandOutcome, Format, output};
 use super::{OpenedInventory, complain, explained, id, named, origin, place, print_value, refused};
 
 pub(super) fn explain_one(
     opened: OpenedInventory<'_>,
     command: &InventoryExplain,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let survey = opened.survey;
     let (member, values) = named(opened, &command.cluster)?;
     let rendered = survey.render(&member, &values);
@@ -36,7 +36,7 @@ pub(super) fn explain_one(
         let there = there.iter().flat_map(|path| {
             std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?))
         });
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!(
                 "no level sets `{path}` for {}{}: `capstan inventory values` prints what there is",
@@ -63,9 +63,9 @@ pub(super) fn explain_one(
     Ok(complain(&values))
 }
 
-fn pointer(text: &str) -> Result<FieldPath, Failure> {
+fn pointer(text: &str) -> Result<FieldPath, CommandFailure> {
     FieldPath::parse(text).ok_or_else(|| {
-        Failure::Usage(
+        CommandFailure::Usage(
             Refusal::Usage,
             format!("`{text}` is not a JSON Pointer: write it like `/kubernetes/version`"),
         )
@@ -77,7 +77,7 @@ fn print_text(
     values: &ClusterValues,
     rendered: &RenderedTemplates,
     one: &Explained,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
     output::print_line(&format!("{} = {value}", one.path))?;
     output::print_line(&format!("  said by {}", one.origin))?;
@@ -130,7 +130,7 @@ fn explain_object(
     rendered: &RenderedTemplates,
     typed: &str,
     path: &FieldPath,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let is_meant = |object: &&RenderedObject| {
         typed.split_once('/').is_some_and(|(kind, name)| object.id.kind == kind && object.id.name == name)
     };
@@ -139,7 +139,7 @@ fn explain_object(
         let all: Vec<String> =
             objects.map(|object| format!("{}/{}", object.id.kind, object.id.name)).collect();
         let hint = suggestion(typed, all.iter().map(String::as_str));
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!("the render of {} has no object `{typed}`: name it KIND/NAME{hint}", member.name()),
         ));
@@ -186,7 +186,7 @@ fn explain_object(
 }
 
 /// The level that was typed, KIND/NAME; or what may have been meant.
-fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Failure> {
+fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), CommandFailure> {
     let found = typed.split_once('/').and_then(|(kind, name)| Some((LevelKind::of_kind(kind)?, name)));
     let objects = &survey.inventory.objects;
     let (refusal, message) = match found {
@@ -199,10 +199,10 @@ fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Fa
     let meant = nearest(typed, all.iter().map(String::as_str))
         .or_else(|| all.iter().map(String::as_str).find(|level| level.split('/').nth(1) == Some(name)));
     let hint = did_you_mean(meant);
-    Err(Failure::Usage(refusal, format!("{message}{hint}")))
+    Err(CommandFailure::Usage(refusal, format!("{message}{hint}")))
 }
 
-pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Outcome, Failure> {
+pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<CommandOutcome, CommandFailure> {
     let path = pointer(&command.pointer)?;
     let by = command.level.as_deref().map(|typed| level(survey, typed)).transpose()?;
     let (mut has, mut overridden) = (Vec::new(), Vec::new());
@@ -242,5 +242,5 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
             print_value(&all, command.output)?;
         }
     }
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }

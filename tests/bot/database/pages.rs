@@ -8,8 +8,8 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
 use capstan_ports::{
-    Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Cause, Clock as _, ClusterFilter,
-    ClusterOrder, DeliveryFilter, DeliveryOutcome, FleetFacts, JobRequest, Jobs as _, ListExtent,
+    Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Clock as _, ClusterFilter,
+    ClusterOrder, DeliveryFilter, DeliveryOutcome, FleetFacts, JobCause, JobRequest, Jobs as _, ListExtent,
     PageRecords as _, Records as _, RepositoryName, SortKey, VisibleRepositories, WavePlace,
 };
 use capstan_report::ProposalState;
@@ -32,7 +32,7 @@ async fn fill(bench: &Bench) {
         (OTHER, "acme/secret", vec![("noether/Vault", "current", "")]),
     ] {
         let name = RepositoryName::parse(name).unwrap();
-        let request = JobRequest { repository, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository, installation: 7, name, cause: JobCause::Start };
         bench.database.enqueue(&request).await.unwrap();
         let target = |(path, state, reason): (&str, &str, &str)| CampaignTarget {
             target: Target::parse(path).unwrap(),
@@ -188,7 +188,7 @@ async fn the_fleet_is_sorted_counted_and_says_since_when() {
     each_engine(async |bench| {
         let records = &bench.database;
         let name = RepositoryName::parse("acme/gitops").unwrap();
-        let request = JobRequest { repository: ONE, installation: 7, name, cause: Cause::Start };
+        let request = JobRequest { repository: ONE, installation: 7, name, cause: JobCause::Start };
         records.enqueue(&request).await.unwrap();
         let one = |(path, state, version, wave): Row<'_>| CampaignTarget {
             target: Target::parse(path).unwrap(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_model::tree::Tree;
-use capstan_ports::Scope;
+use capstan_ports::KindScope;
 use capstan_reconciler::reconcile::ports::{
     FleetRecord, OpenSource, SecretData, SourceError, SourceOpener, TreeSource as _, TrialFailed,
 };
@@ -87,7 +87,7 @@ impl Town {
     fn new() -> Self {
         let world = World::new();
         for kind in capstan_inventory::kinds::all() {
-            world.live.serve(&[("capstan.dev", kind, Scope::Namespaced)]);
+            world.live.serve(&[("capstan.dev", kind, KindScope::Namespaced)]);
         }
         world.live.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}));
         world.fleet.lock().unwrap().spec.interval = Duration::from_millis(50);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_bot_core::checks::{
-    Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, NewSettings, Parts, PartsFacts,
-    PartsNeed, Subject, WholeParts, changes_settings, compare, edited_files, head_file, next_part,
+    CheckSubject, Comparison, ComparisonAnswers, ComparisonFacts, ComparisonNeed, NewSettings, Parts,
+    PartsFacts, PartsNeed, WholeParts, changes_settings, compare, edited_files, head_file, next_part,
     put_together, settle, to_judge, with_buttons,
 };
 use capstan_bot_core::facts::{Scopes, settings_file};
-use capstan_bot_core::proposals::{Remarks, Step};
+use capstan_bot_core::proposals::{DecisionStep, Remarks};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
@@ -18,7 +18,7 @@ use capstan_model::wording::{few, list};
 use capstan_plan::proposal::ResultDigest;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
-use capstan_providers::{Supplies, Wanted};
+use capstan_providers::{MissingComponents, Supplies};
 use capstan_report::{
     Carried, CheckReport, HeadFile, JudgedCluster, JudgedReleases, MergeBasis, annotated_files, check,
     untouched,
@@ -41,7 +41,7 @@ const POLL_EVERY: Duration = Duration::from_millis(300);
 #[derive(Default)]
 pub(in super::super) struct Comparisons {
     pub(in super::super) components: SuppliedComponents,
-    last: Option<(Subject, Comparison)>,
+    last: Option<(CheckSubject, Comparison)>,
 }
 
 impl Comparisons {
@@ -49,8 +49,8 @@ impl Comparisons {
         Self { components, last: None }
     }
 
-    fn of(&self, pull: &Subject) -> Option<Comparison> {
-        let is_it = |known: &Subject| {
+    fn of(&self, pull: &CheckSubject) -> Option<Comparison> {
+        let is_it = |known: &CheckSubject| {
             known.pull == pull.pull && known.head == pull.head && known.base_branch == pull.base_branch
         };
         Some(self.last.as_ref().filter(|(known, _)| is_it(known))?.1.clone())
@@ -65,7 +65,7 @@ impl Run<'_> {
     /// Judges a head; `None` while GitHub computes its test merge.
     pub(super) async fn judge(
         &self,
-        pull: &Subject,
+        pull: &CheckSubject,
         judging: Judging<'_>,
         (remarks, preflights): (&Remarks, &[Preflight]),
         seen: &mut Comparisons,
@@ -97,7 +97,7 @@ impl Run<'_> {
     /// its test merge.
     pub(in super::super) async fn touched_by_merge_of(
         &self,
-        pull: &Subject,
+        pull: &CheckSubject,
         (settings, scopes): (&RepositorySettings, &Scopes),
         seen: &mut Comparisons,
     ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
@@ -118,7 +118,7 @@ impl Run<'_> {
 
     pub(super) async fn judge_comparison(
         &self,
-        pull: &Subject,
+        pull: &CheckSubject,
         comparison: Comparison,
         judging: Judging<'_>,
         (remarks, preflights): (&Remarks, &[Preflight]),
@@ -217,7 +217,8 @@ impl Run<'_> {
             let wanted = judged.unasked.iter().cloned();
             wanted.map(|wanted| (set.clone(), wanted)).collect::<Vec<_>>()
         };
-        let wanted: BTreeSet<(ClusterId, Wanted)> = judged.iter().flatten().flat_map(of_set).collect();
+        let wanted: BTreeSet<(ClusterId, MissingComponents)> =
+            judged.iter().flatten().flat_map(of_set).collect();
         if wanted.is_empty() {
             return Ok(judged);
         }
@@ -246,7 +247,7 @@ impl Run<'_> {
     /// lines.
     async fn head_files(
         &self,
-        pull: &Subject,
+        pull: &CheckSubject,
         judged: &Arc<dyn Tree>,
         files: BTreeSet<RepoPath>,
     ) -> Result<BTreeMap<RepoPath, HeadFile>, SyncError> {
@@ -288,7 +289,7 @@ impl Run<'_> {
     /// What a merge would change; `None` while GitHub computes its test merge.
     pub(in super::super) async fn comparison(
         &self,
-        pull: &Subject,
+        pull: &CheckSubject,
         seen: &mut Comparisons,
     ) -> Result<Option<Comparison>, SyncError> {
         let base = self.base_of(pull).await?;
@@ -296,8 +297,8 @@ impl Run<'_> {
         let of = ComparisonFacts { subject: pull, base: &base, head: &head };
         let mut known = ComparisonAnswers::default();
         let need = match compare(of, &known) {
-            Step::Decided(found) => return Ok(found),
-            Step::Ask(need) => need,
+            DecisionStep::Decided(found) => return Ok(found),
+            DecisionStep::Ask(need) => need,
         };
         if let Some(last) = seen.of(pull) {
             return Ok(Some(last));
@@ -305,8 +306,8 @@ impl Run<'_> {
         self.learn_of_merge(pull, need, &mut known).await?;
         let found = loop {
             match compare(of, &known) {
-                Step::Decided(found) => break found,
-                Step::Ask(need) => self.learn_of_merge(pull, need, &mut known).await?,
+                DecisionStep::Decided(found) => break found,
+                DecisionStep::Ask(need) => self.learn_of_merge(pull, need, &mut known).await?,
             }
         };
         if let Some(comparison) = &found {
@@ -318,7 +319,7 @@ impl Run<'_> {
     /// Answers a question about the merge of a head.
     async fn learn_of_merge(
         &self,
-        pull: &Subject,
+        pull: &CheckSubject,
         need: ComparisonNeed,
         known: &mut ComparisonAnswers,
     ) -> Result<(), SyncError> {
@@ -341,7 +342,7 @@ impl Run<'_> {
     }
 
     /// The tip of the base branch of a pull request.
-    pub(super) async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
+    pub(super) async fn base_of(&self, pull: &CheckSubject) -> Result<Snapshot, SyncError> {
         if pull.base_tip == self.facts.base.commit {
             return Ok(self.facts.base.clone());
         }

@@ -12,12 +12,12 @@ mod telling;
 use std::collections::BTreeSet;
 
 use capstan_bot_core::checks::{
-    CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, Preflights, Subject, head, overridden,
-    override_exemptions, remarks_of, retirement_exemptions, verdict_of,
+    CheckSubject, CheckedHead, HeadAnswers, HeadFacts, HeadNeed, KnownPreflights, Preflights, head,
+    overridden, override_exemptions, remarks_of, retirement_exemptions, verdict_of,
 };
 use capstan_bot_core::effects::{CHECK, Effect};
-use capstan_bot_core::facts::{Plans, Reporters, Scopes, by_target};
-use capstan_bot_core::proposals::{Exemption, Outcome, Remarks, Step};
+use capstan_bot_core::facts::{Reporters, Scopes, TargetPlans, by_target};
+use capstan_bot_core::proposals::{DecisionStep, Exemption, Outcome, Remarks};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
 use capstan_model::tree::CommitId;
@@ -40,7 +40,7 @@ pub(super) struct Judging<'a> {
     pub(super) scopes: &'a Scopes,
     pub(super) reporters: &'a Reporters,
     /// The plans at the tip of the default branch, if there are any.
-    pub(super) plans: Option<&'a Plans>,
+    pub(super) plans: Option<&'a TargetPlans>,
 }
 
 /// What was learned of a commit, and the failure of Capstan's that prevented the rest.
@@ -76,7 +76,7 @@ impl Run<'_> {
     }
 
     /// Fetches the new heads since the run began in one call.
-    async fn bring_new_heads(self, subjects: &[Vec<Subject>]) {
+    async fn bring_new_heads(self, subjects: &[Vec<CheckSubject>]) {
         let known: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
         let heads = subjects.iter().filter_map(|of_head| of_head.first()).filter(|one| one.pull.is_some());
         let new: Vec<CommitId> =
@@ -104,7 +104,7 @@ impl Run<'_> {
     /// end. If its pull request is gone, the next run decides.
     async fn alone(
         self,
-        subjects: &[Subject],
+        subjects: &[CheckSubject],
         checked: Result<Ending, SyncError>,
     ) -> Result<Ending, SyncError> {
         match checked {
@@ -121,7 +121,7 @@ impl Run<'_> {
     }
 
     /// Whether the pull request of one of these is gone. If GitHub does not answer, the first failure counts.
-    async fn has_gone(&self, subjects: &[Subject]) -> bool {
+    async fn has_gone(&self, subjects: &[CheckSubject]) -> bool {
         for number in subjects.iter().filter_map(|subject| subject.pull) {
             if self.performer.is_gone(number).await.unwrap_or(false) {
                 return true;
@@ -133,7 +133,7 @@ impl Run<'_> {
     /// Reports on one commit, for all pull requests with that head.
     async fn check_head(
         self,
-        subjects: &[Subject],
+        subjects: &[CheckSubject],
         open: &[PullRequest],
         judging: Judging<'_>,
         (outcome, seen): (&Outcome, &mut Comparisons),
@@ -151,8 +151,8 @@ impl Run<'_> {
         let mut learned = LearnedOfHead::default();
         loop {
             match head(of, &learned.known) {
-                Step::Decided(checked) => return self.conclude(checked).await,
-                Step::Ask(need) => {
+                DecisionStep::Decided(checked) => return self.conclude(checked).await,
+                DecisionStep::Ask(need) => {
                     self.learn_of_head(of, need, (open, judging), (&mut learned, seen)).await?
                 }
             }
@@ -164,7 +164,7 @@ impl Run<'_> {
     /// person asked for, and in a merge group the overrides of its proposals.
     async fn exemptions(
         &self,
-        subject: &Subject,
+        subject: &CheckSubject,
         open: &[PullRequest],
         outcome: &Outcome,
         seen: &mut Comparisons,
@@ -181,7 +181,7 @@ impl Run<'_> {
 
     fn head_facts<'f>(
         &'f self,
-        (subjects, remarks): (&'f [Subject], &'f [Remarks]),
+        (subjects, remarks): (&'f [CheckSubject], &'f [Remarks]),
         record: Option<&'f CheckRecord>,
     ) -> HeadFacts<'f> {
         let is_asked_again = subjects.first().is_some_and(|first| self.is_asked_again(&first.head));
@@ -267,7 +267,7 @@ impl Run<'_> {
     /// Notes what was judged; Capstan's own failure is a report, too.
     fn note_judged(
         self,
-        subject: &Subject,
+        subject: &CheckSubject,
         judged: Result<Option<CheckReport>, SyncError>,
         known: &mut HeadAnswers,
     ) -> Result<(), SyncError> {
@@ -291,7 +291,7 @@ impl Run<'_> {
 
     async fn check_without_settings(
         self,
-        subject: &Subject,
+        subject: &CheckSubject,
         problem: &FileError,
         seen: &mut Comparisons,
     ) -> Result<Ending, SyncError> {
@@ -309,11 +309,11 @@ impl Run<'_> {
         };
         loop {
             match head(of, &known) {
-                Step::Decided(checked) => return self.conclude(checked).await,
-                Step::Ask(HeadNeed::Basis(at)) => {
+                DecisionStep::Decided(checked) => return self.conclude(checked).await,
+                DecisionStep::Ask(HeadNeed::Basis(at)) => {
                     known.bases.insert(at, self.basis(of, at, seen).await?);
                 }
-                Step::Ask(HeadNeed::Judged(_)) => {
+                DecisionStep::Ask(HeadNeed::Judged(_)) => {
                     let judged = match subject.base_branch == self.repository.default_branch {
                         true => self.judge_without_settings(subject, problem, seen).await,
                         false => self.judge_under_its_own_base(subject, &Remarks::default(), seen).await,
@@ -321,7 +321,7 @@ impl Run<'_> {
                     self.note_judged(subject, judged, &mut known)?;
                 }
                 // These are known from the beginning.
-                Step::Ask(
+                DecisionStep::Ask(
                     HeadNeed::Live
                     | HeadNeed::LiveAfter
                     | HeadNeed::Preflights
@@ -336,7 +336,7 @@ impl Run<'_> {
     /// Judges a head by itself; `None` while GitHub computes its test merge.
     async fn judge_without_settings(
         self,
-        subject: &Subject,
+        subject: &CheckSubject,
         problem: &FileError,
         seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
@@ -370,7 +370,7 @@ impl Run<'_> {
     /// Judges a head under the settings of its base branch; `None` while GitHub computes its test merge.
     async fn judge_under_base(
         self,
-        subject: &Subject,
+        subject: &CheckSubject,
         judging: Judging<'_>,
         (remarks, preflights): (&Remarks, &[Preflight]),
         seen: &mut Comparisons,
@@ -385,7 +385,7 @@ impl Run<'_> {
     /// has no settings, the defaults count, as on the command line.
     async fn judge_under_its_own_base(
         self,
-        subject: &Subject,
+        subject: &CheckSubject,
         remarks: &Remarks,
         seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
@@ -415,8 +415,9 @@ impl Run<'_> {
         if self.hints.presses.is_empty() {
             return Ok(ending);
         }
-        let is_pressed =
-            |subject: &Subject| self.hints.presses.iter().any(|press| press.head == subject.head.as_str());
+        let is_pressed = |subject: &CheckSubject| {
+            self.hints.presses.iter().any(|press| press.head == subject.head.as_str())
+        };
         for subjects in self.subjects(open).await? {
             if subjects.iter().any(is_pressed) {
                 let checked = self.check_head(&subjects, open, judging, (outcome, &mut *seen)).await;

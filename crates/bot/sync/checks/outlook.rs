@@ -21,7 +21,7 @@ use capstan_report::{ChangedRelease, ReleaseOutlook, SettingsOutlook};
 
 use super::super::{Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
-use capstan_fleet::planner::{OpenFailed, Plans};
+use capstan_fleet::planner::{OpenFailed, PlanResults};
 
 /// The plans of some clusters, or why there are none, as a sentence.
 type PlansOf = Result<ReleasePlans, String>;
@@ -159,7 +159,7 @@ impl Run<'_> {
         judging: Judging<'_>,
         (settings, supplies): (&RepositorySettings, Option<&Arc<Supplies>>),
         clusters: &BTreeSet<ClusterId>,
-    ) -> Result<Result<Plans, String>, SyncError> {
+    ) -> Result<Result<PlanResults, String>, SyncError> {
         let (tree, today, under) = (Arc::clone(tree), self.facts.today, settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {

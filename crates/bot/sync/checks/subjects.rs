@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::checks::{Subject, base_of_group, by_head, subject_of, subject_of_group};
+use capstan_bot_core::checks::{CheckSubject, base_of_group, by_head, subject_of, subject_of_group};
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Stack, Way};
 
@@ -11,7 +11,7 @@ use capstan_ports::PullRequest;
 
 impl Run<'_> {
     /// A pull request as the subject of a check.
-    pub(in super::super) async fn subject(&self, pull: &PullRequest) -> Result<Subject, SyncError> {
+    pub(in super::super) async fn subject(&self, pull: &PullRequest) -> Result<CheckSubject, SyncError> {
         let mut tips = BTreeMap::new();
         self.subject_of(pull, &mut tips).await
     }
@@ -39,7 +39,7 @@ impl Run<'_> {
         &self,
         pull: &PullRequest,
         tips: &mut BTreeMap<String, CommitId>,
-    ) -> Result<Subject, SyncError> {
+    ) -> Result<CheckSubject, SyncError> {
         let way = self.way_of(pull).await?;
         let branch = self.facts.judged_against(pull, &way);
         let base_tip = match tips.get(branch) {
@@ -61,7 +61,7 @@ impl Run<'_> {
 
     /// What needs a check, by head: GitHub shows one check for a commit, for all pull requests with that
     /// head.
-    pub(super) async fn subjects(self, open: &[PullRequest]) -> Result<Vec<Vec<Subject>>, SyncError> {
+    pub(super) async fn subjects(self, open: &[PullRequest]) -> Result<Vec<Vec<CheckSubject>>, SyncError> {
         let mut tips = BTreeMap::new();
         let mut subjects = Vec::with_capacity(open.len());
         for pull in open {

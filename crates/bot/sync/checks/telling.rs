@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{OwnFailure, QUEUE_PREFIX, Subject, failure_report, first_failure};
+use capstan_bot_core::checks::{CheckSubject, OwnFailure, QUEUE_PREFIX, failure_report, first_failure};
 use capstan_bot_core::effects::{CheckOf, Effect};
 use capstan_model::tree::CommitId;
 use capstan_report::{CheckReport, RunWish};
@@ -24,7 +24,7 @@ impl Run<'_> {
     }
 
     /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only logged: the next run judges the head again.
-    pub(super) async fn report_first_failure(&self, subjects: &[Subject], error: &SyncError) {
+    pub(super) async fn report_first_failure(&self, subjects: &[CheckSubject], error: &SyncError) {
         let Some(first) = subjects.first().filter(|_| is_reportable(error)) else { return };
         let told = async {
             if self.performer.is_concluded(&first.head).await? {
@@ -40,7 +40,7 @@ impl Run<'_> {
     }
 
     /// The report on a head that Capstan could not judge.
-    pub(super) fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
+    pub(super) fn own_failure(&self, pull: &CheckSubject, error: &SyncError) -> CheckReport {
         if let SyncError::Mirror(MirrorError::TooLarge { .. }) = error {
             tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
             return failure_report(OwnFailure::TooLarge(error.to_string()));

@@ -4,9 +4,9 @@ use capstan_bot_core::dashboard::{
     Board, DashboardStep, DesiredIssue, Keeping, disabled, duplicate, in_trouble, keep, with_notice,
 };
 use capstan_bot_core::facts::Write;
-use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Outcome, Step};
-use capstan_bot_core::requests::{Kept, Request};
+use capstan_bot_core::planned::PlannedRun;
+use capstan_bot_core::proposals::{DecisionStep, Outcome};
+use capstan_bot_core::requests::{DashboardWrite, Request};
 
 use super::super::{Run, SyncError};
 use capstan_ports::{Issue, IssueState, KnownDashboard};
@@ -15,20 +15,23 @@ impl Run<'_> {
     /// Updates the dashboard, including the answers to ticks.
     pub(in super::super) async fn keep_dashboard(
         self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         outcome: &Outcome,
         board: &Board,
         requests: &[Request],
-    ) -> Result<Kept, SyncError> {
+    ) -> Result<DashboardWrite, SyncError> {
         let keeping = Keeping { planned, outcome, board, requests, now: self.ports.clock.now() };
         let mut answered = None;
         let step = loop {
             match keep(keeping, answered.as_ref()) {
-                Step::Decided(step) => break step,
-                Step::Ask(asked) => {
+                DecisionStep::Decided(step) => break step,
+                DecisionStep::Ask(asked) => {
                     let mut answers = Vec::new();
                     for request in asked {
-                        answers.push((request, self.parts(request, planned, outcome, &Kept::Done).await?));
+                        answers.push((
+                            request,
+                            self.parts(request, planned, outcome, &DashboardWrite::Done).await?,
+                        ));
                     }
                     answered = Some(answers);
                 }
@@ -38,25 +41,29 @@ impl Run<'_> {
             DashboardStep::Ends(kept) => kept,
             DashboardStep::Closes => {
                 self.close_dashboard(board).await?;
-                Kept::Done
+                DashboardWrite::Done
             }
             DashboardStep::Writes(desired) => self.write_dashboard(keeping, *desired).await?,
         };
         // Nothing was answered there where it was not asked.
         for (tick, answers) in answered.into_iter().flatten().filter(|(request, _)| request.is_tick()) {
-            if kept == Kept::Done {
+            if kept == DashboardWrite::Done {
                 self.audit_commands(tick, &answers, planned.scopes).await?;
             }
         }
         Ok(kept)
     }
 
-    async fn write_dashboard(self, keeping: Keeping<'_>, desired: DesiredIssue) -> Result<Kept, SyncError> {
+    async fn write_dashboard(
+        self,
+        keeping: Keeping<'_>,
+        desired: DesiredIssue,
+    ) -> Result<DashboardWrite, SyncError> {
         if desired.as_read.is_none() {
             return self.open_dashboard(keeping, desired).await;
         }
         match self.performer.bring_issue(&desired).await? {
-            Kept::Done => self.tell_lost_tick(keeping, desired).await,
+            DashboardWrite::Done => self.tell_lost_tick(keeping, desired).await,
             kept => Ok(kept),
         }
     }
@@ -97,22 +104,30 @@ impl Run<'_> {
     }
 
     /// Says so where the write of this issue went over somebody's tick.
-    async fn tell_lost_tick(self, keeping: Keeping<'_>, written: DesiredIssue) -> Result<Kept, SyncError> {
+    async fn tell_lost_tick(
+        self,
+        keeping: Keeping<'_>,
+        written: DesiredIssue,
+    ) -> Result<DashboardWrite, SyncError> {
         let Some(issue) = written.as_read.as_ref().filter(|_| written.is_shown()) else {
-            return Ok(Kept::Done);
+            return Ok(DashboardWrite::Done);
         };
-        let Some(notice) = self.lost_tick(keeping.board).await? else { return Ok(Kept::Done) };
+        let Some(notice) = self.lost_tick(keeping.board).await? else { return Ok(DashboardWrite::Done) };
         let now = match self.ports.host.issue(self.repository, issue.number).await {
             Ok(now) => now,
             Err(error) => return self.performer.issue_refused(error).await,
         };
         match with_notice(keeping, written.record, now, notice) {
             Some(desired) => self.performer.bring_issue(&desired).await,
-            None => Ok(Kept::Later),
+            None => Ok(DashboardWrite::Later),
         }
     }
 
-    async fn open_dashboard(self, keeping: Keeping<'_>, desired: DesiredIssue) -> Result<Kept, SyncError> {
+    async fn open_dashboard(
+        self,
+        keeping: Keeping<'_>,
+        desired: DesiredIssue,
+    ) -> Result<DashboardWrite, SyncError> {
         let title = &desired.record.title;
         // An earlier try may have opened one and not heard of it, or died of hearing it.
         match self.list_dashboards(title).await {
@@ -121,7 +136,7 @@ impl Run<'_> {
                 let known = keeping.board.known.as_ref();
                 let noted = known.map(|known| known.record.clone()).unwrap_or_default();
                 self.performer.remember_issue(Some(found.number), noted).await?;
-                return Ok(Kept::Later);
+                return Ok(DashboardWrite::Later);
             }
             Err(SyncError::Host(error)) => return self.performer.issue_refused(error).await,
             Err(error) => return Err(error),
@@ -138,7 +153,7 @@ impl Run<'_> {
             Err(error) => return Err(error),
         };
         match chosen.filter(|chosen| chosen.number != opened.number) {
-            None => Ok(Kept::Done),
+            None => Ok(DashboardWrite::Done),
             Some(other) => {
                 let body = duplicate(self.facts, desired.record, other.number);
                 self.performer.close_duplicate(&opened, body, &other).await

@@ -15,7 +15,7 @@
 mod keep;
 mod ticks;
 
-use capstan_bot_core::dashboard::{Board, Standing, choose, newer_record, record_of};
+use capstan_bot_core::dashboard::{Board, DashboardState, choose, newer_record, record_of};
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::requests::Request;
 use capstan_plan::settings::RepositorySettings;
@@ -35,16 +35,16 @@ impl Run<'_> {
         let known = self.ports.records.dashboard(repository).await?;
         let remembered = known.as_ref().and_then(|known| DashboardRecord::of_json(&known.record, repository));
         if !settings.keeps_dashboard() {
-            return Ok((Board::new(Standing::Off, DashboardRecord::default(), known), Vec::new()));
+            return Ok((Board::new(DashboardState::Off, DashboardRecord::default(), known), Vec::new()));
         }
         if let Some(refusal) = self.performer.refusal(&Write::dashboard()) {
-            let standing = Standing::Refused(refusal.reason.clone());
+            let standing = DashboardState::Refused(refusal.reason.clone());
             return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
         }
         let looked = self.look_at_dashboard(settings, known.as_ref(), remembered.as_ref()).await;
         let Some(record) = remembered else { return looked };
         let looked = ending.isolate(self.repository, "reading the dashboard", looked)?;
-        Ok(looked.unwrap_or_else(|| (Board::new(Standing::Unread, record, known), Vec::new())))
+        Ok(looked.unwrap_or_else(|| (Board::new(DashboardState::Unread, record, known), Vec::new())))
     }
 
     /// `remembered` is the database's copy of its record.
@@ -59,14 +59,14 @@ impl Run<'_> {
             Ok(issue) => issue,
             Err(SyncError::Host(error)) if error.is_refusal() => {
                 self.performer.refused(&Write::dashboard(), &error.to_string()).await?;
-                let standing = Standing::Refused(error.to_string());
+                let standing = DashboardState::Refused(error.to_string());
                 return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
             }
             Err(error) => return Err(error),
         };
         let found = issue.as_ref().and_then(|issue| record_of(self.facts, &issue.body));
         let record = newer_record(found, remembered);
-        let mut board = Board { issue, ..Board::new(Standing::Kept, record, known) };
+        let mut board = Board { issue, ..Board::new(DashboardState::Kept, record, known) };
         let mut requests = self.hear_ticks(&mut board, settings).await?;
         requests.extend(self.hear_late_ticks(&mut board, settings, requests.len()).await?);
         Ok((board, requests))

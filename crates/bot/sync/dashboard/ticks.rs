@@ -2,7 +2,7 @@
 //! made one edit.
 
 use capstan_bot_core::dashboard::{
-    Board, Edited, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
+    Board, DashboardEdit, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
 };
 use capstan_bot_core::requests::{Request, right_of};
 use capstan_plan::settings::RepositorySettings;
@@ -42,13 +42,13 @@ impl Run<'_> {
         let own = self.ports.host.bot_login().await?;
         board.edits = by_others(&text.edits, &own).len();
         let said = match edited(&board.reading, &text.edits, &own) {
-            Edited::Nothing => return Ok(Vec::new()),
-            Edited::Ticks(login, at, choices) => {
+            DashboardEdit::Nothing => return Ok(Vec::new()),
+            DashboardEdit::Ticks(login, at, choices) => {
                 let requests = self.tick_requests(number, (login, at), (0, choices), settings).await?;
                 board.ticks = requests.len();
                 return Ok(requests);
             }
-            Edited::Said(said) => said,
+            DashboardEdit::Said(said) => said,
         };
         tracing::info!(repository = %self.repository.name, issue = number, outcome = said, "the dashboard was edited");
         board.notices.push(Notice { at: now, text: said });

@@ -12,7 +12,7 @@ use jiff::civil::Date;
 
 use super::super::generator::Generator;
 use super::super::{JudgedBy, OpenFailed, OpenFleet, Planner};
-use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response, SentUpgrade};
+use super::messages::{FleetRequest, Judging, OpenedFleet, PlannerRequest, Releases, Response, SentUpgrade};
 use super::sent::Sent;
 use super::tree_ref::TreeRef;
 use super::{StoredTrees, frame};
@@ -37,7 +37,7 @@ pub fn serve(
     };
     let mut last = LastFleet::default();
     while let Some(request) = frame::read(&mut requests, frame::LONGEST_REQUEST)? {
-        let request: Request = frame::decode(&request)?;
+        let request: PlannerRequest = frame::decode(&request)?;
         let end = answer(generator, trees, &mut last, &out, request).unwrap_or_else(|end| *end);
         let end = if trees.take_damage() {
             last = LastFleet::default();
@@ -161,13 +161,13 @@ fn answer(
     trees: &mut dyn StoredTrees,
     last: &mut LastFleet,
     out: &Out<'_>,
-    request: Request,
+    request: PlannerRequest,
 ) -> Result<Response, Box<Response>> {
     let begun = |cluster: &ClusterId| out.say(&Response::Begun(cluster.clone()));
     match request {
-        Request::Open(fleet) => {
+        PlannerRequest::Open(fleet) => {
             let fleet = last.open(generator, trees, fleet)?;
-            Ok(Response::Opened(Box::new(Opened {
+            Ok(Response::Opened(Box::new(OpenedFleet {
                 settings: fleet.settings().clone(),
                 scopes: OpenFleet::scopes(fleet),
                 to_come: OpenFleet::scopes_to_come(fleet),
@@ -176,7 +176,7 @@ fn answer(
                 missing_contents: OpenFleet::missing_contents(fleet),
             })))
         }
-        Request::Plan { fleet, only, without } => {
+        PlannerRequest::Plan { fleet, only, without } => {
             let fleet = last.open(generator, trees, fleet)?;
             let wanted = |cluster: &ClusterId, kind: &SourceKind| {
                 only.as_ref().is_none_or(|only| only.contains(cluster))
@@ -186,22 +186,22 @@ fn answer(
             fleet.plan_each_source(wanted, &watch, |cluster, kind, plan| out.plan(cluster, kind, plan));
             Ok(Response::Done)
         }
-        Request::Create { fleet, wanted } => {
+        PlannerRequest::Create { fleet, wanted } => {
             let fleet = last.open(generator, trees, fleet)?;
             begun(&wanted.cluster);
             Ok(Response::Created(Box::new(fleet.create_cluster(&wanted))))
         }
-        Request::Retire { fleet, cluster } => {
+        PlannerRequest::Retire { fleet, cluster } => {
             let fleet = last.open(generator, trees, fleet)?;
             begun(&cluster);
             Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
         }
-        Request::Candidates { fleet, unrendered } => {
+        PlannerRequest::Candidates { fleet, unrendered } => {
             let fleet = last.open(generator, trees, fleet)?;
             let watch = Watch { out, unrendered, one_by_one: true };
             Ok(Response::Candidates(fleet.campaign_candidates(&watch)))
         }
-        Request::Judge(judging) => {
+        PlannerRequest::Judge(judging) => {
             let Judging { before, after, settings, clusters, live, supplies, unrendered, today } = judging;
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let (settings, clusters, live) = (&settings, &clusters, &live);
@@ -213,28 +213,28 @@ fn answer(
             }
             Ok(Response::Done)
         }
-        Request::JudgeReleases { before, after, settings, today } => {
+        PlannerRequest::JudgeReleases { before, after, settings, today } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let judged = generator.judge_releases(before, after, &settings, today);
             judged.map(|judged| Response::JudgedReleases(Box::new(judged))).map_err(unavailable)
         }
-        Request::InventoryChange { before, after, settings, today } => {
+        PlannerRequest::InventoryChange { before, after, settings, today } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let change = generator.inventory_change(before, after, &settings, today);
             change.map(|change| Response::InventoryChanged(change.map(Box::new))).map_err(unavailable)
         }
-        Request::Touched { before, after, scopes, unrendered, one_by_one } => {
+        PlannerRequest::Touched { before, after, scopes, unrendered, one_by_one } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let watch = Watch { out, unrendered, one_by_one };
             let touched = generator.touched_each(before.as_ref(), after.as_ref(), &scopes, &watch);
             Ok(Response::Clusters(touched))
         }
-        Request::TouchedThroughClasses { before, after, settings } => {
+        PlannerRequest::TouchedThroughClasses { before, after, settings } => {
             let (before, after) = (opened(before, trees)?, opened(after, trees)?);
             let clusters = generator.touched_through_classes(before, after, &settings);
             clusters.map(Response::Clusters).map_err(unavailable)
         }
-        Request::MadeOf { tree, clusters, unrendered } => {
+        PlannerRequest::MadeOf { tree, clusters, unrendered } => {
             let tree = opened(tree, trees)?;
             let watch = Watch { out, unrendered, one_by_one: true };
             generator.made_of_each(tree.as_ref(), &clusters, &watch, &mut |cluster, made| {
@@ -242,7 +242,7 @@ fn answer(
             });
             Ok(Response::Done)
         }
-        Request::Try { tree, settings, clusters } => {
+        PlannerRequest::Try { tree, settings, clusters } => {
             let today = Date::default();
             let fleet = Fleet::with_settings(opened(tree, trees)?, settings, true, today);
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: true };
@@ -261,12 +261,12 @@ fn answer(
             }
             Ok(Response::Done)
         }
-        Request::Onboard { tree, today, unplanned } => {
+        PlannerRequest::Onboard { tree, today, unplanned } => {
             let watch = Watch { out, unrendered: unplanned, one_by_one: true };
             let onboarding = onboard(&opened(tree, trees)?, today, &watch);
             Ok(Response::Onboarded(onboarding.map(Box::new)))
         }
-        Request::Scopes { tree, settings } => {
+        PlannerRequest::Scopes { tree, settings } => {
             generator.scopes(opened(tree, trees)?, &settings).map(Response::Scopes).map_err(unavailable)
         }
     }

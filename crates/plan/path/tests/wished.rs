@@ -76,7 +76,7 @@ fn the_way_leads_to_the_release_that_is_asked_for_and_no_further_one_minor_at_a_
 #[test]
 fn what_a_release_with_templates_brings_to_the_cluster_counts_and_not_what_it_says_by_itself() {
     let brings = |version: &str| KubernetesVersion::parse(version).unwrap();
-    let standing = Standing {
+    let standing = TargetPosition {
         brings: [
             (ReleaseId::from_path("aws/v2.0.0"), brings("v1.31.0")),
             (ReleaseId::from_path("aws/v3.0.0"), brings("v1.32.0")),

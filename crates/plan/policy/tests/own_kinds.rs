@@ -2,7 +2,7 @@
 
 use super::{TODAY, path};
 use crate::layout::discover;
-use crate::policy::{InstalledProviders, Scope, Snapshot, validate};
+use crate::policy::{InstalledProviders, Snapshot, ValidationScope, validate};
 use crate::settings::{RepositorySettings, RuleIds};
 use capstan_model::finding::{Severity, rules};
 use capstan_test_support::Files;
@@ -27,7 +27,7 @@ fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
         neighbours: None,
         supplies: None,
     };
-    let found = validate(now, None, &settings, Scope::Everything, TODAY);
+    let found = validate(now, None, &settings, ValidationScope::Everything, TODAY);
     let found = found.iter().filter(|found| matches!(found.rule, rules::UNKNOWN_FIELD | rules::WRONG_TYPE));
     found
         .map(|found| {

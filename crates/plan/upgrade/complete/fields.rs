@@ -6,7 +6,7 @@ use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::model::Conflict;
 use capstan_model::object::FieldPath;
-use capstan_yaml::scalar::Reading;
+use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, Node, NodeKind};
 
 /// What one object is compared with: everything that may explain a difference.
@@ -144,7 +144,7 @@ impl FieldComparison<'_> {
 /// Whether two values are scalars that were written alike.
 fn spelled_alike(one: Option<&Node>, other: Option<&Node>) -> bool {
     one.and_then(Node::as_scalar).is_some_and(|one| {
-        let is_null = one.reading() == Reading::Null;
+        let is_null = one.reading() == ScalarReading::Null;
         !is_null && other.and_then(Node::as_scalar) == Some(one)
     })
 }
