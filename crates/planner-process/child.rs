@@ -161,7 +161,7 @@ impl Process {
                     );
                     return Err(FailedCall {
                         extent: Extent::InAll,
-                        ..Ended::of(FailureCause::Slow, why, open)
+                        ..FailedCall::of(FailureCause::Slow, why, open)
                     });
                 }
                 Err(Silence::Over(Over::Job)) => return Err(FailedCall::cancelled()),

@@ -120,7 +120,11 @@ impl Exceeded {
         for KeptRequest { sha256, why, open, released, slow, in_all } in kept {
             let cause = if slow.is_some() { FailureCause::Slow } else { FailureCause::Content };
             let extent = if in_all { Extent::InAll } else { Extent::AtOne };
-            exceeded.insert(sha256, FailedCall { extent, released, ..Ended::of(cause, why, open) }, slow);
+            exceeded.insert(
+                sha256,
+                FailedCall { extent, released, ..FailedCall::of(cause, why, open) },
+                slow,
+            );
         }
         exceeded
     }

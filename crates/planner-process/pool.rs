@@ -66,7 +66,7 @@ fn count_failures(work: &'static str, by: u64) {
 impl Pool {
     pub(super) fn new(processes: Processes) -> Self {
         let exceeded = Exceeded::read(&processes);
-        let state = Mutex::new(PoolState { exceeded, ..State::default() });
+        let state = Mutex::new(PoolState { exceeded, ..PoolState::default() });
         // Begins at 0, so that the first is seen as a step.
         count_failures(processes.work, 0);
         Self { processes, state, given_back: Condvar::new(), ended: AtomicU64::new(0) }
@@ -266,7 +266,7 @@ mod tests {
         let busy = |of: &[(&str, usize)]| PoolState {
             running: of.iter().map(|(_, busy)| busy).sum(),
             busy: of.iter().map(|(name, busy)| (mirror(name), *busy)).collect(),
-            ..State::default()
+            ..PoolState::default()
         };
         for (of, count, picked) in [
             (&[][..], 4, Some(Pick::New)),

@@ -57,7 +57,7 @@ pub enum Supply {
 
 /// What is known of wanted components.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(Wanted, Supply)>", into = "Vec<(Wanted, Supply)>")]
+#[serde(from = "Vec<(MissingComponents, Supply)>", into = "Vec<(MissingComponents, Supply)>")]
 pub struct Supplies(BTreeMap<MissingComponents, Supply>);
 
 impl MissingComponents {

@@ -28,7 +28,7 @@ fn judged(judgement: Judgement) -> PullJudgement {
     let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
     PullJudgement {
         clusters: vec![JudgedCluster { cluster, judgement, unasked: vec![] }],
-        ..Judged::default()
+        ..PullJudgement::default()
     }
 }
 
@@ -124,7 +124,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
             unasked: vec![],
         })
         .collect();
-    let mut all = PullJudgement { clusters, ..Judged::default() };
+    let mut all = PullJudgement { clusters, ..PullJudgement::default() };
     let everywhere = (1..=5_000).map(|line| finding(rules::KUBERNETES_DOWNGRADE, line, "/spec/version"));
     all.findings = everywhere.collect();
     let report = check(&all);
@@ -148,7 +148,7 @@ fn annotations_stand_where_the_head_has_the_line_and_each_once() {
     // A finding in a file that two clusters share is found with both.
     let clusters =
         vec![cluster("gauss/peu01", vec![at(3), at(2)]), cluster("gauss/peu02", vec![at(3), gone])];
-    let mut judged = PullJudgement { clusters, ..Judged::default() };
+    let mut judged = PullJudgement { clusters, ..PullJudgement::default() };
     let files: Vec<String> = annotated_files(&judged).iter().map(ToString::to_string).collect();
     assert_eq!(files, ["gauss/peu01/base/a.yaml", "shared/gone.yaml"]);
 
@@ -198,7 +198,7 @@ fn a_check_of_releases_shows_the_offered_clusters_and_the_worst_upgrades() {
     let before = vec![finding(rules::INVALID_YAML, 1, "/spec")];
     let after = vec![finding(rules::INVALID_YAML, 2, "/spec"), finding(rules::INVALID_YAML, 2, "/new")];
     let releases = JudgedReleases { changed: outlook.releases.clone(), before, after };
-    let report = check(&PullJudgement { outlook: Some(outlook), releases, ..Judged::default() });
+    let report = check(&PullJudgement { outlook: Some(outlook), releases, ..PullJudgement::default() });
     assert_eq!(report.conclusion, Conclusion::Failure, "its own errors decide");
     assert_eq!(report.title, "1 error, 1 release that would be offered to at least 2 clusters");
     assert_eq!(report.annotations.len(), 1);
@@ -225,7 +225,7 @@ fn a_check_of_settings_shows_what_would_change() {
         prospects: vec![(id("c/b"), [offered, Prospect::Nothing(Rest::Pinned)])],
         looked_at: [2, 300],
     };
-    let report = check(&PullJudgement { settings: Some(settings), ..Judged::default() });
+    let report = check(&PullJudgement { settings: Some(settings), ..PullJudgement::default() });
     assert_eq!(report.conclusion, Conclusion::Success);
     let title = "Under the new settings 1 cluster more and 1 cluster is offered a different upgrade";
     assert_eq!(report.title, title);
@@ -268,7 +268,7 @@ fn the_title_counts_clusters_where_there_are_any() {
     ] {
         let failed = failed.then(|| "It is known as 01ABC.".to_owned());
         let clusters = (0..clusters).map(cluster).collect();
-        assert_eq!(check(&PullJudgement { clusters, failed, ..Judged::default() }).title, said);
+        assert_eq!(check(&PullJudgement { clusters, failed, ..PullJudgement::default() }).title, said);
     }
 }
 

@@ -163,8 +163,10 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
                 obstacles.iter().map(|obstacle| obstacle_in_words(obstacle, base, prefix)).collect();
             format!("It is not merged. {}", words.join(" "))
         }
-        MergeStep::Stands(Standstill::Queued(by)) => format!("It is in the merge queue{}.", requester(by)),
-        MergeStep::Stands(Standstill::AutoMerge(by)) => {
+        MergeStep::WaitsForGitHub(Standstill::Queued(by)) => {
+            format!("It is in the merge queue{}.", requester(by))
+        }
+        MergeStep::WaitsForGitHub(Standstill::AutoMerge(by)) => {
             format!(
                 "Auto-merge is enabled{}: GitHub merges it when the rules of {} allow it.",
                 requester(by),

@@ -113,7 +113,7 @@ fn cluster_row(cluster: &Onboarded) -> String {
         ReleaseGuess::Refused(why) => {
             ("unknown".to_owned(), prose_cell(&format!("cannot be read: {why}"), 300))
         }
-        ReleaseGuess::NotLookedAt => ("not searched yet".to_owned(), String::new()),
+        ReleaseGuess::NotPlanned => ("not searched yet".to_owned(), String::new()),
     };
     format!(
         "| {} | {release} | {fit} | {} |\n",
@@ -157,7 +157,7 @@ fn offer_row(cluster: &Onboarded) -> Option<String> {
             (code_cell(to, 100), format!("{changes}, {rolls}{held}"))
         }
         FirstOffer::Refused(why) => ("-".to_owned(), prose_cell(&format!("cannot be planned: {why}"), 300)),
-        FirstOffer::Nothing(_) | FirstOffer::NotLookedAt => return None,
+        FirstOffer::Nothing(_) | FirstOffer::NotPlanned => return None,
     };
     Some(format!("| {} | {to} | {what} |\n", code_cell(cluster.id.as_str(), 200)))
 }

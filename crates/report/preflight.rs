@@ -23,7 +23,7 @@ pub enum PreflightAnswered<'a> {
     /// GitHub is still computing the merge result.
     NotYet,
     /// Which clusters are asked, and which cannot be.
-    Told {
+    Asked {
         /// State of each preflight.
         preflights: &'a [Preflight],
         /// How missing answers count.
@@ -48,7 +48,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
         PreflightAnswered::NotYet => Answer::info(
             "GitHub is still computing the merge result. Capstan asks the reconcilers after that, and the check `capstan` shows the answers.\n",
         ),
-        PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
+        PreflightAnswered::Asked { preflights, mode, not_enrolled: missing, unclaimed } => {
             let mut rows = rows(preflights, *mode);
             let asked = rows.len();
             let said = |name: &str| preflights.iter().any(|preflight| preflight.management_cluster == name);
@@ -214,7 +214,7 @@ mod tests {
     fn judged(standing: PreflightReply, mode: PreflightMode) -> PullJudgement {
         let preflight =
             Preflight { management_cluster: "mc-eu".to_owned(), clusters: vec![cluster()], standing };
-        PullJudgement { preflights: vec![preflight], preflight_mode: mode, ..Judged::default() }
+        PullJudgement { preflights: vec![preflight], preflight_mode: mode, ..PullJudgement::default() }
     }
 
     fn answered(verdict: PreflightVerdict, message: &str) -> PreflightReply {

@@ -204,7 +204,7 @@ fn cluster(cluster: &Onboarded) -> Value {
         ReleaseGuess::Poor(best) => ("poor", None, Some(fit(best))),
         ReleaseGuess::NoCandidate => ("no-candidate", None, None),
         ReleaseGuess::Refused(_) => ("refused", None, None),
-        ReleaseGuess::NotLookedAt => ("not-looked-at", None, None),
+        ReleaseGuess::NotPlanned => ("not-looked-at", None, None),
     };
     let appliers = cluster.applied_by.iter().map(|applier| {
         json!({"with": applier.with, "name": applier.name, "file": applier.place.file(), "line": applier.place.line()})
@@ -217,7 +217,7 @@ fn cluster(cluster: &Onboarded) -> Value {
             };
             json!({"to": to, "changes": changes, "machines": machines, "blocked": blocked})
         }
-        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotLookedAt => Value::Null,
+        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotPlanned => Value::Null,
     };
     json!({
         "cluster": cluster.id,

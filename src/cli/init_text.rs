@@ -170,7 +170,7 @@ fn row(cluster: &Onboarded) -> Vec<String> {
             ("unknown".to_owned(), format!("even {} only {}", best.release, fit(best)))
         }
         ReleaseGuess::NoCandidate | ReleaseGuess::Refused(_) => ("unknown".to_owned(), dash()),
-        ReleaseGuess::NotLookedAt => (dash(), dash()),
+        ReleaseGuess::NotPlanned => (dash(), dash()),
     };
     let appliers: Vec<String> = cluster
         .applied_by
@@ -180,7 +180,7 @@ fn row(cluster: &Onboarded) -> Vec<String> {
         .collect();
     let offered = match &cluster.offer {
         FirstOffer::Offered { to, .. } => to.clone(),
-        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotLookedAt => dash(),
+        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotPlanned => dash(),
     };
     let by = if appliers.is_empty() { dash() } else { appliers.join(", ") };
     vec![cluster.id.to_string(), release, fit, by, offered, reason(cluster).unwrap_or_default()]

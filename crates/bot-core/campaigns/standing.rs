@@ -80,7 +80,7 @@ pub(super) fn places(
         for (member, why) in &one.left_out {
             let stand = match why {
                 WhyLeftOut::Waits(why) => Stand::Barred(part(why)),
-                WhyLeftOut::Stands(standing) => left(standing).0,
+                WhyLeftOut::LeftAlone(standing) => left(standing).0,
             };
             stands.insert(member, (stand, false));
         }

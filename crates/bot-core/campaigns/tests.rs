@@ -537,7 +537,7 @@ fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
     let mut resumed = seen(note("prod", V22, None));
     resumed.memory.resumed_at = Some(now());
     let said = |notes: Vec<Note>| {
-        told(&Campaigns { notes, ..Campaigns::default() }, 7)
+        progress_effects(&Campaigns { notes, ..Campaigns::default() }, 7)
             .into_iter()
             .map(|effect| match effect {
                 Effect::Status(of) => (of.status.context, of.status.state, of.status.description, of.first),
@@ -560,7 +560,7 @@ fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
         assert_eq!(said(vec![note]), expected);
     }
     let campaigns = Campaigns { stopped: vec![(stopped, by_person())], ..Campaigns::default() };
-    let effects = told(&campaigns, 7);
+    let effects = progress_effects(&campaigns, 7);
     let [Effect::Audit(entry)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(entry.detail, "aws/v22.0.0 of campaign prod: `ada` stopped it.");
 }

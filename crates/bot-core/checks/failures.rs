@@ -20,15 +20,16 @@ pub enum OwnFailure {
 /// The report on a head that could not be judged.
 pub fn failure_report(failure: OwnFailure) -> CheckReport {
     match failure {
-        OwnFailure::TooLarge(why) => {
-            check(&PullJudgement { findings: vec![Finding::new(rules::TOO_LARGE, why)], ..Judged::default() })
-        }
+        OwnFailure::TooLarge(why) => check(&PullJudgement {
+            findings: vec![Finding::new(rules::TOO_LARGE, why)],
+            ..PullJudgement::default()
+        }),
         OwnFailure::Failed { incident, why } => {
             let why = why.map_or_else(String::new, |why| format!(" {why}"));
             let failed = format!(
                 "Capstan could not check this pull request. Its log has the reason under `{incident}`.{why}"
             );
-            check(&PullJudgement { failed: Some(failed), ..Judged::default() })
+            check(&PullJudgement { failed: Some(failed), ..PullJudgement::default() })
         }
     }
 }

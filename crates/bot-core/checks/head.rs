@@ -181,7 +181,7 @@ fn check_of(
     report: &CheckReport,
     is_asked_again: bool,
 ) -> CheckOf {
-    let wish = if is_asked_again { RunWish::Anew } else { RunWish::AsItIs };
+    let wish = if is_asked_again { RunWish::Again } else { RunWish::AsItIs };
     CheckOf::made_from(&subject.head, made_from, report, wish)
 }
 

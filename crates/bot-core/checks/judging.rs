@@ -58,7 +58,7 @@ pub(super) fn begun(
         gates: remarks.gates.clone(),
         preflights: preflights.to_vec(),
         preflight_mode: settings.preflight.mode,
-        ..Judged::default()
+        ..PullJudgement::default()
     }
 }
 

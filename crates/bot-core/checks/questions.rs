@@ -156,7 +156,7 @@ fn asked<'a>(of: QuestionFacts<'a>, known: &QuestionAnswers) -> Result<AnsweredQ
     // A job that is put off gets the same hint again: a question that was asked just now is not repeated.
     let may_be_wished = of.is_asked_again && before.is_some_and(|before| !before.is_fresh(of.now));
     let is_wished = may_be_wished && !known.under_way.ok_or(QuestionNeed::UnderWay)?;
-    let wish = if is_wished { AskWish::Anew } else { AskWish::AsItIs };
+    let wish = if is_wished { AskWish::Again } else { AskWish::AsItIs };
     let before = before.filter(|_| of.known.is_some_and(|known| is_same_question(known, clusters, content)));
     if let Some(standing) = before.and_then(|before| before.standing(wish, of.now)) {
         return Ok(stands(standing, true));
@@ -226,5 +226,5 @@ pub fn preflights_in_words(
         }
     }
     let preflights = &preflights.all;
-    preflight_answer(&PreflightAnswered::Told { preflights, mode, not_enrolled, unclaimed })
+    preflight_answer(&PreflightAnswered::Asked { preflights, mode, not_enrolled, unclaimed })
 }

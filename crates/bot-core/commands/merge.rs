@@ -306,7 +306,7 @@ fn step_for(request: &Request, facts: &MergeFacts<'_>, head: &CommitId) -> Merge
 /// What GitHub is asked for a step; `None` where it is asked nothing.
 const fn merge_call(step: &MergeStep) -> Option<MergeCall> {
     match step {
-        MergeStep::Refuse(_) | MergeStep::Stands(_) | MergeStep::LookAgain => None,
+        MergeStep::Refuse(_) | MergeStep::WaitsForGitHub(_) | MergeStep::LookAgain => None,
         MergeStep::Now(method) => Some(MergeCall::Now(*method)),
         MergeStep::Enqueue => Some(MergeCall::Enqueue),
         MergeStep::WhenReady { method, .. } => Some(MergeCall::WhenReady(*method)),

@@ -349,7 +349,7 @@ fn what_is_merged_is_the_commit_that_was_named() {
         assert_eq!(matches!(step, MergeStep::Now(MergeMethod::Squash)), merges, "{text}: {step:?}");
         assert_eq!(merge_call(&step).is_some(), merges);
     }
-    let stands = MergeStep::Stands(Standstill::Queued(By::Capstan));
+    let stands = MergeStep::WaitsForGitHub(Standstill::Queued(By::Capstan));
     assert_eq!(merge_call(&stands), None);
 }
 

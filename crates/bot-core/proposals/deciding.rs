@@ -262,15 +262,15 @@ impl<'a> Carrier<'a> {
         let told = |why| {
             // The next pull request of the branch replaces this one, and records that.
             let by = match &why {
-                WhyLeftOut::Stands(LeaveReason::Declined { pull }) => {
+                WhyLeftOut::LeftAlone(LeaveReason::Declined { pull }) => {
                     format!("the person who closed #{pull}")
                 }
-                WhyLeftOut::Stands(LeaveReason::Merged { pull }) => {
+                WhyLeftOut::LeftAlone(LeaveReason::Merged { pull }) => {
                     format!("the person who reverted #{pull}")
                 }
                 _ => return why,
             };
-            if writes { WhyLeftOut::Stands(LeaveReason::Skipped { by }) } else { why }
+            if writes { WhyLeftOut::LeftAlone(LeaveReason::Skipped { by }) } else { why }
         };
         Ok(DecidedPull {
             wanted: of_group,

@@ -433,7 +433,7 @@ pub(super) fn intent<'a>(
     let told = decided.left_out.iter().filter(|(_, why)| {
         !matches!(
             why,
-            WhyLeftOut::Stands(LeaveReason::NothingOffered { rest: Rest::Current | Rest::Gone, .. })
+            WhyLeftOut::LeftAlone(LeaveReason::NothingOffered { rest: Rest::Current | Rest::Gone, .. })
         )
     });
     // Where the dashboard keeps decisions about left out members, they survive this pull request. A declined
@@ -444,8 +444,8 @@ pub(super) fn intent<'a>(
             decisions = Decisions::default();
         }
         let by = match why {
-            WhyLeftOut::Stands(LeaveReason::Skipped { by }) => Some(by.clone()),
-            WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
+            WhyLeftOut::LeftAlone(LeaveReason::Skipped { by }) => Some(by.clone()),
+            WhyLeftOut::LeftAlone(_) | WhyLeftOut::Waits(_) => None,
         };
         let source = planned.plan_of(member).and_then(offer_name);
         let skipped = by.zip(source).map(|(by, source)| Skipped { source, by });

@@ -225,7 +225,9 @@ impl Selecting<'_> {
             for (member, why) in &one.left_out {
                 let state = match why {
                     WhyLeftOut::Waits(why) => ProposalOutcome::waiting(why.clone()),
-                    WhyLeftOut::Stands(standing) => leave(&id.kind, standing, self.planned.settings, outcome),
+                    WhyLeftOut::LeftAlone(standing) => {
+                        leave(&id.kind, standing, self.planned.settings, outcome)
+                    }
                 };
                 outcome.proposals.insert(member.clone(), state);
             }

@@ -244,7 +244,7 @@ fn members_left_out_of_their_group_get_the_reason() {
     let (group, mut one) = shared("group://gauss", &["gauss/peu01"]);
     one.left_out = vec![
         (id("gauss/peu02"), WhyLeftOut::Waits("It waits for its machines.".to_owned())),
-        (id("gauss/peu03"), WhyLeftOut::Stands(LeaveReason::Skipped { by: "ada".to_owned() })),
+        (id("gauss/peu03"), WhyLeftOut::LeftAlone(LeaveReason::Skipped { by: "ada".to_owned() })),
     ];
     let (_, now, outcome) = drive(&two(), GROUP, &facts_with([(group, one)]));
     assert_eq!(now, "group://gauss");

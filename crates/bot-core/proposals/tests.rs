@@ -286,7 +286,7 @@ fn membership(decided: &DecidedPull) -> String {
     let out = decided.left_out.iter().map(|(member, why)| {
         let why = match why {
             WhyLeftOut::Waits(why) => why.clone(),
-            WhyLeftOut::Stands(standing) => {
+            WhyLeftOut::LeftAlone(standing) => {
                 words(&Action::Leave(standing.clone())).replace("leaves it: ", "")
             }
         };
@@ -1086,9 +1086,11 @@ fn an_intention_names_the_members_it_carries_and_those_left_out() {
         ProposalCommand::None,
         &["gauss/peu01", "gauss/peu02"],
     );
-    let held = WhyLeftOut::Stands(LeaveReason::Held { pull: None, hold: hold() });
-    let current =
-        WhyLeftOut::Stands(LeaveReason::NothingOffered { why: "It has it.".to_owned(), rest: Rest::Current });
+    let held = WhyLeftOut::LeftAlone(LeaveReason::Held { pull: None, hold: hold() });
+    let current = WhyLeftOut::LeftAlone(LeaveReason::NothingOffered {
+        why: "It has it.".to_owned(),
+        rest: Rest::Current,
+    });
     decided.left_out = vec![(id("gauss/peu03"), held), (id("gauss/peu04"), current)];
     let case = Case {
         no_dashboard: Some("none".to_owned()),

@@ -230,7 +230,7 @@ fn what_an_author_had_not_seen_is_a_branch_with_its_pushes() {
             Overlooked::Commits(UnseenBranch { branch: "topic".to_owned(), pushes: vec![push] }),
         ),
         (
-            Unseen::NotTold,
+            Unseen::NotLogged,
             Overlooked::Commits(UnseenBranch { branch: "topic".to_owned(), pushes: Vec::new() }),
         ),
     ] {

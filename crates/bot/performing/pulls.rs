@@ -24,7 +24,7 @@ use capstan_ports::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Branched {
     /// It was as wanted.
-    Stands,
+    Unchanged,
     /// It is at this commit now.
     Written(CommitId),
     /// Nothing more is done.
@@ -136,7 +136,7 @@ impl Performer<'_> {
         open: Option<u64>,
     ) -> Result<Branched, SyncError> {
         if branch.step == BranchStep::Keep {
-            return Ok(Branched::Stands);
+            return Ok(Branched::Unchanged);
         }
         let (host, repository, name) = (self.host, self.repository, branch.name.as_str());
         if let Some(number) = open

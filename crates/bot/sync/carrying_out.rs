@@ -39,7 +39,7 @@ impl Run<'_> {
             for (turn, branch) in turns.iter().zip(branches) {
                 // Once the budget is spent, a proposal whose branch is ready waits. One whose branch failed or ended
                 // takes its turn, which reports why.
-                let stands = matches!(&branch, Ok(Branched::Stands | Branched::Written(_)));
+                let stands = matches!(&branch, Ok(Branched::Unchanged | Branched::Written(_)));
                 let state = match turn.waits(spent.as_deref().filter(|_| stands)) {
                     Some(waits) => waits,
                     None => {
@@ -58,7 +58,7 @@ impl Run<'_> {
     }
 
     async fn branch_for(&self, turn: &ProposalTurn<'_>) -> Result<Branched, SyncError> {
-        let TurnStep::Publish(intent) = &turn.step else { return Ok(Branched::Stands) };
+        let TurnStep::Publish(intent) = &turn.step else { return Ok(Branched::Unchanged) };
         for cluster in &intent.without_room {
             tracing::warn!(repository = %self.repository.name, cluster = %cluster, "the record of a group is full: it has no room for the decisions about one of its clusters");
         }
@@ -123,7 +123,7 @@ impl Run<'_> {
         branch: Result<Branched, SyncError>,
     ) -> Result<Published, SyncError> {
         let published = match branch? {
-            Branched::Stands | Branched::Written(_) => self.publish(intent).await?,
+            Branched::Unchanged | Branched::Written(_) => self.publish(intent).await?,
             Branched::Ends(published) => published,
         };
         let told = match published {

@@ -36,7 +36,7 @@ impl Run<'_> {
                         self.performer.perform(audited).await?;
                     }
                     return Ok(match &moved {
-                        Branched::Stands | Branched::Written(_) => rendering.said(None),
+                        Branched::Unchanged | Branched::Written(_) => rendering.said(None),
                         Branched::Ends(published) => rendering.said(Some(published)),
                     });
                 }

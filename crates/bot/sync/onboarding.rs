@@ -102,7 +102,7 @@ impl Run<'_> {
     }
 
     async fn record_survey(&self) -> Result<(), SyncError> {
-        let looked = Effect::LookedAt { commit: self.facts.base.commit.clone(), name: KIND };
+        let looked = Effect::Inspected { commit: self.facts.base.commit.clone(), name: KIND };
         self.performer.perform(looked).await.map(drop)
     }
 

@@ -36,7 +36,7 @@ impl Run<'_> {
     }
 
     async fn write_branch(&self, intent: &Intent<'_>) -> Result<Branched, SyncError> {
-        let Some(branch) = intent.desired_branch(self.facts)? else { return Ok(Branched::Stands) };
+        let Some(branch) = intent.desired_branch(self.facts)? else { return Ok(Branched::Unchanged) };
         let open = intent.pull.map(|pull| pull.number);
         let branched = self.performer.bring_branch_up(&branch, open).await?;
         if let Branched::Written(commit) = &branched {

@@ -12,8 +12,8 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_plan::inventory::{
-    FleetInventory, InventoryChange, InventoryDefinition, InventoryReach, LevelName, ReleaseTemplates,
-    Stands, record_of,
+    FleetInventory, InventoryChange, InventoryDefinition, InventoryGap, InventoryReach, LevelName,
+    ReleaseTemplates, record_of,
 };
 
 use super::Fleet;
@@ -127,9 +127,9 @@ impl Fleet {
             }
             let record = record_of(self.tree.as_ref(), folder).ok().flatten();
             let finding = match InventoryDefinition::of(new, folder, record.as_ref()) {
-                Err(Stands::Removed(finding)) => *finding,
+                Err(InventoryGap::Removed(finding)) => *finding,
                 Ok(InventoryDefinition::Nothing) => gone(definition),
-                Ok(InventoryDefinition::Defined(_)) | Err(Stands::Unreadable { .. }) => continue,
+                Ok(InventoryDefinition::Defined(_)) | Err(InventoryGap::Unreadable { .. }) => continue,
             };
             lost.push((folder.to_string(), finding));
         }
@@ -212,8 +212,8 @@ impl Fleet {
         for id in clusters {
             let record = record_of(self.tree.as_ref(), id.folder()).ok().flatten();
             match InventoryDefinition::of(inventory, id.folder(), record.as_ref()) {
-                Err(Stands::Removed(finding)) => findings.push(*finding),
-                Err(Stands::Unreadable { .. }) => lost += 1,
+                Err(InventoryGap::Removed(finding)) => findings.push(*finding),
+                Err(InventoryGap::Unreadable { .. }) => lost += 1,
                 Ok(InventoryDefinition::Nothing) => {}
                 Ok(InventoryDefinition::Defined(definition)) => {
                     match inventory.map(|inventory| inventory.member(definition)) {

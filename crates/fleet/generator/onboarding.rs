@@ -32,8 +32,8 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
             (ReleaseGuess::Refused(why.clone()), FirstOffer::Refused(why))
         } else {
             watch.begun(&id);
-            let release = if at < COMPARED { fleet.guess(&id) } else { ReleaseGuess::NotLookedAt };
-            let offer = if at < PLANNED { fleet.first_offer(&id) } else { FirstOffer::NotLookedAt };
+            let release = if at < COMPARED { fleet.guess(&id) } else { ReleaseGuess::NotPlanned };
+            let offer = if at < PLANNED { fleet.first_offer(&id) } else { FirstOffer::NotPlanned };
             watch.ended(&id);
             (release, offer)
         };

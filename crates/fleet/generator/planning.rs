@@ -16,7 +16,7 @@ use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::tree::Tree;
 use capstan_plan::classes::ClassRef;
 use capstan_plan::cluster::Cluster;
-use capstan_plan::inventory::{ReleaseTemplates, Stands};
+use capstan_plan::inventory::{InventoryGap, ReleaseTemplates};
 use capstan_plan::merge::{self, ReleaseSource};
 use capstan_plan::path::{self, NotOffered, Offer, OwnContent, PathOutcome, TargetPosition};
 use capstan_plan::policy;
@@ -192,7 +192,7 @@ impl Reading {
         brings(contents, (&self.valued, &self.effective), &mut standing);
         let this = Self { standing, ..self };
         let Self { standing, effective, valued, .. } = &this;
-        if let Some(Stands::Unreadable { why, place }) = &valued.stands {
+        if let Some(InventoryGap::Unreadable { why, place }) = &valued.stands {
             let message = format!("{why}: Capstan proposes nothing and deletes nothing [definition-removed]");
             return Err(Refused { message, place: Some(place.clone()) });
         }
@@ -247,7 +247,7 @@ impl Offered {
         let mut upgrade = self.empty();
         let (unknown, failed) = self.unknown_release(conditions, contents);
         upgrade.findings.extend(unknown);
-        if let Some(Stands::Removed(finding)) = &self.reading.valued.stands {
+        if let Some(InventoryGap::Removed(finding)) = &self.reading.valued.stands {
             upgrade.findings.push(finding.as_ref().clone());
         }
         Made { upgrade, provenance: Provenance::default(), failed: failed || self.reading.failed }
@@ -274,7 +274,7 @@ impl Offered {
     /// Why nothing is offered.
     pub(super) fn reason(&self) -> Option<String> {
         match &self.offer.outcome {
-            PathOutcome::Nothing(reason) => Some(reason.told_of(self.reading.cluster.folder.kind)),
+            PathOutcome::Nothing(reason) => Some(reason.describe(self.reading.cluster.folder.kind)),
             PathOutcome::Step(_) => None,
         }
     }

@@ -19,7 +19,7 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::Makes;
 use capstan_plan::inventory::{
-    FleetInventory, InventoryDefinition, ReleaseTemplates, ReleaseWithValues, RenderContext, Stands,
+    FleetInventory, InventoryDefinition, InventoryGap, ReleaseTemplates, ReleaseWithValues, RenderContext,
     name_inventory, record_of, without_pending,
 };
 use capstan_plan::path::TargetPosition;
@@ -39,7 +39,7 @@ pub(super) struct Valued {
     /// The record is not what Capstan wrote.
     pub(super) edited: Option<FileError>,
     /// Why nothing is proposed to it.
-    pub(super) stands: Option<Stands>,
+    pub(super) stands: Option<InventoryGap>,
     /// The inventory has it.
     pub(super) is_defined: bool,
     /// It is a management cluster, or its provider set: which releases are for it, its definition says.
@@ -89,7 +89,7 @@ impl Valued {
     /// Why no release is offered, as a sentence, where that is for the inventory's sake.
     pub(super) fn against_release(&self) -> Option<String> {
         match &self.stands {
-            Some(Stands::Removed(finding)) => Some(format!("{}.", finding.message)),
+            Some(InventoryGap::Removed(finding)) => Some(format!("{}.", finding.message)),
             _ if self.retires => {
                 Some("The inventory says `retire: true` for it, so no release is offered to it.".to_owned())
             }

@@ -16,7 +16,7 @@ use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::{Target, TargetKind};
 use capstan_model::tree::RepoPath;
 use capstan_plan::creation::{FolderShape, NewCluster, make};
-use capstan_plan::inventory::{ReleaseTemplates, ReleaseWithValues, Stands, record_of};
+use capstan_plan::inventory::{InventoryGap, ReleaseTemplates, ReleaseWithValues, record_of};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::{Direction, NotOffered, Offer, OfferedStep as PathStep, PathOutcome};
 use capstan_plan::proposal::Scope;
@@ -44,12 +44,12 @@ impl Reading {
         let Self { standing, effective, valued, .. } = &self;
         let nothing = |why: &str| PathOutcome::Nothing(NotOffered::Inventory(why.to_owned()));
         let outcome = match (&valued.stands, &standing.release) {
-            (Some(Stands::Unreadable { why, place }), _) => {
+            (Some(InventoryGap::Unreadable { why, place }), _) => {
                 let message =
                     format!("{why}: Capstan proposes nothing and deletes nothing [definition-removed]");
                 return Err(Refused { message, place: Some(place.clone()) });
             }
-            (Some(Stands::Removed(finding)), _) => nothing(&format!("{}.", finding.message)),
+            (Some(InventoryGap::Removed(finding)), _) => nothing(&format!("{}.", finding.message)),
             _ if !valued.is_defined => nothing("The inventory does not have it."),
             (None, None) => nothing("Its release is unknown, so its values have no schema and no templates."),
             (None, Some(release)) => match effective.hold_on(today) {

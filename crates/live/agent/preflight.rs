@@ -156,7 +156,7 @@ pub enum AskWish {
     /// Nobody does.
     AsItIs,
     /// Somebody does.
-    Anew,
+    Again,
 }
 
 impl AskedBefore<'_> {
@@ -169,7 +169,7 @@ impl AskedBefore<'_> {
     pub fn standing(&self, wish: AskWish, now: Timestamp) -> Option<PreflightReply> {
         match self.state {
             PreflightState::Asked if self.until > now => Some(PreflightReply::Asked),
-            _ if wish == AskWish::Anew => None,
+            _ if wish == AskWish::Again => None,
             PreflightState::Asked => Some(PreflightReply::Unanswered),
             // The machines have changed since: the error may be gone.
             PreflightState::Answered(answer)
@@ -408,13 +408,13 @@ mod tests {
         let unsure = ClusterAnswer { cluster, verdict: PreflightVerdict::NotVerifiable, reasons, names };
         let unsure = PreflightAnswer { clusters: vec![unsure], duration_ms: 5 };
         let no = "Its head is in another repository.".to_owned();
-        use AskWish::{Anew, AsItIs};
+        use AskWish::{Again, AsItIs};
         use MachinesSince::{AsThen, MovedOn};
         for (at, (state, machines, wish, now, standing)) in [
             (PreflightState::Asked, AsThen, AsItIs, in_time, Some(PreflightReply::Asked)),
-            (PreflightState::Asked, AsThen, Anew, in_time, Some(PreflightReply::Asked)),
+            (PreflightState::Asked, AsThen, Again, in_time, Some(PreflightReply::Asked)),
             (PreflightState::Asked, AsThen, AsItIs, late, Some(PreflightReply::Unanswered)),
-            (PreflightState::Asked, AsThen, Anew, late, None),
+            (PreflightState::Asked, AsThen, Again, late, None),
             (
                 PreflightState::Answered(accepted.clone()),
                 MovedOn,
@@ -422,7 +422,7 @@ mod tests {
                 late,
                 Some(PreflightReply::Answered(accepted.clone())),
             ),
-            (PreflightState::Answered(accepted), AsThen, Anew, late, None),
+            (PreflightState::Answered(accepted), AsThen, Again, late, None),
             (
                 PreflightState::Answered(unsure.clone()),
                 AsThen,
@@ -438,7 +438,7 @@ mod tests {
                 late,
                 Some(PreflightReply::NotAsked(no.clone())),
             ),
-            (PreflightState::NotAsked(no), AsThen, Anew, late, None),
+            (PreflightState::NotAsked(no), AsThen, Again, late, None),
         ]
         .into_iter()
         .enumerate()

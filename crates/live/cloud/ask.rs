@@ -173,7 +173,7 @@ fn unread_of(
     let reason = |object: ObjectId| {
         Some(CloudReason {
             kind: "CloudVersionUnknown",
-            weight: Weight::Untold,
+            weight: Weight::Unknown,
             message: reader.unread(value(&object)?)?,
             object,
             field: FieldPath::of_keys(["apiVersion"]),

@@ -49,7 +49,7 @@ impl NameReasons {
     }
 
     pub(super) fn untold(&mut self, object: &ObjectId, field: &FieldPath, message: String) {
-        self.add("CloudNotAnswered", Weight::Untold, object, field, message);
+        self.add("CloudNotAnswered", Weight::Unknown, object, field, message);
     }
 
     fn add(

@@ -45,7 +45,7 @@ pub fn exceeded_together(
         let (object, field) = ask.named_by.clone();
         said.push(CloudReason {
             kind: "QuotaShared",
-            weight: Weight::Told,
+            weight: Weight::Notable,
             message: format!(
                 "{}: {} more needed ({}) besides {}, {} free of {}: each fits alone, but both together do not",
                 ask.words.resource(need.resource),

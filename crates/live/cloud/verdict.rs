@@ -31,7 +31,7 @@ fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
     let reason = |cluster: &RenderedObject| {
         CloudReason {
         kind: "CloudDemandUnknown",
-        weight: Weight::Told,
+        weight: Weight::Notable,
         message: "the cloud resources of its machines come from its class and variables, which Capstan does not check"
             .to_owned(),
         object: cluster.id.clone(),

@@ -32,7 +32,7 @@ pub struct ClassesElsewhere {
 ///
 /// As JSON a list of `[class, found]`; a found object is written as its value and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(ClassRef, Arc<Found>)>", into = "Vec<(ClassRef, Arc<Found>)>")]
+#[serde(from = "Vec<(ClassRef, Arc<FoundClass>)>", into = "Vec<(ClassRef, Arc<FoundClass>)>")]
 pub struct Classes(pub BTreeMap<ClassRef, Arc<FoundClass>>);
 
 impl From<Vec<(ClassRef, Arc<FoundClass>)>> for Classes {

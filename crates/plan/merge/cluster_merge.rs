@@ -52,7 +52,7 @@ pub(crate) struct MergedObject {
     /// What was decided of its fields.
     pub(crate) record: MergeRecord,
     /// Where the releases have it.
-    pub(crate) stands: ReleasePlaces,
+    pub(crate) in_releases: ReleasePlaces,
     /// Fields that its conversion touched, which need no decision, and where the releases have them.
     pub(crate) converted: Vec<(FieldPath, ReleasePlaces)>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
@@ -76,7 +76,7 @@ pub(crate) struct DroppedObject {
     /// Index into the base's objects.
     pub(crate) object: usize,
     /// Where the old release has it.
-    pub(crate) stands: ReleasePlaces,
+    pub(crate) in_releases: ReleasePlaces,
 }
 
 /// An object that the release brings.
@@ -90,7 +90,7 @@ pub(crate) struct NewObject {
     /// Expressions in it that have no value.
     pub(crate) missing: Vec<Missing>,
     /// Where the releases have it.
-    pub(crate) stands: ReleasePlaces,
+    pub(crate) in_releases: ReleasePlaces,
 }
 
 /// A whole object that both sides changed.
@@ -104,7 +104,7 @@ pub(crate) struct ObjectConflict {
     /// The new object, should the release win.
     pub(crate) new: Option<NewObject>,
     /// Where the releases have it.
-    pub(crate) stands: ReleasePlaces,
+    pub(crate) in_releases: ReleasePlaces,
 }
 
 /// A piece whose meaning is ambiguous.

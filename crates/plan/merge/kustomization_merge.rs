@@ -43,7 +43,7 @@ pub(super) fn merge(
             merged.push(MergedObject {
                 object,
                 record,
-                stands: ReleasePlaces::default(),
+                in_releases: ReleasePlaces::default(),
                 converted: Vec::new(),
                 versions: Vec::new(),
                 renamed: None,

@@ -209,9 +209,9 @@ impl<'a> Work<'_, 'a> {
             new: PlacesIn { source: self.new.source, pieces: new, side: Some(&*n) },
         };
         for decision in record.decisions.iter_mut().filter(|one| one.kind != DecisionKind::Held) {
-            decision.stands = places.of_decision(decision);
+            decision.in_releases = places.of_decision(decision);
         }
-        let (stands, converted) = (
+        let (in_releases, converted) = (
             places.of(&FieldPath::root()),
             base.converted
                 .get(&object)
@@ -230,7 +230,7 @@ impl<'a> Work<'_, 'a> {
         MergedObject {
             object,
             record,
-            stands,
+            in_releases,
             converted,
             versions: NamedVersion::of(id, o.as_deref(), Some(&n)),
             renamed: self.renamed(id, old, new, substitution),
@@ -271,9 +271,9 @@ impl<'a> Work<'_, 'a> {
             // As it came into the cluster, see U2.
             add_namespace(o, namespace);
         }
-        let stands = ReleasePlaces { old: old.first().map(|piece| piece.place.clone()), new: None };
+        let in_releases = ReleasePlaces { old: old.first().map(|piece| piece.place.clone()), new: None };
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
-            out.removed.push(DroppedObject { object, stands });
+            out.removed.push(DroppedObject { object, in_releases });
         } else {
             out.conflicts.push(ObjectConflict {
                 id: id.clone(),
@@ -281,7 +281,7 @@ impl<'a> Work<'_, 'a> {
                 base: o.map(Cow::into_owned),
                 release: None,
                 new: None,
-                stands,
+                in_releases,
             });
         }
     }
@@ -319,9 +319,9 @@ impl<'a> Work<'_, 'a> {
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
         let missing = scope.missing(&troubles(&scope, &[piece]), &node, Cursor::of(Some(&id.kind)));
-        let stands =
+        let in_releases =
             ReleasePlaces { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
-        let new = NewObject { piece: at, id: id.clone(), node, missing, stands: stands.clone() };
+        let new = NewObject { piece: at, id: id.clone(), node, missing, in_releases: in_releases.clone() };
         match old {
             None => out.added.push(new),
             Some(old) => out.conflicts.push(ObjectConflict {
@@ -330,7 +330,7 @@ impl<'a> Work<'_, 'a> {
                 base: Some(old.node.clone().into_owned()),
                 release: Some(new.node.clone()),
                 new: Some(new),
-                stands,
+                in_releases,
             }),
         }
     }

@@ -99,7 +99,7 @@ pub enum ReleaseGuess {
     /// The cluster cannot be read: why.
     Refused(String),
     /// It was not planned: there are too many clusters.
-    NotLookedAt,
+    NotPlanned,
 }
 
 /// What a cluster would be offered first.
@@ -122,7 +122,7 @@ pub enum FirstOffer {
     /// It cannot be planned: why.
     Refused(String),
     /// It was not planned: there are too many clusters.
-    NotLookedAt,
+    NotPlanned,
 }
 
 /// How many machines are replaced.

@@ -102,7 +102,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyLeftOut {
     /// As it would be left alone if it had one of its own.
-    Stands(LeaveReason),
+    LeftAlone(LeaveReason),
     /// It waits for something, which a sentence tells.
     Waits(String),
 }
@@ -157,7 +157,7 @@ impl LeftOut {
     /// Whether its changes are to be merged no more. Of what cannot be read nothing is known.
     const fn must_leave(&self) -> bool {
         match &self.why {
-            WhyLeftOut::Stands(standing) => !matches!(standing, LeaveReason::Unplannable { .. }),
+            WhyLeftOut::LeftAlone(standing) => !matches!(standing, LeaveReason::Unplannable { .. }),
             WhyLeftOut::Waits(_) => false,
         }
     }
@@ -188,7 +188,7 @@ impl GroupLoad {
 }
 
 fn place<'a>(member: &GroupMember<'a>) -> CarryVerdict<'a> {
-    let out = |standing| CarryVerdict::Out(WhyLeftOut::Stands(standing));
+    let out = |standing| CarryVerdict::Out(WhyLeftOut::LeftAlone(standing));
     if let Some(hold) = member.hold.filter(|_| !matches!(member.wanted, ProposalPlan::Nothing { .. })) {
         return out(LeaveReason::Held { pull: None, hold: hold.clone() });
     }
@@ -263,7 +263,7 @@ fn together(source: SourceState, carried: &[(&GroupMember<'_>, &Offer)]) -> Offe
 fn nobody(left_out: &[(&GroupMember<'_>, LeftOut)]) -> (ProposalPlan, Option<OnHold>) {
     let standings = || {
         left_out.iter().filter_map(|(member, out)| match &out.why {
-            WhyLeftOut::Stands(standing) => Some((member, standing)),
+            WhyLeftOut::LeftAlone(standing) => Some((member, standing)),
             WhyLeftOut::Waits(_) => None,
         })
     };

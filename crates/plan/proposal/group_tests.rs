@@ -146,7 +146,7 @@ fn who_blocks_waits_is_held_or_skipped_stays_out_and_stops_nobody() {
     ];
     let found = gathered(&all, None);
     assert_eq!(found.carried, [id("c/a"), id("c/j")]);
-    let stands = |standing| WhyLeftOut::Stands(standing);
+    let stands = |standing| WhyLeftOut::LeftAlone(standing);
     let expected = [
         ("c/b", stands(LeaveReason::Blocked { pull: None, why: vec!["It blocks.".to_owned()] })),
         ("c/c", stands(LeaveReason::Unplannable { pull: None, why: "a.yaml:1: no".to_owned() })),

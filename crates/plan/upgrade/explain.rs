@@ -59,8 +59,8 @@ impl Provenance {
         }
         let of_object = self.objects.iter().find(|of| of.id == change.object);
         let decision = of_object.and_then(|of| of.decision(change));
-        let stands = match (decision, of_object) {
-            (Some(decision), _) => decision.stands.clone(),
+        let in_releases = match (decision, of_object) {
+            (Some(decision), _) => decision.in_releases.clone(),
             (None, Some(of)) => {
                 let ReleasePlaces { old, new } = of.release_places(&change.path);
                 ReleasePlaces {
@@ -70,12 +70,12 @@ impl Provenance {
             }
             (None, None) => ReleasePlaces::default(),
         };
-        let because = because(change, &stands);
+        let because = because(change, &in_releases);
         let ReleasePlaces { old, new } = match change.reason {
             ChangeReason::Reference => ReleasePlaces::default(),
             // What moves is the cluster's own value: no release need have it.
             _ if change.from.is_some() => ReleasePlaces::default(),
-            _ => stands,
+            _ => in_releases,
         };
         let whole = of_object.filter(|_| change.path.is_root()).map(|of| of.rule);
         let rule = decision.map(|decision| decision.rule).or(whole);
@@ -87,7 +87,7 @@ impl ObjectProvenance {
     /// Where the releases have a field about which nothing was decided, or else the object.
     fn release_places(&self, path: &FieldPath) -> &ReleasePlaces {
         let touched = self.converted.iter().find(|(field, _)| field == path);
-        touched.map_or(&self.stands, |(_, stands)| stands)
+        touched.map_or(&self.in_releases, |(_, in_releases)| in_releases)
     }
 
     /// The decision of which a change was made. New items of one list have one path, and differ in their values.
@@ -104,8 +104,8 @@ impl ObjectProvenance {
     }
 }
 
-fn because(change: &Change, stands: &ReleasePlaces) -> &'static str {
-    match (change.reason, &stands.old, &stands.new) {
+fn because(change: &Change, in_releases: &ReleasePlaces) -> &'static str {
+    match (change.reason, &in_releases.old, &in_releases.new) {
         (ChangeReason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
         (ChangeReason::Reference, ..) => "it names a template that has a new name",
         (ChangeReason::Release | ChangeReason::Inventory, ..) if change.from.is_some() => {

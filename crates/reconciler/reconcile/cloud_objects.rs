@@ -91,11 +91,11 @@ fn refusal(one: &GivenUp<'_>, is_others: bool) -> Option<Reason> {
             "its creation failed, and so did that of its replacements: {}. Check the connection between ORC and the cloud, and delete the object: Capstan applies it again",
             one.words
         ),
-        AfterGivingUp::MadeAnew if is_others => format!(
+        AfterGivingUp::Recreated if is_others => format!(
             "its creation failed, and ORC does not retry it: {}. Another tool applies the object: delete it there",
             one.words
         ),
-        AfterGivingUp::MadeAnew => return None,
+        AfterGivingUp::Recreated => return None,
     };
     Some(Reason::of_object("CloudObjectGivenUp", message, one.object, &FieldPath::root()))
 }

@@ -175,7 +175,7 @@ struct NotLoggedIn {
 
 impl NotLoggedIn {
     fn untold(kind: &'static str, why: impl Into<String>) -> Self {
-        Self { kind, weight: Weight::Untold, why: why.into() }
+        Self { kind, weight: Weight::Unknown, why: why.into() }
     }
 
     fn of(self, ask: &CloudAsk) -> CloudReason {
@@ -189,9 +189,9 @@ impl From<CloudError> for NotLoggedIn {
     fn from(error: CloudError) -> Self {
         let (kind, weight) = match &error {
             CloudError::Refused(_) => ("CloudLoginRefused", Weight::Impossible),
-            CloudError::Unusable(_) => ("CloudCredentialUnusable", Weight::Untold),
+            CloudError::Unusable(_) => ("CloudCredentialUnusable", Weight::Unknown),
             CloudError::HostNotAllowed { .. } | CloudError::Unanswered(_) => {
-                ("CloudNotAnswered", Weight::Untold)
+                ("CloudNotAnswered", Weight::Unknown)
             }
         };
         Self { kind, weight, why: error.to_string() }

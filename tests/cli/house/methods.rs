@@ -17,7 +17,7 @@ const IN_CIRCLES: &[(&str, &str, usize)] = &[
     ("crates/git", "MirrorFolder", 2),
     ("crates/inventory", "Merger", 2),
     ("crates/plan", "FieldComparison", 2),
-    ("crates/plan", "Scope", 2),
+    ("crates/plan", "SubstitutionScope", 2),
 ];
 
 /// What a file defines and calls of each type.

@@ -117,7 +117,8 @@ fn unseen_on<'r>(
     known: &BindAnswers,
 ) -> Result<Overlooked, BindNeed<'r>> {
     let pushes = known.pushes.get(branch).ok_or_else(|| BindNeed::Pushes(branch.to_owned()))?;
-    let found =
-        pushes.as_ref().map_or(Unseen::NotTold, |pushes| unseen(pushes, head, request.given_at, own, of.now));
+    let found = pushes
+        .as_ref()
+        .map_or(Unseen::NotLogged, |pushes| unseen(pushes, head, request.given_at, own, of.now));
     Ok(Overlooked::of(found, branch))
 }

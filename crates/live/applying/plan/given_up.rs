@@ -24,7 +24,7 @@ pub enum AfterGivingUp {
     /// Somebody has to change something.
     Refused,
     /// Its create died with the connection: it is deleted and applied again.
-    MadeAnew,
+    Recreated,
     /// The same, but it was already created again as often as allowed.
     Spent,
 }
@@ -44,7 +44,7 @@ pub fn given_up<'r>(
             CloudObjectState::Available | CloudObjectState::Waits(_) => return None,
             CloudObjectState::Refused(words) => (words, AfterGivingUp::Refused),
             CloudObjectState::Lost(words) if made_anew >= MOST_RECREATIONS => (words, AfterGivingUp::Spent),
-            CloudObjectState::Lost(words) => (words, AfterGivingUp::MadeAnew),
+            CloudObjectState::Lost(words) => (words, AfterGivingUp::Recreated),
         };
         Some(GivenUp { object, words, course })
     };
