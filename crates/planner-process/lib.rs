@@ -455,7 +455,6 @@ impl FailedCall {
         Self::of(FailureCause::Others, why, BTreeSet::new())
     }
 
-    /// One that is remembered.
     fn remembered(&self) -> Self {
         Self { is_known: true, ..self.clone() }
     }

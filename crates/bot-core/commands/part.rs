@@ -11,7 +11,6 @@ use super::answering::{AnswerContext, Answering, Asks, Concerned};
 use super::catalogue;
 use crate::requests::{DashboardWrite, Request};
 
-/// The answer to one command.
 #[derive(Debug, Clone)]
 pub enum CommandAnswer<'a> {
     /// This is the answer.
