@@ -96,6 +96,7 @@
 //! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler-core/resources` reads it |
 //! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`, with a row in `wiring/reconciler.rs`; its objects and its words, a row in `live/cloud/table.rs` |
 //! | what a pull request or a check says | `report` |
+//! | what a step of the bot's run reads and may call | `bot/sync/run.rs` gives each subject its handles |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
 //! | whose commands count, what each is about, when and where it is answered | `plan/command`, `bot-core/commands/hearing`, `bot-core/requests`, `bot-core/answers` |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's), handed on in `serve/settings.rs` |

@@ -25,6 +25,7 @@ mod remarks;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod touching;
 mod tree_status;
 
 pub use self::comparing::{ComparisonAnswers, ComparisonFacts, ComparisonNeed, compare};
@@ -47,4 +48,5 @@ pub use self::questions::{
 };
 pub use self::remarks::{remarks_of, verdict_of};
 pub use self::subject::{CheckSubject, QUEUE_PREFIX, base_of_group, by_head, subject_of, subject_of_group};
+pub use self::touching::{TouchFacts, TouchNeed, touches};
 pub use self::tree_status::{tree_status, tree_status_without_settings};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_facts::{EarlierPullRequest, MergeQueueState, PullRequest, ReviewDecision};
+use capstan_facts::{EarlierPullRequest, MergeQueueState, ReviewDecision};
 use capstan_model::ids::ClusterId;
 use capstan_model::rest::Rest;
 use capstan_model::tree::CommitId;
@@ -402,14 +402,6 @@ pub fn reviewed(state: &MergeQueueState, decisions: &Decisions) -> Reviewed {
         Reviewed::Approved
     } else {
         Reviewed::Not
-    }
-}
-
-/// Whether a pull request conflicts with its base, as GitHub shows it now.
-pub const fn mergeable(now: &PullRequest) -> Mergeable {
-    match now.mergeable {
-        Some(false) => Mergeable::Conflicts,
-        Some(true) | None => Mergeable::PerhapsYes,
     }
 }
 

@@ -498,13 +498,6 @@ fn how_far_people_took_a_pull_request() {
     ] {
         assert_eq!(reviewed(&state, decisions), expected, "{state:?}");
     }
-    for (told, expected) in [
-        (None, Mergeable::PerhapsYes),
-        (Some(true), Mergeable::PerhapsYes),
-        (Some(false), Mergeable::Conflicts),
-    ] {
-        assert_eq!(mergeable(&PullRequest { mergeable: told, ..pull(1, "x", 'a') }), expected);
-    }
 }
 
 fn by_site(case: Case) -> Case {
@@ -623,6 +616,53 @@ fn a_form_is_kept_where_people_worked_on_it_or_took_it_further() {
         assert_eq!(form(&open, requests, branch, reviewed), expected, "{reviewed:?}");
     }
     assert_eq!(form(&Case::new(), &[], None, Reviewed::Not), Form::Moves);
+}
+
+#[test]
+fn what_became_of_one_that_was_left_is_noted_by_what_was_to_be_written() {
+    let (proposal, members) = (id("gauss/peu01"), [id("gauss/peu01")]);
+    let closes = || Parting::Closes {
+        why: "It is elsewhere.".to_owned(),
+        forgotten: Vec::new(),
+        without: BTreeSet::from([id("gauss/peu02")]),
+    };
+    let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
+    for (parting, writes) in [(Parting::Stays, false), (Parting::Notes, true), (closes(), true)] {
+        let write = case.look(|planned| parting.write(planned, &proposal));
+        assert_eq!(
+            write.map(|write| write.what().to_owned()),
+            writes.then(|| "proposal gauss/peu01".to_owned())
+        );
+    }
+    for (parting, superseded, without) in
+        [(Parting::Notes, vec![], vec![]), (closes(), vec![id("gauss/peu01")], vec![id("gauss/peu02")])]
+    {
+        let (mut outcome, mut kept) = (Outcome::default(), BTreeSet::new());
+        parting.done(&proposal, &mut outcome, &mut kept);
+        assert_eq!(outcome.wrote, Wrote::PullRequests);
+        assert_eq!(
+            (outcome.superseded, kept),
+            (superseded.into_iter().collect(), without.into_iter().collect())
+        );
+    }
+    let failed = ProposalFailure::Failed("Git does not answer".to_owned(), NextRun::MayGetFurther);
+    for (parting, of_refusal, of_failure) in [
+        (Parting::Notes, Some("refused: It is locked."), Some("failed: Git does not answer")),
+        (closes(), None, None),
+    ] {
+        let state = |outcome: &Outcome| {
+            let one = outcome.proposals.get(&proposal)?;
+            Some(format!("{}: {}", one.state.as_str(), one.why))
+        };
+        let mut outcome = Outcome::default();
+        parting.refused((&proposal, &members), "It is locked.", &mut outcome);
+        assert_eq!(state(&outcome).as_deref(), of_refusal);
+        assert!(outcome.undecided.is_empty());
+        let mut outcome = Outcome::default();
+        parting.failed((&proposal, &members), &failed, &mut outcome);
+        assert_eq!(state(&outcome).as_deref(), of_failure);
+        assert!(outcome.undecided.contains(&proposal), "its commands are heard again");
+    }
 }
 
 #[test]

@@ -11,10 +11,11 @@ use jiff::Timestamp;
 use super::deciding::DecidedPull;
 use super::failure::ProposalFailure;
 use super::intent::{Intent, intent};
+use super::noting::kept_decisions;
 use super::outcome::{Outcome, ProposalOutcome, Wrote};
 use super::states::leave;
 use crate::effects::{Effect, Published};
-use crate::facts::refused_words;
+use crate::facts::{Write, refused_words};
 use crate::planned::PlannedRun;
 
 /// A proposal whose turn it is.
@@ -52,7 +53,7 @@ pub enum TurnStep<'a> {
 #[derive(Debug, Clone)]
 pub enum TurnDone {
     Done,
-    /// GitHub refuses what people decided about it; its state.
+    /// GitHub refused what people decided about it before, and it is not tried again yet; its state.
     Refused(ProposalOutcome),
     /// The result for its pull request.
     Published(Published),
@@ -129,13 +130,22 @@ pub fn came_of(
 ) -> CameOf {
     let mut came =
         CameOf { state: ProposalOutcome::waiting(""), effects: Vec::new(), spent: None, again: false };
-    let mut write = turn.decided.write(turn.proposal);
+    let mut write = write_of(planned, turn).filter(|_| !matches!(result, Ok(TurnDone::Refused(_))));
+    if write.is_some() && matches!((&turn.step, &result), (TurnStep::Leave(_), Ok(TurnDone::Done))) {
+        outcome.wrote = Wrote::PullRequests;
+    }
     came.state = match result {
         Ok(done) => {
             came.again = matches!(done, TurnDone::Published(Published::Overtaken));
             done_state(planned, turn, done, outcome)
         }
-        Err(ProposalFailure::Refused(why)) if write.is_some() => ProposalOutcome::refused(why),
+        Err(ProposalFailure::Refused(why)) if write.is_some() => {
+            let refused = ProposalOutcome::refused(why);
+            match turn.step {
+                TurnStep::Leave(_) => done_state(planned, turn, TurnDone::Refused(refused), outcome),
+                _ => refused,
+            }
+        }
         Err(failure) => {
             let state = outcome.fail(&turn.decided.carried, &failure);
             write = write.filter(|_| matches!(failure, ProposalFailure::Outside(_)));
@@ -161,6 +171,16 @@ pub fn came_of(
         came.effects.push(Effect::ForgetRefusal(write.what().to_owned()));
     }
     came
+}
+
+/// The write of a turn, if there is one.
+fn write_of(planned: PlannedRun<'_>, turn: &ProposalTurn<'_>) -> Option<Write> {
+    match &turn.step {
+        TurnStep::Leave(standing) => {
+            kept_decisions(planned, turn.proposal, (standing, turn.decided)).map(|(.., write)| write)
+        }
+        _ => turn.decided.write(turn.proposal),
+    }
 }
 
 fn done_state(

@@ -10,7 +10,7 @@ use super::turn::*;
 use super::*;
 use crate::effects::{Effect, Published};
 use crate::facts::Refusals;
-use crate::testing::{Case, id, now};
+use crate::testing::{Case, comment, effects_in_words, id, now};
 
 const SPENT: &str = "The budget for proposals is spent.";
 
@@ -228,4 +228,38 @@ fn a_failure_is_the_proposals_own() {
         assert_eq!((came.spent.as_deref(), came.again), (spent, again));
         assert_eq!(outcome.undecided.contains(&id("gauss/peu01")), undecided);
     }
+}
+
+#[test]
+fn what_people_decided_about_one_that_is_left_alone_is_a_write_of_its_own() {
+    let case = open();
+    let on = case.open[0].clone();
+    let held = [comment(1, "ada", Some(&on), "/capstan hold")];
+    let locked = || Err(ProposalFailure::Refused("it is locked".to_owned()));
+    let said = "refused: GitHub refuses it: it is locked. Capstan retries after 2026-03-02T12:10:00Z.";
+    let remembered: &[&str] = &[
+        "refused until 2026-03-02T12:10:00Z: proposal gauss/peu01: it is locked",
+        "audit write-refused of gauss/peu01 by capstan: proposal gauss/peu01: it is locked",
+    ];
+    for (requests, result, state, effects, wrote) in [
+        (&held[..], Ok(TurnDone::Done), "edited", &[][..], Wrote::PullRequests),
+        (&[], Ok(TurnDone::Done), "edited", &[], Wrote::Nothing),
+        (&held, locked(), said, remembered, Wrote::Nothing),
+        (&[], locked(), "failed: it is locked", &[], Wrote::Nothing),
+    ] {
+        let (proposal, decided) =
+            (id("gauss/peu01"), decided_pull(leaves(), ProposalCommand::None, &["gauss/peu01"]));
+        let mut outcome = Outcome::default();
+        let came = case.heard(requests, |planned| {
+            let turn = turn_of(planned, (&proposal, &decided), None, &Outcome::default(), now());
+            came_of(planned, &turn, result, &mut outcome, now())
+        });
+        let came_state = format!("{}: {}", came.state.state.as_str(), came.state.why);
+        assert!(came_state.starts_with(state), "{came_state}");
+        assert_eq!((effects_in_words(&came.effects), outcome.wrote), (words_of(effects), wrote));
+    }
+}
+
+fn words_of(effects: &[&str]) -> Vec<String> {
+    effects.iter().map(|effect| (*effect).to_owned()).collect()
 }

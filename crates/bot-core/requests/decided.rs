@@ -267,9 +267,12 @@ impl RunDecisions {
         self.wishes.get(proposal).copied().unwrap_or(Wish::None)
     }
 
-    /// Adds a wish from another source; a wish that somebody stated for the proposal takes precedence.
-    pub fn also_wish(&mut self, proposal: &ProposalId, wish: Wish) {
-        self.wishes.entry(proposal.clone()).or_insert(wish);
+    /// Hears that people want names of templates to be followed: they want the upgrade now, whether or not it was offered
+    /// before. An open proposal keeps people's commits. Another wish for the proposal takes precedence.
+    pub fn hear_retargets<'p>(&mut self, facts: &Facts, asked: impl IntoIterator<Item = &'p ProposalId>) {
+        for proposal in asked.into_iter().filter(|proposal| facts.carrier(proposal).is_none()) {
+            self.wishes.entry(proposal.clone()).or_insert(Wish::Replan);
+        }
     }
 
     /// The proposals about which something was decided.

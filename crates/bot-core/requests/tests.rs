@@ -305,3 +305,21 @@ fn a_hold_ends_on_its_day() {
         assert_eq!(decisions.hold_on(TODAY).is_some(), expected, "{until:?}");
     }
 }
+
+#[test]
+fn who_asks_for_the_names_of_templates_wants_the_upgrade_now() {
+    use capstan_plan::proposal::ProposalCommand as Wish;
+    let case = Case::new().offered("gauss/peu01").offered("gauss/peu02").proposed(3, "gauss/peu01", 'a');
+    let facts = case.facts();
+    let mut decided = case.decided(&facts, &[]);
+    decided.wish_of(id("kiel/peu01"), Wish::Offer);
+    decided.hear_retargets(&facts, &[id("gauss/peu01"), id("gauss/peu02"), id("kiel/peu01")]);
+    for (target, expected) in [
+        // Its pull request is open, and may have people's commits.
+        ("gauss/peu01", Wish::None),
+        ("gauss/peu02", Wish::Replan),
+        ("kiel/peu01", Wish::Offer),
+    ] {
+        assert_eq!(decided.wish(&id(target)), expected, "{target}");
+    }
+}

@@ -182,9 +182,14 @@ impl Performer<'_> {
         self.perform_all(closing.then).await
     }
 
-    /// A pull request as it is now; `None` where it is not open.
+    /// A pull request as it is now.
+    pub(crate) async fn read_pull(&self, number: u64) -> Result<PullRequest, SyncError> {
+        Ok(self.host.pull_request(self.repository, number).await?)
+    }
+
+    /// The same; `None` where it is not open.
     pub(crate) async fn still_open(&self, number: u64) -> Result<Option<PullRequest>, SyncError> {
-        let now = self.host.pull_request(self.repository, number).await?;
+        let now = self.read_pull(number).await?;
         Ok((now.state == PullRequestState::Open).then_some(now))
     }
 

@@ -8,32 +8,32 @@ use capstan_bot_core::planned::PlannedRun;
 use capstan_bot_core::proposals::{DecisionStep, Outcome};
 use capstan_bot_core::requests::{DashboardWrite, Request};
 
-use super::super::{Run, SyncError};
+use super::super::SyncError;
+use super::super::answers::RequestAnswers;
+use super::DashboardIssue;
 use capstan_ports::{Issue, IssueState, KnownDashboard};
 
-impl Run<'_> {
+impl DashboardIssue<'_> {
     /// Updates the dashboard, including the answers to ticks.
-    pub(in super::super) async fn keep_dashboard(
+    pub(in super::super) async fn keep(
         self,
-        planned: PlannedRun<'_>,
-        outcome: &Outcome,
+        (planned, outcome): (PlannedRun<'_>, &Outcome),
         board: &Board,
         requests: &[Request],
+        answers: RequestAnswers<'_>,
     ) -> Result<DashboardWrite, SyncError> {
-        let keeping = Keeping { planned, outcome, board, requests, now: self.ports.clock.now() };
+        let keeping = Keeping { planned, outcome, board, requests, now: self.clock.now() };
         let mut answered = None;
         let step = loop {
             match keep(keeping, answered.as_ref()) {
                 DecisionStep::Decided(step) => break step,
                 DecisionStep::Ask(asked) => {
-                    let mut answers = Vec::new();
+                    let mut parts = Vec::new();
                     for request in asked {
-                        answers.push((
-                            request,
-                            self.parts(request, planned, outcome, &DashboardWrite::Done).await?,
-                        ));
+                        let of_one = answers.parts(request, planned, outcome, &DashboardWrite::Done).await?;
+                        parts.push((request, of_one));
                     }
-                    answered = Some(answers);
+                    answered = Some(parts);
                 }
             }
         };
@@ -46,9 +46,9 @@ impl Run<'_> {
             DashboardStep::Writes(desired) => self.write_dashboard(keeping, *desired).await?,
         };
         // Nothing was answered there where it was not asked.
-        for (tick, answers) in answered.into_iter().flatten().filter(|(request, _)| request.is_tick()) {
+        for (tick, parts) in answered.into_iter().flatten().filter(|(request, _)| request.is_tick()) {
             if kept == DashboardWrite::Done {
-                self.audit_commands(tick, &answers, planned.scopes).await?;
+                answers.audit(tick, &parts, planned.scopes).await?;
             }
         }
         Ok(kept)
@@ -69,8 +69,8 @@ impl Run<'_> {
     }
 
     /// Says in an open dashboard that nothing can be planned.
-    pub(in super::super) async fn tell_dashboard(self, problem: &str) -> Result<(), SyncError> {
-        let known = self.ports.records.dashboard(self.repository.id).await?;
+    pub(in super::super) async fn tell(self, problem: &str) -> Result<(), SyncError> {
+        let known = self.records.dashboard(self.facts.repository.id).await?;
         let issue = match self.open_issue_of(known.as_ref()).await {
             Err(SyncError::Host(error)) if error.is_refusal() => return Ok(()),
             issue => issue?,
@@ -82,7 +82,7 @@ impl Run<'_> {
     }
 
     /// Closes it where the settings disable it.
-    async fn close_dashboard(&self, board: &Board) -> Result<(), SyncError> {
+    async fn close_dashboard(self, board: &Board) -> Result<(), SyncError> {
         let issue = match self.open_issue_of(board.known.as_ref()).await {
             Err(SyncError::Host(error)) => return self.performer.issue_refused(error).await.map(drop),
             issue => issue?,
@@ -94,12 +94,12 @@ impl Run<'_> {
     }
 
     /// The issue that is known, where it is open and GitHub takes writes of it.
-    async fn open_issue_of(&self, known: Option<&KnownDashboard>) -> Result<Option<Issue>, SyncError> {
+    async fn open_issue_of(self, known: Option<&KnownDashboard>) -> Result<Option<Issue>, SyncError> {
         let Some(number) = known.and_then(|known| known.issue) else { return Ok(None) };
         if self.performer.refusal(&Write::dashboard()).is_some() {
             return Ok(None);
         }
-        let issue = self.ports.host.issue(self.repository, number).await?;
+        let issue = self.host.issue(&self.facts.repository, number).await?;
         Ok(issue.filter(|issue| issue.state == IssueState::Open))
     }
 
@@ -113,7 +113,7 @@ impl Run<'_> {
             return Ok(DashboardWrite::Done);
         };
         let Some(notice) = self.lost_tick(keeping.board).await? else { return Ok(DashboardWrite::Done) };
-        let now = match self.ports.host.issue(self.repository, issue.number).await {
+        let now = match self.host.issue(&self.facts.repository, issue.number).await {
             Ok(now) => now,
             Err(error) => return self.performer.issue_refused(error).await,
         };
