@@ -8,7 +8,7 @@ use super::service_change::ServiceChange;
 use crate::merge::kustomization;
 use crate::merge::texts::merge_texts;
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::{Finding, Place};
+use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
@@ -107,6 +107,25 @@ impl Upgrade {
     /// once.
     pub fn reasons_beside_findings(&self) -> impl Iterator<Item = &String> {
         self.blocked.iter().filter(|why| !self.findings.iter().any(|finding| finding.says(why)))
+    }
+
+    /// Whether it has findings of severity error, or conflicts that block (exit code 3).
+    pub fn errors_stand(&self) -> bool {
+        !self.blocked.is_empty()
+            || self.findings.iter().any(|finding| finding.severity() == Severity::Error)
+            || self.conflicts.iter().any(|conflict| conflict.blocks)
+    }
+
+    /// The first thing that it would change, or why it could not go ahead.
+    pub fn first_difference(&self) -> Option<String> {
+        let change = self.changes.first().map(|change| {
+            let file = change.place.clone().without_column();
+            format!("{file}: {} {}", change.object, change.path)
+        });
+        let conflict =
+            || self.conflicts.first().map(|conflict| format!("{} {}", conflict.object, conflict.path));
+        let file = || self.files.first().map(|file| file.path.to_string());
+        change.or_else(conflict).or_else(|| self.blocked.first().cloned()).or_else(file)
     }
 
     /// What kind of source it comes from.
