@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_cluster_is_in_nobodys_way() {
+    fn a_new_cluster_gets_a_folder_that_is_free() {
         let tree = Files::new(&[
             ("aws/v1.0.0/base/cluster.yaml", CLUSTER),
             ("gauss/peu01/base/cluster.yaml", CLUSTER),
