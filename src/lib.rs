@@ -100,6 +100,9 @@
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
 //! | whose commands count, what each is about, when and where it is answered | `plan/command`, `bot-core/commands/hearing`, `bot-core/requests`, `bot-core/answers` |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's), handed on in `serve/settings.rs` |
+//! | what a plan may depend on, and when a kept one is reused | `fleet/generator/inputs.rs`, answered in `fleet/generator/answers.rs`; kept in `fleet/generator/reuse.rs` |
+//! | what the inventory brings to a cluster | `fleet/generator/valued_plan.rs`, which asks `valued_folder.rs`, `inventory_creation.rs` or `inventory_retirement.rs` beside it |
+//! | a cluster that is made from a release, or deleted | `plan/creation`, `plan/layout/new_target.rs`, `plan/retirement.rs`; `fleet/generator/creation.rs`, `fleet/generator/retirement.rs` |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and their state | `live/services`, `reconciler-core/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release`, `bot-core/onboarding` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |

@@ -11,7 +11,7 @@ use super::arguments::Adopt;
 use super::harmless::line;
 use super::refusal::refusal;
 use super::{CommandFailure, CommandOutcome, Context, Format, output};
-use capstan_fleet::generator::{Inferred, Refused};
+use capstan_fleet::generator::{Inferred, Refused, infer_release};
 
 /// Releases that are shown of one cluster.
 const SHOWN: usize = 5;
@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<CommandOutco
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
     let results: Vec<(ClusterId, AdoptResult)> =
-        clusters.into_iter().map(|cluster| (cluster.clone(), fleet.infer_release(&cluster))).collect();
+        clusters.into_iter().map(|cluster| (cluster.clone(), infer_release(&fleet, &cluster))).collect();
     if command.write {
         workspace.write(&results.iter().filter_map(change).cloned().collect::<Vec<FileChange>>())?;
     }

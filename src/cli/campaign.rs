@@ -18,7 +18,7 @@ use super::arguments::{Campaign, CampaignCommand};
 use super::progress::{self, say};
 use super::{CommandFailure, CommandOutcome, Context, Format, output, text};
 use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
-use capstan_fleet::generator::{Fleet, PlannedWithReasons};
+use capstan_fleet::generator::{Fleet, PlannedWithReasons, campaign_candidate, plan_each};
 use capstan_ports::{Clock as _, SystemClock};
 
 pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<CommandOutcome, CommandFailure> {
@@ -117,7 +117,7 @@ fn read_fleet(
     progress::count_clusters(clusters.len());
     let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), CommandOutcome::Done);
     let read = |id: &ClusterId, planned: PlannedWithReasons| {
-        let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
+        let read = campaign_candidate(fleet, id, std::slice::from_ref(settings)).and_then(|candidate| {
             let upgrade = planned?.upgrade;
             let is_offered =
                 !upgrade.files.is_empty() && upgrade.to.as_ref().is_some_and(|to| is_of(settings, to.path()));
@@ -129,7 +129,7 @@ fn read_fleet(
         });
         read.map_err(|refused| (id.clone(), refused))
     };
-    let Ok(()) = fleet.plan_each(clusters, None, read, |read| {
+    let Ok(()) = plan_each(fleet, clusters, None, read, |read| {
         progress::cluster_done();
         match read {
             Ok((candidate, participant)) => {

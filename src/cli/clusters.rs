@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::List;
 use super::{CommandFailure, CommandOutcome, Context, Format, output, progress, refusal, text};
-use capstan_fleet::generator::{Refused, Summary};
+use capstan_fleet::generator::{Refused, Summary, plan_each, summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
@@ -18,13 +18,14 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcom
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
     progress::count_clusters(ids.len());
-    let Ok(()) = fleet.plan_each(
+    let Ok(()) = plan_each(
+        &fleet,
         &ids,
         None,
-        |id, planned| (id.to_string(), fleet.summary(id, &planned.map(|planned| planned.upgrade))),
-        |summary| {
+        |id, planned| (id.to_string(), summary(&fleet, id, &planned.map(|planned| planned.upgrade))),
+        |one| {
             progress::cluster_done();
-            summaries.push(summary);
+            summaries.push(one);
             Ok::<(), Infallible>(())
         },
     );

@@ -14,7 +14,10 @@ use jiff::tz::TimeZone;
 use super::progress::say;
 use super::typed_release::{LIST, release};
 use super::{CommandFailure, Offline, Open, progress, typed};
-use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
+use capstan_fleet::generator::{
+    Fleet, PastRelease, PlannedWithReasons, has_release, missing_contents, missing_releases, plan_each,
+    scopes_to_come,
+};
 use capstan_fleet::inventory;
 use capstan_ports::{Clock, SystemClock, Workspace};
 
@@ -97,7 +100,7 @@ impl Context<'_> {
         typed: &[String],
     ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), CommandFailure> {
         let to_come: Vec<ClusterId> =
-            fleet.scopes_to_come().into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
+            scopes_to_come(fleet).into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
         if typed.is_empty() {
             let none = fleet.layout().targets.is_empty() && !to_come.is_empty();
             return Ok((if none { Vec::new() } else { all(fleet) }, to_come));
@@ -144,7 +147,7 @@ impl Context<'_> {
         let name = release(fleet, typed).map_err(|why| CommandFailure::Usage(Refusal::NotFound, why))?;
         for cluster in clusters {
             // A cluster that cannot be read is refused by name when it is planned.
-            if let Ok(Err(error)) = fleet.has_release(cluster, &name) {
+            if let Ok(Err(error)) = has_release(fleet, cluster, &name) {
                 let broken = |id: &ReleaseId| match &name {
                     ReleaseName::Id(asked) => id == asked,
                     ReleaseName::Version(version) => id.version().as_ref() == Some(version),
@@ -169,18 +172,16 @@ impl Context<'_> {
     ) {
         let elsewhere = self.arguments.releases.as_ref().and_then(|path| (self.open)(Some(path)).ok());
         let places = || elsewhere.as_deref().into_iter().chain([workspace]);
-        for id in fleet.missing_contents(clusters) {
+        for id in missing_contents(fleet, clusters) {
             if let Some(content) = places().find_map(|place| content_in(place, &id)) {
-                fleet.provide_content(id, content);
+                fleet.supplement_mut().contents.insert(id, content);
             }
         }
-        for id in fleet.missing_releases(clusters) {
+        for id in missing_releases(fleet, clusters) {
             if let Some(past) = places().find_map(|place| place.past_folder(&id.possible_folders())) {
                 let found_in = format!("commit {}", past.commit.as_str().get(..8).unwrap_or_default());
-                fleet.provide_past_release(
-                    id,
-                    PastRelease { content: past.content, tree: past.tree, found_in },
-                );
+                let past = PastRelease { content: past.content, tree: past.tree, found_in };
+                fleet.supplement_mut().past.insert(id, past);
             }
         }
     }
@@ -217,7 +218,7 @@ impl Context<'_> {
             all.push(planned);
             Ok::<(), Infallible>(())
         };
-        let Ok(()) = fleet.plan_each(clusters, target, |_, planned| planned, take);
+        let Ok(()) = plan_each(fleet, clusters, target, |_, planned| planned, take);
         all
     }
 }

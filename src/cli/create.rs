@@ -15,7 +15,7 @@ use super::arguments::Create;
 use super::progress::say;
 use super::typed_release::release;
 use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output, text, typed};
-use capstan_fleet::generator::{Fleet, NotPossible};
+use capstan_fleet::generator::{Fleet, NotPossible, create_cluster};
 use capstan_ports::Workspace;
 
 impl From<NotPossible> for CommandFailure {
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<CommandOutc
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let wanted = wanted(workspace.as_ref(), &fleet, command)?;
-    let created = fleet.create_cluster(&wanted)?;
+    let created = create_cluster(&fleet, &wanted)?;
     if command.write {
         workspace.write(&created.files)?;
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::arguments::Init;
 use super::progress::say;
 use super::{ChangeFormat, CommandFailure, CommandOutcome, Context, output};
-use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
+use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease, first_release};
 
 impl From<FirstReleaseFailed> for CommandFailure {
     fn from(error: FirstReleaseFailed) -> Self {
@@ -33,7 +33,7 @@ pub(super) fn run(
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     let cluster = context.cluster(workspace.as_ref(), &fleet, from)?;
-    let made = fleet.first_release(workspace.as_ref(), &cluster, release)?;
+    let made = first_release(&fleet, workspace.as_ref(), &cluster, release)?;
     if command.write {
         workspace.write(&made.changes)?;
     }

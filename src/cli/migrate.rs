@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use capstan_fleet::generator::{Fleet, Planned};
+use capstan_fleet::generator::{Fleet, Planned, migrate_each};
 use capstan_kustomize::conversion::versions_after;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOut
     }
     progress::count_clusters(clusters.len());
     let mut all: Vec<Planned> = Vec::with_capacity(clusters.len());
-    let Ok(()) = fleet.migrate_each(&clusters, &command.to, |planned| {
+    let Ok(()) = migrate_each(&fleet, &clusters, &command.to, |planned| {
         progress::cluster_done();
         all.push(planned);
         Ok::<(), Infallible>(())

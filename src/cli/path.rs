@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::harmless::line;
 use super::refusal::refusal;
 use super::{CommandFailure, CommandOutcome, PlanFormat, output, text};
-use capstan_fleet::generator::{Fleet, Refused};
+use capstan_fleet::generator::{Fleet, Refused, upgrade_path};
 
 const BOLD: Style = Style::new().bold();
 
@@ -31,7 +31,7 @@ pub(super) fn run(
         ));
     }
     let ways: Vec<(&ClusterId, PlannedPath)> =
-        clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
+        clusters.iter().map(|cluster| (cluster, upgrade_path(fleet, cluster, target))).collect();
     let each = |say: &dyn Fn(&ClusterId, &PlannedPath) -> String| {
         ways.iter().try_for_each(|(cluster, planned)| output::print_text(&say(cluster, planned)))
     };

@@ -12,7 +12,9 @@ use super::output::Elements;
 use super::overwriting::Overwritten;
 use super::refusal::refusal;
 use super::{CommandFailure, CommandOutcome, Context, PlanFormat, explain, path, progress, text};
-use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
+use capstan_fleet::generator::{
+    Planned, PlannedWithReasons, Refused, UpgradeWithReasons, plan_each, plan_values,
+};
 use capstan_fleet::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcome, CommandFailure> {
@@ -25,7 +27,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcom
     }
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
     let allowed = command.overwriting.allowed();
-    fleet.allow_overwriting(allowed.clone());
+    fleet.supplement_mut().overwrite = allowed.clone();
     let mut overwritten = Overwritten::default();
     progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
@@ -38,7 +40,8 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcom
             upgrade
         })
     };
-    fleet.plan_each(
+    plan_each(
+        &fleet,
         &clusters,
         target.as_ref(),
         |cluster, planned| {
@@ -50,7 +53,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcom
             let by = |planned: &Planned| (outcome_of(planned), Overwritten::by(&allowed, planned));
             let mut all = vec![(said_of(&planned, explanation.as_ref()), by(&planned))];
             // Who asks for a release asks for nothing else.
-            let values = fleet.plan_values(cluster).filter(|_| target.is_none()).map(told);
+            let values = plan_values(&fleet, cluster).filter(|_| target.is_none()).map(told);
             all.extend(values.map(|planned| (said_of(&planned, None), by(&planned))));
             // Where the explanation is not part of the output it goes to standard error.
             let is_aside = matches!(command.output, PlanFormat::Diff | PlanFormat::Markdown);
@@ -70,7 +73,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<CommandOutcom
         },
     )?;
     for cluster in to_come.iter().filter(|_| target.is_none()) {
-        let Some(planned) = fleet.plan_values(cluster) else { continue };
+        let Some(planned) = plan_values(&fleet, cluster) else { continue };
         outcome = outcome.max(outcome_of(&planned));
         overwritten.add(Overwritten::by(&allowed, &planned));
         print(&mut output, said(command.output, cluster, &planned, None, title.as_ref()))?;
@@ -167,7 +170,7 @@ pub(super) fn outcome(planned: &[Planned]) -> CommandOutcome {
 pub(super) fn outcome_of(planned: &Planned) -> CommandOutcome {
     match planned {
         Err(_) => CommandOutcome::PartlyFailed,
-        Ok(upgrade) if generator::errors_stand(upgrade) => CommandOutcome::ErrorsStand,
+        Ok(upgrade) if upgrade.errors_stand() => CommandOutcome::ErrorsStand,
         Ok(_) => CommandOutcome::Done,
     }
 }

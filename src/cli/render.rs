@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::arguments::Render;
 use super::progress::say;
 use super::{CommandFailure, CommandOutcome, Context, output, text};
-use capstan_fleet::generator::Fleet;
+use capstan_fleet::generator::{Fleet, name_templates};
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
@@ -25,8 +25,7 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<CommandOutc
         .map_err(|error| CommandFailure::Failed(Refusal::NotRendered, error.to_string()))?;
     // Patches that were left out because they find no target: what is printed lacks what they set.
     let lost = policy::lost_patches(&rendered, &fleet.settings().severities());
-    fleet
-        .name_templates(&cluster, &mut rendered, &names)
+    name_templates(&fleet, &cluster, &mut rendered, &names)
         .map_err(|error| CommandFailure::Failed(Refusal::NotRendered, error.to_string()))?;
     let objects: Vec<&Value> = rendered.objects.iter().map(|object| &object.value).collect();
     output::print_objects(command.output, &objects)?;

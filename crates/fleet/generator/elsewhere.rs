@@ -10,7 +10,6 @@ use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassIndex, ClassRef, FoundClass, Root, look_up};
 use capstan_plan::layout::Layout;
 
-use super::Fleet;
 use super::following::Next;
 use super::read_set::{ReadSet, RecordingTree};
 
@@ -118,13 +117,6 @@ impl Lookups {
         let all = lock(&self.known).len();
         let index = self.index.get().is_none() || followed.index.get().is_some();
         index && lock(&followed.known).len() >= all
-    }
-}
-
-impl Fleet {
-    /// What a class is that a cluster names and lacks.
-    pub(super) fn class_elsewhere(&self, class: ClassRef, cluster: &ClusterId) -> Answer {
-        self.wide.elsewhere.find(self.tree.as_ref(), &self.layout, class, cluster)
     }
 }
 

@@ -4,7 +4,7 @@
 //! ([`super::planning`] has no other way to ask): so equal inputs have equal plans, and a plan that is kept with its
 //! inputs may be used again where the same questions have the same answers. *Expected flow*: the fleet answers the
 //! questions of one plan ([`super::gather`]), the plan is made, both are [kept](super::plan_cache); at the next look
-//! [`Fleet::inputs_now`](super::Fleet) answers them again, and old and new inputs are compared whole.
+//! [`inputs_now`](super::answers::inputs_now) answers them again, and old and new inputs are compared whole.
 //!
 //! Inputs name files, folders and releases by their Git ids. [`super::written_inputs`] adds their contents, for a
 //! plan that is made in another process.

@@ -15,7 +15,7 @@ use capstan_plan::layout::discover;
 use capstan_plan::onboarding::{AppliedBelow, Moving, differences, plan_moves, propose};
 use capstan_plan::settings::REPOSITORY_FILE;
 
-use super::read_settings;
+use super::settings_file::read_settings;
 use capstan_ports::{Workspace, WorkspaceError};
 
 /// Moves, not written yet.

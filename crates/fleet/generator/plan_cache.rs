@@ -23,16 +23,16 @@ use capstan_plan::release::Catalogue;
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
 
-use super::Shared;
 use super::bounded::Bounded;
 use super::cached_plan::CachedPlan;
 use super::cached_snapshot::CachedSnapshot;
-use super::classes::read_class_users;
+use super::class_users::read_class_users;
 use super::definitions::Definitions;
 use super::earlier_fleet::EarlierFleet;
 use super::fleet_inputs::{ReadReleases, ReleasesIn, read_releases, unread};
 use super::inputs::{Conditions, FleetInputs, PlanInputs};
 use super::renders::{KeptRenders, Renders};
+use super::shared::Shared;
 use super::sources::Sources;
 
 /// How much may be remembered, of each kind. Nothing is remembered where a bound is 0 (`benches/remembered`).

@@ -41,8 +41,9 @@ use super::{
     JudgedBy, MadeOf, OpenFailed, OpenFleet, PlanResults, Planner, PlannerFailed, ReleasesFailed, files_in,
 };
 use crate::generator::{
-    Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders, consents,
-    onboard, read_beside,
+    Fleet, NoWatch, NotPossible, PlanCache, PlanCacheLimits, Refused, RenderReads, WatchRenders,
+    campaign_candidates, consents, create_cluster, inventory_change, missing_contents_of_all, onboard,
+    plan_each_source, read_beside, retire_cluster, scopes_to_come, valued_target,
 };
 
 /// The generator as the bot's planner, with a memory of what it planned before.
@@ -275,7 +276,7 @@ impl Planner for Generator {
         today: Date,
     ) -> Result<Option<InventoryChange>, PlannerFailed> {
         let open = |tree| Fleet::open_under(&self.plan_cache, tree, settings.clone(), today);
-        Ok(open(after).inventory_change(&open(before)))
+        Ok(inventory_change(&open(before), &open(after)))
     }
 
     fn touched(
@@ -445,7 +446,9 @@ impl OpenFleet for Fleet {
     }
 
     fn scopes(&self) -> Vec<Scope> {
-        scopes_of(self.layout(), |cluster| self.retarget(cluster))
+        scopes_of(self.layout(), |cluster| {
+            self.supplement().instructions(&SourceKind::RELEASE, cluster).retarget
+        })
     }
 
     fn releases_repository(&self) -> Option<String> {
@@ -464,59 +467,62 @@ impl OpenFleet for Fleet {
     }
 
     fn missing_contents(&self) -> Vec<ContentId> {
-        Self::missing_contents_of_all(self).into_iter().collect()
+        missing_contents_of_all(self).into_iter().collect()
     }
 
     fn provide_content(&mut self, id: ContentId, content: ReleaseContent) {
-        Self::provide_content(self, id, content);
+        self.supplement_mut().contents.insert(id, content);
     }
 
     fn scopes_to_come(&self) -> Vec<Scope> {
-        Self::scopes_to_come(self)
+        scopes_to_come(self)
     }
 
     fn allow_retarget(&mut self, proposal: &ProposalId) {
         if let Some(id) = proposal.target.id() {
-            self.instruct(proposal.kind.clone(), id.clone(), |given| given.retarget = Retarget::Allowed);
+            self.supplement_mut()
+                .instruct(proposal.kind.clone(), id.clone(), |given| given.retarget = Retarget::Allowed);
         }
     }
 
     fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
         if let Some(id) = of_release(proposal) {
-            self.instruct(SourceKind::RELEASE, id.clone(), |given| given.release = release);
+            self.supplement_mut().instruct(SourceKind::RELEASE, id.clone(), |given| given.release = release);
         }
     }
 
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
         if let Some(id) = proposal.target.id() {
-            self.instruct(proposal.kind.clone(), id.clone(), |given| given.settled = settled);
+            self.supplement_mut()
+                .instruct(proposal.kind.clone(), id.clone(), |given| given.settled = settled);
         }
     }
 
     fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
         if let Some(id) = of_release(proposal) {
-            self.instruct(SourceKind::RELEASE, id.clone(), |given| given.versions = versions);
+            self.supplement_mut()
+                .instruct(SourceKind::RELEASE, id.clone(), |given| given.versions = versions);
         }
     }
 
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
-        Self::know_names(self, names);
+        self.supplement_mut().names = names;
     }
 
     fn provide_components(&mut self, supplies: Arc<Supplies>) {
-        Self::provide_components(self, supplies);
+        self.supplement_mut().supplies = supplies;
     }
 
     fn candidates(&self) -> Result<Vec<WaveCandidate>, PlannerFailed> {
-        Ok(self.campaign_candidates(&NoWatch))
+        Ok(campaign_candidates(self, &NoWatch))
     }
 
     fn create(&self, wanted: &ClusterFrom) -> Result<Result<CreatedCluster, NotPossible>, PlannerFailed> {
-        Ok(self.create_cluster(wanted))
+        Ok(create_cluster(self, wanted))
     }
 
     fn retire(&self, cluster: &ClusterId) -> Result<Result<RetiredCluster, NotPossible>, PlannerFailed> {
-        Ok(self.retire_cluster(cluster))
+        Ok(retire_cluster(self, cluster))
     }
 
     fn plan_all(&self) -> Result<PlanResults, PlannerFailed> {
@@ -533,10 +539,10 @@ fn plans_of(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> PlanResults {
     let planned = Mutex::new(BTreeMap::new());
     let take = |cluster: &ClusterId, kind: SourceKind, plan: Option<Result<Arc<Upgrade>, Refused>>| {
         let Some(plan) = plan else { return };
-        let proposal = ProposalId { target: fleet.valued_target(cluster), kind };
+        let proposal = ProposalId { target: valued_target(fleet, cluster), kind };
         let plan = plan.map_err(|refused| refused.to_string());
         planned.lock().unwrap_or_else(PoisonError::into_inner).insert(proposal, plan);
     };
-    fleet.plan_each_source(|cluster, _| wanted(cluster), &NoWatch, take);
+    plan_each_source(fleet, |cluster, _| wanted(cluster), &NoWatch, take);
     planned.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }

@@ -22,6 +22,7 @@ mod rendered;
 mod said;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use conflicts::name_inventory;
 pub use fleet::FleetInventory;

@@ -149,6 +149,46 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
     }
 }
 
+fn inventory_of(text: &str) -> FleetInventory {
+    let path = RepoPath::parse(".capstan.yaml").unwrap();
+    let settings = "inventory: {path: inventory}\n";
+    let settings = RepositorySettings::read(&path, settings, &RuleIds::of_catalogue()).unwrap();
+    FleetInventory::read(&Files::new(&[("inventory/all.yaml", text)]), &settings).unwrap()
+}
+
+#[test]
+fn what_is_said_of_a_folder_is_a_digest_or_why_nothing_can_be_said() {
+    let folder = |text: &str| RepoPath::parse(text).unwrap();
+    let here = inventory_of(&definition("peu01", "folder: acme/peu01"));
+    let other = inventory_of(&definition("peu01", "folder: acme/peu01, values: {region: eu}"));
+    let at = folder("acme/peu01");
+    assert!(here.said_of(&at).is_some());
+    assert_eq!(here.said_of(&at), here.said_of(&at));
+    assert_ne!(here.said_of(&at), other.said_of(&at));
+    assert_eq!(here.said_of(&folder("acme/peu02")), None);
+    let lost = inventory_of("# nothing\n").said_of(&folder("acme/peu02"));
+    assert_eq!(lost.as_deref(), Some("inventory: the inventory in `inventory` defines no cluster at all"));
+}
+
+#[test]
+fn levels_have_as_many_clusters_as_definitions_name_them() {
+    let level = |kind: &str, name: &str| {
+        format!("---\napiVersion: capstan.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}}}\n")
+    };
+    let text = definition("n1", "folder: acme/n1, in: {customer: acme}")
+        + "---\n"
+        + &definition("n2", "folder: acme/n2, in: {customer: acme}")
+        + "---\n"
+        + &definition("n3", "folder: beta/n3, in: {customer: beta}")
+        + &level("Customer", "acme")
+        + &level("Customer", "beta")
+        + &level("Customer", "gamma");
+    let of = |name: &str| ("Customer".to_owned(), name.to_owned());
+    let (gamma, acme) = (of("gamma"), of("acme"));
+    let totals = inventory_of(&text).totals([&gamma, &acme].into());
+    assert_eq!(totals, [(of("acme"), 2), (of("gamma"), 0)]);
+}
+
 /// Of six clusters that an inventory defined, which cannot be read any more, each is one of six, and of its level's.
 #[test]
 fn who_changes_is_one_of_all_whatever_the_inventory_says_of_it_then() {

@@ -204,7 +204,7 @@ impl Revision {
         let subjects = subjects(&fleet, claimed.map(|(id, _)| id));
         let untried = view.trial.try_all(&fleet, subjects).map_err(Unusable::Untried)?;
         // A folder that names templates asks who else uses its classes.
-        fleet.leave_unread(untried.keys().cloned());
+        fleet.supplement_mut().unread.extend(untried.keys().cloned());
         let fleet = Arc::new(fleet);
         // Templates live under names of their own.
         let live_of = |id: &ClusterId, is_rendered: &dyn Fn(&ObjectId) -> bool| -> Vec<ObjectId> {

@@ -125,7 +125,7 @@ pub(super) async fn look(
 
 /// What a set records of its components. A record that cannot be read is reported elsewhere.
 fn recorded(head: &Revision, id: &ClusterId) -> BTreeMap<String, Recorded> {
-    let records = head.fleet.recorded_components(id).unwrap_or_default();
+    let records = head.fleet.own_settings(id).unwrap_or_default().components;
     let of = |(label, record): (String, capstan_plan::settings::ComponentsRecord)| {
         (label, Recorded { version: record.version, sha256: record.sha256, place: None })
     };

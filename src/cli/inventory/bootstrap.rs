@@ -1,5 +1,6 @@
 //! `capstan inventory bootstrap`: what makes an empty API server a management cluster.
 
+use capstan_fleet::generator::bootstrap;
 use capstan_inventory::bootstrap::Bootstrap;
 use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
@@ -19,7 +20,7 @@ pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<CommandOutc
         ));
     }
     let outcome = complain(&values);
-    let objects = opened.fleet.bootstrap(member.name()).map_err(|why| {
+    let objects = bootstrap(opened.fleet, member.name()).map_err(|why| {
         CommandFailure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}"))
     })?;
     let bootstrap = Bootstrap::of(objects);

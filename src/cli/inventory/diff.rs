@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::super::arguments::InventoryDiff;
 use super::super::{CommandFailure, CommandOutcome, Context, Format, output, text};
 use super::{open_in, print_value};
-use capstan_fleet::generator;
 use capstan_fleet::inventory::Difference;
 
 pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<CommandOutcome, CommandFailure> {
@@ -34,7 +33,7 @@ fn outcome(difference: &Difference) -> CommandOutcome {
     if !difference.errors.is_empty() {
         return CommandOutcome::PartlyFailed;
     }
-    let stand = difference.outlook.worst.iter().any(|upgrade| generator::errors_stand(upgrade));
+    let stand = difference.outlook.worst.iter().any(|upgrade| upgrade.errors_stand());
     if stand { CommandOutcome::ErrorsStand } else { CommandOutcome::Done }
 }
 

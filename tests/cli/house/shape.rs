@@ -16,7 +16,7 @@ use super::{Map, PACKAGES, is_for_tests, is_test, walk};
 const FILES_OF_A_TYPE: usize = 6;
 
 /// Types in more files than that: package, type, files.
-const SCATTERED: &[(&str, &str, usize)] = &[("crates/fleet", "Fleet", 23)];
+const SCATTERED: &[(&str, &str, usize)] = &[];
 
 /// How many parameters a function may have. A tuple counts as its parts.
 const PARAMETERS: usize = 6;

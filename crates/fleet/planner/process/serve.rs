@@ -16,7 +16,10 @@ use super::messages::{FleetRequest, Judging, OpenedFleet, PlannerRequest, Releas
 use super::sent::Sent;
 use super::tree_ref::TreeRef;
 use super::{StoredTrees, frame};
-use crate::generator::{Fleet, Refused, WatchRenders, onboard};
+use crate::generator::{
+    Fleet, Refused, WatchRenders, campaign_candidates, create_cluster, folders_to_make, make_folder, onboard,
+    plan_each_source, retire_cluster, try_folder, valued_clusters,
+};
 
 /// Answers requests until there are no more.
 ///
@@ -171,7 +174,7 @@ fn answer(
                 settings: fleet.settings().clone(),
                 scopes: OpenFleet::scopes(fleet),
                 to_come: OpenFleet::scopes_to_come(fleet),
-                valued: fleet.valued_clusters().into_iter().collect(),
+                valued: valued_clusters(fleet).into_iter().collect(),
                 releases_repository: OpenFleet::releases_repository(fleet),
                 missing_contents: OpenFleet::missing_contents(fleet),
             })))
@@ -183,23 +186,23 @@ fn answer(
                     && !without.contains(&(cluster.clone(), kind.clone()))
             };
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: false };
-            fleet.plan_each_source(wanted, &watch, |cluster, kind, plan| out.plan(cluster, kind, plan));
+            plan_each_source(fleet, wanted, &watch, |cluster, kind, plan| out.plan(cluster, kind, plan));
             Ok(Response::Done)
         }
         PlannerRequest::Create { fleet, wanted } => {
             let fleet = last.open(generator, trees, fleet)?;
             begun(&wanted.cluster);
-            Ok(Response::Created(Box::new(fleet.create_cluster(&wanted))))
+            Ok(Response::Created(Box::new(create_cluster(fleet, &wanted))))
         }
         PlannerRequest::Retire { fleet, cluster } => {
             let fleet = last.open(generator, trees, fleet)?;
             begun(&cluster);
-            Ok(Response::Retired(Box::new(fleet.retire_cluster(&cluster))))
+            Ok(Response::Retired(Box::new(retire_cluster(fleet, &cluster))))
         }
         PlannerRequest::Candidates { fleet, unrendered } => {
             let fleet = last.open(generator, trees, fleet)?;
             let watch = Watch { out, unrendered, one_by_one: true };
-            Ok(Response::Candidates(fleet.campaign_candidates(&watch)))
+            Ok(Response::Candidates(campaign_candidates(fleet, &watch)))
         }
         PlannerRequest::Judge(judging) => {
             let Judging { before, after, settings, clusters, live, supplies, unrendered, today } = judging;
@@ -248,14 +251,14 @@ fn answer(
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: true };
             if clusters.iter().any(|cluster| fleet.layout().target(cluster.as_str()).is_none()) {
                 // What all of an inventory share is read before the first of them is begun: it is not what that one takes.
-                let _read = fleet.folders_to_make().is_ok();
+                let _read = folders_to_make(&fleet).is_ok();
             }
             for cluster in &clusters {
                 watch.begun(cluster);
-                fleet.try_folder(cluster);
+                try_folder(&fleet, cluster);
                 if fleet.layout().target(cluster.as_str()).is_none() {
                     // It is yet to be made, of an inventory.
-                    let _harmless = fleet.make_folder(cluster).is_ok();
+                    let _harmless = make_folder(&fleet, cluster).is_ok();
                 }
                 watch.ended(cluster);
             }

@@ -22,8 +22,8 @@ pub(in crate::reconcile) async fn asked(
         return Ok(CredentialRequest::Nothing);
     }
     let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
-    let cloud = where_blocking_is_allowed(move || tree.cloud(&of)).await;
-    let cloud = cloud.map_err(|refused| Reason::of_refused("RenderFailed", refused))?;
+    let cloud = where_blocking_is_allowed(move || tree.own_settings(&of)).await;
+    let cloud = cloud.map_err(|refused| Reason::of_refused("RenderFailed", refused))?.cloud;
     Ok(cloud
         .map_or(CredentialRequest::Nothing, |cloud| credentials::asked(fleet, id, cloud.as_str(), objects)))
 }
