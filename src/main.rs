@@ -12,6 +12,9 @@ use capstan::cli::{self, AnyCommand, Arguments, CliOutside, CommandFailure, Offl
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Ok(own) = std::env::current_exe() {
+        cli::start_demo(&own, std::env::args_os());
+    }
     let Arguments { repo, at, releases, command } = match cli::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => return CommandFailure::report_arguments(&error),

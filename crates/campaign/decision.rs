@@ -15,6 +15,7 @@ use super::facts::{ClusterProgress, Load, Member, Memory, Stop, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
 use super::tally::{Tally, WaveTally};
 use super::time::{WindowOpening, opening};
+use super::wording::minute;
 
 /// What is known when it is decided.
 #[derive(Debug, Clone, Copy)]
@@ -85,8 +86,9 @@ impl CampaignDecision {
         let name = &settings.name;
         if let Some(stop) = &self.stopped {
             return Some(format!(
-                "Campaign `{name}` is stopped since {}: {} `{prefix} campaign resume` continues it.",
-                stop.at, stop.why
+                "Campaign `{name}` was stopped on {}: {} `{prefix} campaign resume` continues it.",
+                minute(stop.at),
+                stop.why
             ));
         }
         let wave = settings.waves.get(member.wave).map_or("", |wave| wave.name.as_str());
@@ -160,7 +162,9 @@ pub(crate) fn decide_by(
                 WaveState::Entered { waits } => {
                     Some((wave, waits.clone().unwrap_or_else(|| "it is not done".to_owned())))
                 }
-                WaveState::Soaking { until } => Some((wave, format!("it must stay healthy until {until}"))),
+                WaveState::Soaking { until } => {
+                    Some((wave, format!("it must stay healthy until {}", minute(*until))))
+                }
                 WaveState::Ended { .. } => None,
             };
         }
@@ -208,7 +212,7 @@ fn failure<'f>(settings: &CampaignSettings, facts: &CampaignFacts<'f>, tally: &T
         0 => String::new(),
         others => format!(", and {} failed before it", wording::count(others, "other", "others")),
     };
-    let why = format!("of `{}` {}{besides}.", newest.cluster, how.words());
+    let why = format!("{}{besides}.", how.of(&newest.cluster));
     Some(Stop { at: facts.now, why, by_person: false })
 }
 
@@ -333,7 +337,8 @@ impl Entered<'_, '_> {
             match word {
                 Some(word) if word.passed => verified = verified.max(word.at),
                 Some(word) => {
-                    return WaveState::Entered { waits: Some(format!("the webhook said no at {}", word.at)) };
+                    let why = format!("the webhook said no at {}", minute(word.at));
+                    return WaveState::Entered { waits: Some(why) };
                 }
                 None => {
                     // A stopped campaign does not ask its webhook.

@@ -133,6 +133,10 @@ fn it_soaks_from_the_moment_that_the_last_proof_came() {
     let until = at("2026-11-24T12:30:00Z");
     assert_eq!(soaking.waves[0], WaveState::Soaking { until });
     assert_eq!((opens(&soaking), soaking.look_again), (vec![], Some(until)));
+    assert_eq!(
+        waits(&settings, &soaking, &second),
+        "Wave `rest` of campaign `fleet` waits for wave `canary`: it must stay healthy until 2026-11-24 12:30 UTC."
+    );
     first.checks.insert("e2e".into(), WaveVerdict::Passed { at: at("2026-11-23T12:00:00Z") });
     assert_eq!(opens(&judged(&first)), ["a/1"], "to the second");
 }
@@ -260,11 +264,11 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
         member("a/2", 1, ClusterProgress::Behind),
     ];
     let stopped = judge(&settings, &members, &Memory::default());
-    let stop = Stop { at: at(NOON), why: "of `a/1` its rollout is stuck.".to_owned(), by_person: false };
+    let stop = Stop { at: at(NOON), why: "the rollout of `a/1` is stuck.".to_owned(), by_person: false };
     assert_eq!((opens(&stopped), stopped.stopped.as_ref()), (vec![], Some(&stop)));
     assert_eq!(
         waits(&settings, &stopped, &members[2]),
-        "Campaign `fleet` is stopped since 2026-11-24T12:00:00Z: of `a/1` its rollout is stuck. `/capstan campaign resume` continues it."
+        "Campaign `fleet` was stopped on 2026-11-24 12:00 UTC: the rollout of `a/1` is stuck. `/capstan campaign resume` continues it."
     );
     // It recovers by itself, but a stopped campaign stays stopped until a person resumes it.
     let well = [members[0].clone(), member("a/1", 1, done("2026-11-24T11:00:00Z")), members[2].clone()];
@@ -287,7 +291,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     assert_eq!(ended([stuck(times[0]), done(times[1]), done(times[2]), stuck(times[3])]), None);
     assert_eq!(
         ended([done(times[0]), stuck(times[1]), done(times[2]), stuck(times[3])]).as_deref(),
-        Some("of `a/3` its rollout is stuck, and 1 other failed before it.")
+        Some("the rollout of `a/3` is stuck, and 1 other failed before it.")
     );
     settings.stop_on = StopOn { failures: [RolloutFailure::RolledBack].into(), ..StopOn::default() };
     assert_eq!(judge(&settings, &members, &Memory::default()).stopped, None);

@@ -109,11 +109,20 @@ pub enum RolloutFailure {
 }
 
 impl RolloutFailure {
-    /// In a sentence: "its rollout is stuck".
+    /// Of a cluster, in a sentence: "the rollout of `a/1` is stuck".
+    pub fn of(self, cluster: &ClusterId) -> String {
+        match self {
+            Self::Stuck => format!("the rollout of `{cluster}` is stuck"),
+            Self::Refused => format!("the merged change of `{cluster}` was refused"),
+            Self::RolledBack => format!("`{cluster}` was rolled back"),
+        }
+    }
+
+    /// Where the cluster is named beside it: "its rollout is stuck".
     pub const fn words(self) -> &'static str {
         match self {
             Self::Stuck => "its rollout is stuck",
-            Self::Refused => "what was merged was refused",
+            Self::Refused => "its merged change was refused",
             Self::RolledBack => "it was rolled back",
         }
     }

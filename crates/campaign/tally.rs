@@ -196,7 +196,7 @@ impl fmt::Display for WaitingCluster<'_> {
             (None, ClusterProgress::Merged | ClusterProgress::Done { .. }) => {
                 write!(f, "`{cluster}` is not rolled out")
             }
-            (None, ClusterProgress::Failed { how, .. }) => write!(f, "of `{cluster}` {}", how.words()),
+            (None, ClusterProgress::Failed { how, .. }) => f.write_str(&how.of(cluster)),
         }
     }
 }

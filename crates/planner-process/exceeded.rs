@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use capstan_campaign::wording::minute;
 use capstan_model::ids::ClusterId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -77,8 +78,7 @@ impl Slow {
                 )
             },
             |until| {
-                let until = until.strftime("%Y-%m-%d %H:%M UTC");
-                format!("Capstan does not start it again before {until}, unless its input changes.")
+                format!("Capstan does not start it again before {}, unless its input changes.", minute(until))
             },
         )
     }

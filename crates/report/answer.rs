@@ -181,7 +181,9 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
     rows.extend(
         status.decisions.release.as_ref().map(|release| ("Asked for", code(&release.to_string(), 200))),
     );
-    rows.extend(status.decisions.hold.as_ref().map(|hold| ("Hold", prose(&hold_in_words(hold), 900))));
+    let hold = status.decisions.hold.as_ref().map(hold_in_words);
+    let hold = hold.filter(|hold| !status.why.contains(hold.trim_end_matches('.')));
+    rows.extend(hold.map(|hold| ("Hold", prose(&hold, 900))));
     let overrides = status.decisions.overrides.iter();
     rows.extend(overrides.map(|one| ("Overridden", prose(&override_in_words(one), 900))));
     rows.extend(status.decisions.settled.iter().map(|one| ("Settled", settled_in_words(one, status.kind))));

@@ -159,4 +159,5 @@ pub use target_detail::{
     DetailedConflict, DetailedFinding, DetailedRollout, DetailedService, MachinesBecome, TargetDetail,
 };
 pub use title::proposal_title;
+pub use values::offer_in_words;
 pub use workflow_command::workflow_command;

@@ -54,7 +54,7 @@ pub fn standing_in_words(standing: &LeaveReason, kind: &SourceKind, prefix: &str
             None,
         ),
         LeaveReason::RolledBack { pull } => (
-            ProposalState::Declined,
+            ProposalState::Reverted,
             format!(
                 "#{pull} rolled back from it: Capstan does not offer this {kind} again, only a newer one. `{prefix} upgrade CLUSTER to RELEASE` offers it."
             ),

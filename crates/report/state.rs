@@ -71,7 +71,7 @@ states! {
     Observed = "observed", Waits: "It has an upgrade, but the settings say that Capstan writes nothing.";
     Held = "held", Waits: "Somebody holds its upgrades back.";
     Declined = "declined", Waits: "A person closed its pull request. Capstan does not offer this upgrade again.";
-    Reverted = "reverted", Waits: "Its upgrade was merged and reverted. Capstan does not offer it again.";
+    Reverted = "reverted", Waits: "Its upgrade was merged, and then reverted or rolled back. Capstan does not offer it again.";
     Pinned = "pinned", Waits: "There is a newer release, but its track does not allow it.";
     Gone = "gone", Waits: "It is no longer on the base branch, or nothing there would change it.";
     Current = "current", Good: "It has the newest release for it.";

@@ -3,6 +3,7 @@
 //! A join code is printed once, to standard output, and never taken as an argument: what is on a
 //! command line is seen by every process of the machine.
 
+use capstan_campaign::wording::minute;
 use capstan_live::agent::AgentId;
 use capstan_model::dns_name::is_label;
 use capstan_plan::settings::ManagementClusterUid;
@@ -42,7 +43,7 @@ pub async fn run(
                 NotInvited::Records(error) => failed(error),
                 error => CommandFailure::Usage(Refusal::Agents, error.to_string()),
             })?;
-            let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
+            let until = minute(invited.expires_at);
             say!(
                 "This join code works once, until {until}. It is not shown again: put it into the Secret that the Fleet names, under `joinCode`."
             );

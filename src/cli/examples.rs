@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use capstan_model::spelling::nearest;
 use capstan_model::wording::list;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{
@@ -424,6 +425,16 @@ fn in_own_words(command: &Command, error: clap::Error) -> clap::Error {
             ErrorKind::InvalidSubcommand,
             "the demo is a program of its own: `make demo` in a checkout of Capstan builds and starts it, or `capstan-demo` where it is built",
         ),
+        Some(ContextValue::String(word)) if nearest(word, ["demo"]).is_some() => {
+            let mut error = without_hidden(command, error);
+            if error.get(ContextKind::SuggestedSubcommand).is_none() {
+                error.insert(
+                    ContextKind::SuggestedSubcommand,
+                    ContextValue::Strings(vec!["demo".to_owned()]),
+                );
+            }
+            error
+        }
         _ => without_hidden(command, error),
     }
 }
@@ -561,6 +572,8 @@ mod tests {
             );
             assert!(said.contains("`capstan-demo`"), "{said}");
         }
+        let said = parse(["capstan", "dem"]).unwrap_err().to_string();
+        assert!(said.contains("'demo'"), "{said}");
     }
 
     #[test]

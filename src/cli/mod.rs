@@ -16,6 +16,7 @@ mod context;
 mod crds;
 mod create;
 mod database;
+mod demo;
 mod diff;
 mod examples;
 mod explain;
@@ -55,6 +56,7 @@ pub use arguments::{
 };
 pub use crds::print_definitions;
 pub use database::{database_failure, print_database_check, print_exported, print_imported};
+pub use demo::start_demo;
 pub use examples::{command, parse};
 pub use failure::{CommandFailure, CommandOutcome};
 

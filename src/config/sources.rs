@@ -495,7 +495,7 @@ impl InFile {
             }
         }
         if let Some(twice) = twice {
-            read.problems.push(format!("{}: `{}` is there twice", place(twice.offset), twice.key));
+            read.problems.push(format!("{}: `{}` occurs twice", place(twice.offset), twice.key));
         }
         Ok(read)
     }

@@ -127,11 +127,18 @@ fn the_audit_trail_names_what_became_of_each_command() {
     }
     let one = &audited(&facts, &case.scopes, &asked("/capstan hold"), &[])[0];
     assert_eq!(one.entries[0].detail, format!("hold, comment 5 on #3 at {}", "a".repeat(40)));
-    let ticked = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
-    assert_eq!(audited_place(&audited(&facts, &case.scopes, &ticked, &[])), "a tick in #99 at -");
+    for (text, detail) in [
+        ("/capstan campaign stop wrong image", "campaign stop wrong image, a tick in #99"),
+        ("/capstan skp", "`skp`, a tick in #99"),
+        ("/capstan keep", "`keep`, a tick in #99"),
+        ("/capstan create gauss/peu03 TOKEN=abc", "create, a tick in #99"),
+    ] {
+        let ticked = tick(0, "ada", &id("gauss/peu01"), None, text);
+        assert_eq!(audited(&facts, &case.scopes, &ticked, &[])[0].entries[0].detail, detail);
+    }
     let answer = [Answer::refused(Refusal::NothingThere, "There is no campaign `b`.\n")];
     let one = &audited(&facts, &case.scopes, &of_page("/capstan campaign stop"), &answer)[0];
-    let expected = "campaign, page-1 on Capstan's page: There is no campaign `b`. See `capstan help troubleshooting#on-a-pull-request`.";
+    let expected = "campaign stop, page-1 on Capstan's page: There is no campaign `b`. See `capstan help troubleshooting#on-a-pull-request`.";
     assert_eq!((one.action, one.entries[0].detail.as_str()), ("command-not-possible", expected));
 }
 
@@ -139,10 +146,6 @@ fn of_page(text: &str) -> Request {
     let given = "stop of b".to_owned();
     let order = PageOrder { at: now(), id: "page-1".to_owned(), by: "ada".to_owned(), given };
     Request { origin: RequestOrigin::Page(order), ..comment(1, "ada", None, text) }
-}
-
-fn audited_place(audited: &[AuditedCommand]) -> String {
-    format!("{} at {}", audited[0].place, audited[0].head)
 }
 
 #[test]

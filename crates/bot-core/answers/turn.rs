@@ -90,6 +90,7 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
         id => format!("{id} on #{}", request.number),
     };
     let head = request.pull.as_ref().map_or("-", |pull| pull.head.as_str());
+    let at_head = request.pull.as_ref().map_or_else(String::new, |pull| format!(" at {}", pull.head));
     let one = |(at, command): (usize, &Result<Command, CommandError>)| {
         let (word, action, about): (_, _, Vec<ProposalId>) = match command {
             Err(_) => ("?", "command-unknown", facts.proposal_asked(request).into_iter().collect()),
@@ -109,6 +110,7 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
                 (command.verb().word(), action, facts.proposals_of(scopes, request, command))
             }
         };
+        let given = command.as_ref().map_or_else(CommandError::written, ToString::to_string);
         let entry = |proposal: Option<ProposalId>| AuditEntry {
             repository: facts.repository.id,
             proposal,
@@ -118,9 +120,9 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
                 // Nobody answers it elsewhere.
                 (RequestOrigin::Page(_), Some(answer)) => {
                     let said = in_one_line(std::slice::from_ref(answer), MOST_SAID);
-                    format!("{word}, {place}: {said}")
+                    format!("{given}, {place}: {said}")
                 }
-                _ => format!("{word}, {place} at {head}"),
+                _ => format!("{given}, {place}{at_head}"),
             },
         };
         let entries = if about.is_empty() {

@@ -34,7 +34,7 @@ pub(super) fn campaign_of<'a>(
     planned: PlannedRun<'a>,
     place: &TargetProgress,
 ) -> Option<&'a CampaignSettings> {
-    campaign_for(planned, place.offered.as_ref()?)
+    campaign_for(planned, place.moves_to()?)
 }
 
 /// The releases that move: the offered ones, and of the recorded ones the newest of each provider.
@@ -44,7 +44,7 @@ pub(super) fn moving<'a>(
 ) -> Vec<Moving<'a>> {
     let notes = planned.decided.notes();
     let mut offered: BTreeSet<ReleaseId> =
-        places.values().filter_map(|place| place.offered.clone()).collect();
+        places.values().filter_map(|place| place.moves_to().cloned()).collect();
     for note in notes {
         let release = ReleaseId::from_path(&note.release);
         let is_overtaken = |other: &ReleaseId| is_newer(other, &release);
@@ -125,8 +125,7 @@ pub(super) fn waiting(
     let prefix = planned.settings.commands.prefix.as_str();
     let waits = |(id, member): &(&ProposalId, &Member)| {
         // A cluster with this release may be offered a newer one, whose waves decide then.
-        let begins =
-            places.get(*id).is_some_and(|place| place.begins && place.offered.as_ref() == Some(release));
+        let begins = places.get(*id).is_some_and(|place| place.begins && place.moves_to() == Some(release));
         if !begins || decision.open.contains(&member.cluster) {
             return None;
         }

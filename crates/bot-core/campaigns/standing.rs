@@ -45,6 +45,13 @@ pub(super) struct TargetProgress {
     pub(super) awaited: bool,
 }
 
+impl TargetProgress {
+    /// The release whose waves its offer belongs to. One that it had before, as of a rollback, belongs to none.
+    pub(super) fn moves_to(&self) -> Option<&ReleaseId> {
+        self.offered.as_ref().filter(|offered| !self.at.as_ref().is_some_and(|at| is_newer(at, offered)))
+    }
+}
+
 /// The progress of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stand {
@@ -162,7 +169,7 @@ pub(super) fn members(
         let Some(wave) = wave_of(settings, &candidate(planned, cluster)) else { continue };
         let has_it = |at: &ReleaseId| at == release || is_newer(at, release);
         let standing = match (&place.at, &place.offered, &place.stands) {
-            (_, Some(offered), stands) if offered == release => match stands {
+            (_, Some(_), stands) if place.moves_to() == Some(release) => match stands {
                 Stand::Behind => ClusterProgress::Behind,
                 Stand::Open => ClusterProgress::Open,
                 Stand::Barred(why) => ClusterProgress::Barred(why.clone()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use capstan_campaign::decision::{CampaignDecision, WaveState};
 use capstan_campaign::facts::{ClusterProgress, Member, Note};
 use capstan_campaign::settings::{CampaignSettings, WaveSettings};
+use capstan_campaign::wording::minute;
 use capstan_facts::{AuditEntry, CampaignProgress, CommitStatus, MovingCluster, MovingStage, WaveProgress};
 use capstan_model::tree::CommitId;
 use capstan_model::wording::sentence;
@@ -28,13 +29,11 @@ pub(super) fn standing(
     members: &[Member],
 ) -> CampaignStanding {
     let count = |at: usize, done: bool| {
-        let of_wave = members
-            .iter()
-            .filter(|member| member.wave == at && !moving.note.memory.skipped.contains(&member.cluster));
+        let of_wave = members_of(at, members, moving);
         of_wave.filter(|member| !done || matches!(member.standing, ClusterProgress::Done { .. })).count()
     };
     let wave = |(at, (wave, state)): (usize, (&WaveSettings, &WaveState))| {
-        let words = wave_in_words(state);
+        let words = wave_in_words(state, members_of(at, members, moving));
         let done = match count(at, false) {
             0 => "no cluster is in it".to_owned(),
             all => format!("{} of {all} done", count(at, true)),
@@ -44,7 +43,7 @@ pub(super) fn standing(
     CampaignStanding {
         name: moving.settings.name.clone(),
         release: moving.release.to_string(),
-        stopped: decision.stopped.as_ref().map(|stop| format!("since {}: {}", stop.at, stop.why)),
+        stopped: decision.stopped.as_ref().map(|stop| format!("on {}: {}", minute(stop.at), stop.why)),
         waves: moving.settings.waves.iter().zip(&decision.waves).enumerate().map(wave).collect(),
         skipped: moving.note.memory.skipped.iter().map(ToString::to_string).collect(),
     }
@@ -79,7 +78,7 @@ pub(super) fn progress(
             }
         }
         WaveProgress {
-            state: wave_in_words(state),
+            state: wave_in_words(state, members_of(at, members, moving)),
             soaks_until: match state {
                 WaveState::Soaking { until } => Some(*until),
                 _ => None,
@@ -138,14 +137,34 @@ fn whole_minute(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second().div_euclid(60) * 60).unwrap_or(at)
 }
 
+/// The clusters of a wave that the campaign does not skip.
+fn members_of<'m>(
+    wave: usize,
+    members: &'m [Member],
+    moving: &'m Moving<'_>,
+) -> impl Iterator<Item = &'m Member> {
+    let skipped = &moving.note.memory.skipped;
+    members.iter().filter(move |member| member.wave == wave && !skipped.contains(&member.cluster))
+}
+
 /// The state of a wave, as the predicate of a sentence.
-fn wave_in_words(state: &WaveState) -> String {
+fn wave_in_words<'m>(state: &WaveState, mut members: impl Iterator<Item = &'m Member>) -> String {
+    let failed = |member: &Member| match member.standing {
+        ClusterProgress::Failed { how, .. } => Some(how.of(&member.cluster)),
+        _ => None,
+    };
     match state {
         WaveState::Waits { why } => why.clone(),
         WaveState::Entered { waits: None } => "is under way".to_owned(),
         WaveState::Entered { waits: Some(what) } => format!("is under way; {what}"),
-        WaveState::Soaking { until } => format!("is verified, and must stay healthy until {until}"),
-        WaveState::Ended { .. } => "has ended".to_owned(),
+        WaveState::Soaking { until } => {
+            format!("is verified, and must stay healthy until {}", minute(*until))
+        }
+        // Waves after it have begun, so it does not begin again.
+        WaveState::Ended { .. } => match members.find_map(failed) {
+            Some(since) => format!("has ended; since then, {since}"),
+            None => "has ended".to_owned(),
+        },
     }
 }
 
@@ -163,7 +182,7 @@ pub fn progress_effects(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
 fn status_of(note: &Note) -> Option<Effect> {
     let commit = CommitId::parse(&note.commit).ok()?;
     let (state, description) = match &note.memory.stopped {
-        Some(stop) => (StatusState::Failure, format!("campaign-stopped: {}: {}", note.release, stop.why)),
+        Some(stop) => (StatusState::Failure, format!("{} is stopped: {}", note.release, stop.why)),
         None if note.memory.resumed_at.is_some() => {
             (StatusState::Success, format!("{} continues", note.release))
         }

@@ -236,6 +236,9 @@ fn how_far_a_member_is_with_a_release() {
         (Some(V22), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V23), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V22), Some(V23), Stand::Open, V22, Some(Far::Done { at: done })),
+        // An open rollback takes nothing from the campaigns of the two releases.
+        (Some(V22), Some(V21), Stand::Open, V22, Some(Far::Done { at: done })),
+        (Some(V22), Some(V21), Stand::Open, V21, Some(Far::Done { at: done })),
         (Some(V21), Some(V22), Stand::Behind, V23, Some(barred("it is offered `aws/v22.0.0` first"))),
         (Some(V21), None, Stand::Nothing, V22, None),
         (Some(V21), None, Stand::Barred("it is on hold".to_owned()), V22, Some(barred("it is on hold"))),
@@ -333,6 +336,7 @@ fn what_moves_is_offered_or_noted_and_not_overtaken() {
         // A campaign that a person stopped stays stopped, whatever is released meanwhile.
         (at(Some(V22), Some(V23)), vec![note("prod", V22, Some(by_person()))], vec![(V23, true)]),
         (at(Some(V21), Some("azure/v1.0.0")), vec![], vec![]),
+        (at(Some(V22), Some(V21)), vec![note("prod", V22, None)], vec![(V22, false)]),
     ] {
         let case = Case { record: notes(noted), ..fleet() };
         case.look(|planned| {
@@ -504,7 +508,7 @@ fn a_campaign_is_reported_wave_by_wave() {
             members.settle(planned, &BTreeSet::new()).into_iter().map(|(_, member)| member).collect();
         let moving = Moving { settings: &all[0], release: released(V22), note: note("prod", V22, None) };
         let told = standing(&moving, &decision(&[], Some(by_person())), &members);
-        assert_eq!(told.stopped.as_deref(), Some("since 2026-03-02T12:00:00Z: `ada` stopped it."));
+        assert_eq!(told.stopped.as_deref(), Some("on 2026-03-02 12:00 UTC: `ada` stopped it."));
         let waves: Vec<(&str, &str)> =
             told.waves.iter().map(|(name, words)| (name.as_str(), words.as_str())).collect();
         assert_eq!(
@@ -521,8 +525,17 @@ fn a_campaign_is_reported_wave_by_wave() {
         assert_eq!((waiting.cluster.as_str(), waiting.stage.as_str()), ("gauss/peu02", "waiting"));
         assert_eq!(
             waiting.why,
-            "Campaign `prod` is stopped since 2026-03-02T12:00:00Z: `ada` stopped it. `/capstan campaign resume` continues it."
+            "Campaign `prod` was stopped on 2026-03-02 12:00 UTC: `ada` stopped it. `/capstan campaign resume` continues it."
         );
+        let failed = Member {
+            standing: Far::Failed { how: RolloutFailure::RolledBack, at: now() },
+            ..members[0].clone()
+        };
+        let ended = WaveState::Ended { at: now() };
+        let waves = CampaignDecision { waves: vec![ended.clone(), ended], ..decision(&[], None) };
+        let told = standing(&moving, &waves, &[failed, members[1].clone()]);
+        assert_eq!(told.waves[0].1, "0 of 1 done; has ended; since then, `gauss/peu01` was rolled back");
+        assert_eq!(told.waves[1].1, "0 of 1 done; has ended");
         // All are counted, also those that are not listed.
         let open = Member { standing: Far::Open, ..members[1].clone() };
         let told = progress(&moving, &decision(&[], None), &vec![open; 600], &CommandSettings::default());
@@ -547,7 +560,7 @@ fn the_commit_of_a_release_reports_that_its_campaign_stops_and_resumes() {
     };
     let context = "capstan/campaign/prod";
     for (note, expected) in [
-        (stopped.clone(), Some((StatusState::Failure, "campaign-stopped: aws/v22.0.0: `ada` stopped it."))),
+        (stopped.clone(), Some((StatusState::Failure, "aws/v22.0.0 is stopped: `ada` stopped it."))),
         (resumed, Some((StatusState::Success, "aws/v22.0.0 continues"))),
         (seen(note("prod", V22, None)), None),
         // The commit at which it was first seen is unknown.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capstan_campaign::wording::minute;
 use capstan_facts::{EarlierPullRequest, PullRequestState};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
@@ -140,7 +141,8 @@ pub fn cluster_pull<'a>(
     if let Some(known) = facts.refusals.against(&write, of.now) {
         let why = format!(
             "GitHub refused it, and Capstan does not retry before {}: {}",
-            known.not_before, known.reason
+            minute(known.not_before),
+            known.reason
         );
         return says(not_done(change.cluster(), &why, Refusal::State));
     }

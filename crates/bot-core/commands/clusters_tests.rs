@@ -126,7 +126,7 @@ fn what_github_refused_is_not_tried_before_its_time() {
     for (refused, expected) in [
         (
             waits,
-            "`gauss/peu01`: GitHub refused it, and Capstan does not retry before 2026-03-02T13:00:00Z: no.",
+            "`gauss/peu01`: GitHub refused it, and Capstan does not retry before 2026-03-02 13:00 UTC: no.",
         ),
         (passed, "creates"),
     ] {

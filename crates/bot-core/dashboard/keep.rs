@@ -71,10 +71,10 @@ pub(super) fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Tim
     notices.extend(board.notices.iter().cloned());
     for (request, answers) in ticks {
         let answer = in_one_line(answers, LONGEST_NOTICE);
-        let word = request.commands.iter().flatten().next().map_or("?", |command| command.verb().word());
+        let command = request.commands.iter().flatten().next().map_or("?".to_owned(), ToString::to_string);
         let how = if request.is_of_page() { "pressed on Capstan's page" } else { "ticked" };
         let by = capstan_report::markdown::code(&request.by, 60);
-        let text = format!("{by} {how} `{word}`: {answer}");
+        let text = format!("{by} {how} {}: {answer}", capstan_report::markdown::code(&command, 200));
         notices.push(Notice { at: now, text });
     }
     newest_notices(notices, MOST_NOTICES)

@@ -14,8 +14,8 @@ use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
 use capstan_report::{
     Block, BlockKey, BlockPart, BlockPlace, GroupProposal, PreviousOffer, Proposal, ProposalState,
-    commit_message, group_body, group_commit_message, group_title, previous_offers, proposal_body,
-    proposal_title, room_for_part, text_digest, visible_group_text, visible_text,
+    commit_message, group_body, group_commit_message, group_title, offer_in_words, previous_offers,
+    proposal_body, proposal_title, room_for_part, text_digest, visible_group_text, visible_text,
 };
 use jiff::Timestamp;
 
@@ -354,9 +354,17 @@ impl<'a> Intent<'a> {
                 of: Some(self.members()),
                 opened: "proposal-opened",
                 updated: "proposal-updated",
-                around: (format!("offers {} in ", self.offer.source.source()), String::new()),
+                around: (
+                    format!("{} in ", self.offer_in_words(&self.offer.source.source().to_string())),
+                    String::new(),
+                ),
             },
         }
+    }
+
+    /// What it does for its clusters, as the predicate of a sentence.
+    fn offer_in_words(&self, source: &str) -> String {
+        offer_in_words(self.parts.first().map(|part| part.upgrade), source)
     }
 
     fn new_text<'f>(&'f self, facts: &'f Facts, now: Timestamp) -> NewText<'f> {
@@ -494,9 +502,10 @@ impl Outcome {
         for part in &intent.parts {
             findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
         }
+        let offers = intent.offer_in_words(&format!("`{}`", offer.source.source()));
         let why = match intent.parts.as_slice() {
-            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
-            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
+            [_] | [] => format!("#{number} {offers}."),
+            several => format!("#{number} {offers} to {} clusters.", several.len()),
         };
         ProposalOutcome { state: ProposalState::Proposed, why, pull: Some(number) }
     }

@@ -109,7 +109,7 @@ pub fn pull_with_decisions<'a>(
             of: Some(facts.members_of(proposal)),
             opened: "proposal-decided",
             updated: "proposal-decided",
-            around: (String::new(), String::new()),
+            around: ("noted in ".to_owned(), String::new()),
         },
     }
 }

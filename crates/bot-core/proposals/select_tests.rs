@@ -218,14 +218,14 @@ fn what_github_refused_a_while_ago_is_left_alone_unless_somebody_asks() {
         (
             own("gauss/peu01", opens()),
             "",
-            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:05:00Z.",
+            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02 12:05 UTC.",
         ),
         (asked("gauss/peu01", opens()), "gauss/peu01", ""),
         // What is open waits as well.
         (
             own("gauss/peu01", updates(3)),
             "",
-            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:05:00Z.",
+            "refused: GitHub refuses it: a ruleset. Capstan retries after 2026-03-02 12:05 UTC.",
         ),
     ] {
         let write = decision.1.write(&decision.0).unwrap();

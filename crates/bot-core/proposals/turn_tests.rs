@@ -134,7 +134,7 @@ fn a_pull_request_that_was_written_is_listed_again() {
 
 #[test]
 fn what_github_refuses_is_remembered_whether_rules_or_a_call_say_so() {
-    let words = "GitHub refuses it: a ruleset. Capstan retries after 2026-03-02T12:10:00Z.";
+    let words = "GitHub refuses it: a ruleset. Capstan retries after 2026-03-02 12:10 UTC.";
     let decided = decided_pull(opens(), ProposalCommand::None, &["gauss/peu01"]);
     for result in [
         Ok(TurnDone::Published(Published::Refused("a ruleset".to_owned()))),

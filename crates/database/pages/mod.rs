@@ -130,15 +130,18 @@ impl PageRecords for Database {
         const DOING: &str = "reading repositories";
         let seen = SqlCondition::seen(sight, "j.repository");
         let hour_ago = self.now_ms() - 3_600_000;
+        // The record of a merged proposal stays. Its target has a row of that kind only while another kind offers nothing.
         let over = ProposalState::ALL.into_iter().filter(|state| state.is_over());
         let over = over.map(|state| format!("'{}'", state.as_str())).collect::<Vec<_>>().join(", ");
         let sql = format!(
             "SELECT j.repository, j.name, j.state, j.attempts, j.reason, j.not_before_ms, j.finished_at_ms, j.cause,
                 (SELECT COUNT(*) FROM proposals p
-                 WHERE p.repository = j.repository AND p.pull_request IS NOT NULL AND NOT EXISTS (
-                     SELECT 1 FROM campaign_targets c
-                     WHERE c.repository = p.repository AND c.target = p.target
-                       AND c.source_kind = p.source_kind AND c.state IN ({over}))),
+                 WHERE p.repository = j.repository AND p.pull_request IS NOT NULL AND (
+                     EXISTS (SELECT 1 FROM campaign_targets c
+                             WHERE c.repository = p.repository AND c.target = p.target
+                               AND c.source_kind = p.source_kind AND c.state NOT IN ({over}))
+                     OR NOT EXISTS (SELECT 1 FROM campaign_targets c
+                                    WHERE c.repository = p.repository AND c.target = p.target))),
                 (SELECT COUNT(*) FROM audit a WHERE a.repository = j.repository
                  AND a.action = 'proposal-opened' AND a.at_ms > {hour_ago}),
                 (SELECT MAX(c.open_limit) FROM campaigns c WHERE c.repository = j.repository),

@@ -129,8 +129,8 @@ impl ReleaseTour<'_> {
             return Err(missing("the table of conflicts has other columns than the demo knows"));
         };
         say(&format!(
-            "   {object}\n   {field}\n      the old release said  {old}\n      {CUSTOMER} has set          {cluster}\n      \
-             the new one says      {new}\n      settled: {settled}\n      {}",
+            "   {object}\n   {field}\n      old release  {old}\n      set by {CUSTOMER}  {cluster}\n      \
+             new release  {new}\n      settled: {settled}\n      {}",
             pull.url
         ))
     }
@@ -155,7 +155,7 @@ impl ReleaseTour<'_> {
             say(&format!("   {id}{refused}\n{}", indented(&plain(&cluster.reason), 6)))?;
         }
         let others: Vec<&str> = of_other_provider().collect();
-        say(&format!("   {}\n      run on OpenStack: the release is not theirs", others.join(", ")))?;
+        say(&format!("   {}\n      run on OpenStack, and this release is for AWS", others.join(", ")))?;
         say(&format!("   All of this is on Capstan's own page: {}/", self.capstan))
     }
 

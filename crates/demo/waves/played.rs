@@ -8,7 +8,7 @@ use std::time::Duration;
 use capstan_bot::agents::{Agents, Invitee, Questions, invite};
 use capstan_forge::Forge;
 use capstan_plan::settings::ManagementClusterUid;
-use capstan_ports::{Agent, SystemClock};
+use capstan_ports::{Agent, AgentRecords, SystemClock};
 use capstan_serve::Running;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ type Bases = BTreeMap<String, BTreeMap<String, Vec<u8>>>;
 
 pub(crate) struct PlayedReconciler {
     agents: Arc<Agents>,
+    records: Arc<dyn AgentRecords>,
     agent: Agent,
     /// The newest commit, and the bases of the clusters in it.
     tip: String,
@@ -55,7 +56,7 @@ impl PlayedReconciler {
         records.enrol(&invited.code.hash(), &agent).await.map_err(failed)?;
         tokio::spawn(accept_all(Arc::clone(&agents), agent.clone()));
         let (tip, bases, machines) = (String::new(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { agents, agent, tip, bases, machines })
+        Ok(Self { agents, records, agent, tip, bases, machines })
     }
 
     /// Looks at the newest commit that the bot knows. Returns the clusters whose machines it makes old; of others that changed it reports that
@@ -125,6 +126,7 @@ impl PlayedReconciler {
             "ready": machines.map_or(0, Machines::new_ones),
             "machines": machines.map(Machines::reported).unwrap_or_default(),
         }))?;
+        self.records.saw_agent(&self.agent.id).await.map_err(failed)?;
         let taken = self.agents.take_reports(&self.agent, vec![report]).await.map_err(failed)?;
         if taken.taken.is_empty() { Err(failed(format!("a report is refused: {taken:?}"))) } else { Ok(()) }
     }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
+use capstan_campaign::wording::minute;
 use capstan_ports::{AllowedHosts, Clock, FetchError};
 
 /// The key of a fetch: the thing, and who asks.
@@ -200,8 +201,7 @@ fn later(now: Timestamp, wait: Duration) -> Timestamp {
 
 /// Why a host is not asked. To the minute: the sentence stays the same while it holds.
 pub(super) fn resting(host: &str, until: Timestamp) -> String {
-    let until = until.strftime("%Y-%m-%d %H:%M");
-    format!("{host} accepts no more requests until {until} UTC: Capstan retries then")
+    format!("{host} accepts no more requests until {}: Capstan retries then", minute(until))
 }
 
 /// Why a fetch failed, if a host is not allowed: in the words of those who configure the hosts.

@@ -82,7 +82,7 @@ pub(super) fn plan_creation(fleet: &Fleet, id: &ClusterId) -> Result<Option<Upgr
         from: None,
         to: templates.use_values().then(|| record.digest()),
         levels: subject.levels(),
-        origins: source.origins(upgrade.changes.iter().map(|change| (&change.object, &change.path)), &values),
+        origins: source.origins(&upgrade, &values, None).0,
         conflict_origins: Vec::new(),
     };
     upgrade.values = Some(Box::new(values));

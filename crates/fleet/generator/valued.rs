@@ -450,9 +450,8 @@ impl ValuedStep {
         }
         let (origins, conflict_origins) = match &self.made {
             Some((made, values)) if self.brought_by == SourceKind::INVENTORY => {
-                let changes = upgrade.changes.iter().map(|change| (&change.object, &change.path));
-                let conflicts = upgrade.conflicts.iter().map(|conflict| (&conflict.object, &conflict.path));
-                (made.origins(changes, values), made.origins(conflicts, values))
+                let before = self.from.as_ref().map(|record| record.cluster_values(&RepoPath::default()));
+                made.origins(upgrade, values, before.as_ref())
             }
             _ => (Vec::new(), Vec::new()),
         };

@@ -502,7 +502,7 @@ fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<ConversionRe
     for (index, item) in list.and_then(Node::as_sequence).unwrap_or_default().iter().enumerate() {
         let Some(node) = item.get(name) else { continue };
         if node.as_str().is_some_and(|own| !seen.insert(own)) {
-            let why = format!("the {name} of an item must be unique, but this is there twice");
+            let why = format!("the {name} of an item must be unique, but this occurs twice");
             refused.push(*ConversionRefusal::new(path.index(index).key(name), node, why, "give it another"));
         }
     }

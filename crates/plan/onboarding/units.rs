@@ -225,7 +225,7 @@ impl Units {
                 self.tell(
                     seen.place.clone(),
                     format!(
-                        "{folder} has {} clusters, but a cluster is a folder: move the files of `{}` to {}",
+                        "`{folder}` has {} clusters, but a cluster is a folder: move the files of `{}` to {}",
                         named.len(),
                         seen.name,
                         own_folder(folder, &seen.name)

@@ -240,7 +240,7 @@ impl NotOffered {
                 "The {noun}'s release is unknown, so what its track `{track}` allows is unknown: record `release` in its capstan.yaml."
             ),
             Self::Newest { at: Some(at), .. } => {
-                write!(f, "The {noun} is at {at}, and no newer release is there.")
+                write!(f, "The {noun} is at {at}, and there is no newer release.")
             }
             Self::Newest { at: None, provider } => {
                 write!(f, "The provider {provider} has no release that is offered.")
@@ -253,7 +253,7 @@ impl NotOffered {
             }
             Self::Inventory(why) => f.write_str(why),
             Self::AlreadyThere { at } => {
-                write!(f, "The {noun} is at {at} already, and the release is unchanged.")
+                write!(f, "The {noun} is up to date with {at}.")
             }
         }
     }

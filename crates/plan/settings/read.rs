@@ -266,7 +266,7 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
         }
         YamlError::NullIntoString { .. } => must_be("text (`\"\"` for empty text)"),
         YamlError::Message { msg, .. } => format!("{}: {msg}", place.described()),
-        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` is there twice"),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` occurs twice"),
         YamlError::MultipleDocuments { .. } => {
             "a second document starts here; the file must have only one".to_owned()
         }

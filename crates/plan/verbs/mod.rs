@@ -7,12 +7,15 @@
 mod argument;
 mod campaign;
 mod clusters;
+mod written;
 
 pub use argument::{
     HoldArguments, MAX_REASON, OfCluster, OfCommit, OfConflict, Overruled, ReasonArgument, Rule, To,
 };
 pub use campaign::{Order, OrderWhat};
 pub use clusters::{Back, ClusterFrom, DestroyArguments};
+
+use std::fmt::{self, Display};
 
 use argument::Argument;
 use capstan_model::ids::ClusterId;
@@ -63,6 +66,14 @@ pub struct Button {
     pub label: &'static str,
     /// What it does: at most 40 characters.
     pub description: &'static str,
+}
+
+/// As a person writes it, without the prefix.
+impl Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let argument = self.argument().map_or_else(String::new, ToString::to_string);
+        f.write_str(format!("{} {argument}", self.verb().word()).trim_end())
+    }
 }
 
 /// Declares every verb once.
@@ -156,6 +167,13 @@ macro_rules! verbs {
             pub const fn verb(&self) -> Verb {
                 match self {
                     $(Self::$variant { .. } => Verb::$variant,)*
+                }
+            }
+
+            /// What follows its verb.
+            fn argument(&self) -> Option<&dyn Display> {
+                match self {
+                    $(Self::$variant $(($name))? => [$(Some($name as &dyn Display),)? None][0],)*
                 }
             }
 

@@ -399,14 +399,16 @@ fn refused(failed: &TrialFailed) -> String {
     match failed {
         TrialFailed::TooLarge(why) => {
             format!(
-                "{why} Capstan applies and deletes nothing of it: revert the last change, or make it smaller"
+                "{why} Capstan applies none of its objects and deletes none: revert the last change, or make it smaller"
             )
         }
         TrialFailed::TooSlow { why, .. } => format!(
-            "{why} Capstan applies and deletes nothing of it: make it smaller, or allow more time in the reconciler's setting `render-timeout-seconds`"
+            "{why} Capstan applies none of its objects and deletes none: make it smaller, or allow more time in the reconciler's setting `render-timeout-seconds`"
         ),
         TrialFailed::Killed(why) | TrialFailed::Unavailable(why) => {
-            format!("{why} Until then, Capstan applies and deletes nothing of it: it retries in a moment")
+            format!(
+                "{why} Until then, Capstan applies none of its objects and deletes none: it retries in a moment"
+            )
         }
     }
 }

@@ -155,7 +155,7 @@ const SECTIONS: [Section; 7] = [
     Section {
         part: DashboardPart::Skipped,
         heading: "Skipped",
-        hint: "A tick offers the upgrade again: `unskip`, or `replan` where it was merged and reverted.",
+        hint: "A tick offers the upgrade again: `unskip`, or `replan` where it was merged.",
         share: 100,
     },
 ];
@@ -217,7 +217,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
 fn campaign(one: &CampaignStanding) -> String {
     let mut text = format!("- {} through campaign {}", code(&one.release, 100), code(&one.name, 100));
     match &one.stopped {
-        Some(why) => text.push_str(&format!(": **campaign-stopped**: {}\n", prose(why, 2 * LONGEST_REASON))),
+        Some(why) => text.push_str(&format!(": **stopped** {}\n", prose(why, 2 * LONGEST_REASON))),
         None => text.push('\n'),
     }
     for (wave, how) in one.waves.iter().take(WAVES) {

@@ -80,7 +80,7 @@ fn print_text(
 ) -> Result<(), CommandFailure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
     output::print_line(&format!("{} = {value}", one.path))?;
-    output::print_line(&format!("  said by {}", one.origin))?;
+    output::print_line(&format!("  set by {}", one.origin))?;
     if let Some(said) = &one.is_final {
         output::print_line(&format!("  final since {said}"))?;
     }
@@ -153,7 +153,7 @@ fn explain_object(
             output::print_line(&format!("{} {} by {}", object.id, placed.path, placed.template))?;
             for one in &read {
                 let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
-                output::print_line(&format!("  {} = {value}, said by {}", one.path, one.origin))?;
+                output::print_line(&format!("  {} = {value}, set by {}", one.path, one.origin))?;
             }
         }
         let values: Vec<Value> = read.iter().map(|one| explained(survey, member, one, Vec::new())).collect();

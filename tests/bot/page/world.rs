@@ -330,7 +330,7 @@ impl World {
             target(
                 "gauss/peu03",
                 "current",
-                "The cluster is at aws/v22.0.0, and no newer release is there.",
+                "The cluster is at aws/v22.0.0, and there is no newer release.",
                 "aws/v22.0.0",
                 None,
             ),

@@ -60,7 +60,7 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
         answer["left"][1],
         json!({
             "file": "crowd/all.yaml", "line": 9, "column": 1,
-            "message": "crowd has 2 clusters, but a cluster is a folder: move the files of `b` to crowd/b/",
+            "message": "`crowd` has 2 clusters, but a cluster is a folder: move the files of `b` to crowd/b/",
         })
     );
     let text = sandbox.capstan(&["init"]).ended(0).out.clone();

@@ -485,7 +485,7 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
     );
     let version = ["inventory", "explain", "peu01", "/spec/topology/version", "--object", "Cluster/peu01"];
     let told = &checkout.capstan(&version).ended(0).out.clone();
-    assert!(!told.contains("component") && told.contains("said by Environment prod"), "{told}");
+    assert!(!told.contains("component") && told.contains("set by Environment prod"), "{told}");
     // A new label in a level's component reaches the base, and the overlay hides it.
     checkout.write("components/own/kustomization.yaml", &component("other"));
     let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(0);

@@ -110,7 +110,7 @@ fn a_service_tells_all_that_is_wrong_in_its_file_and_beside_it() {
                 "settings.yaml:1:1: unknown setting `namespce`; did you mean `namespace`?",
                 "settings.yaml:4:14: `cloud-hosts` must be text or a number",
                 "settings.yaml:5:1: unknown setting `listn`; did you mean `listen`?",
-                "settings.yaml:6:1: `namespace` is there twice",
+                "settings.yaml:6:1: `namespace` occurs twice",
                 "settings.yaml:6:12): `B_` is not a name of a namespace",
                 "listen (from --listen): `x` is not an address",
                 "settings.yaml:3:25): `0` is not a number from 1 to 3600",

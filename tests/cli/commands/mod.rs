@@ -8,6 +8,7 @@ mod campaigns;
 mod catalogue;
 mod classes;
 mod creating;
+mod demo;
 mod explaining;
 mod hostile;
 mod init;

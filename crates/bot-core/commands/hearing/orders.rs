@@ -52,7 +52,8 @@ pub fn refuse_order(repository: u64, order: &PageOrder, why: &str) -> [Effect; 2
 }
 
 fn ends(repository: u64, order: &PageOrder, action: &'static str, why: &str) -> [Effect; 2] {
-    let detail = format!("{}, {} on Capstan's page: {why}", Verb::Campaign.word(), order.id);
+    let word = Verb::Campaign.word();
+    let detail = format!("{word} {}, {} on Capstan's page: {why}", order.given, order.id);
     let audited = AuditEntry::by(repository, &order.by, action, detail);
     [Effect::Audit(audited), Effect::OrderAnswered(order.id.clone())]
 }

@@ -344,15 +344,16 @@ fn order_facts(settings: &CommandSettings) -> OrderFacts<'_> {
 #[test]
 fn an_order_that_waited_for_too_long_or_cannot_be_read_ends() {
     let settings = CommandSettings::default();
-    let late = "ada command-overtaken: campaign, page-1 on Capstan's page: it waited for too long: give it again, order page-1 is answered";
-    let unread = "ada command-not-possible: campaign, page-1 on Capstan's page: this version of Capstan cannot read it: give it again, order page-1 is answered";
+    let late = "ada command-overtaken: campaign stop of fleet, page-1 on Capstan's page: it waited for too long: give it again, order page-1 is answered";
+    let late_dance = "ada command-overtaken: campaign dance, page-1 on Capstan's page: it waited for too long: give it again, order page-1 is answered";
+    let unread = "ada command-not-possible: campaign dance, page-1 on Capstan's page: this version of Capstan cannot read it: give it again, order page-1 is answered";
     for (given, right, expected) in [
         (ordered(60, "stop of fleet"), None, "?"),
         (ordered(60, "stop of fleet"), Some(Right::Write), "Obeyed on #99"),
         (ordered(0, "stop of fleet"), Some(Right::Read), "Refused on #99"),
         (ordered(0, "stop of fleet"), Some(Right::None), "Refused on #99"),
         (ordered(61, "stop of fleet"), None, late),
-        (ordered(61, "dance"), None, late),
+        (ordered(61, "dance"), None, late_dance),
         (ordered(0, "dance"), None, unread),
     ] {
         let found = match order(order_facts(&settings), &given, right) {
@@ -377,7 +378,7 @@ fn an_order_ends_once() {
     // The first one has ended: it is not refused as well.
     let left: Vec<&PageOrder> = orders_of(&requests).collect();
     assert_eq!(left, [&given[1]]);
-    let expected = "ada command-not-possible: campaign, page-1 on Capstan's page: nothing can be planned, order page-1 is answered";
+    let expected = "ada command-not-possible: campaign stop of fleet, page-1 on Capstan's page: nothing can be planned, order page-1 is answered";
     assert_eq!(in_words(&refuse_order(7, left[0], "nothing can be planned")), expected);
 }
 

@@ -79,7 +79,7 @@ impl DashboardIssue<'_> {
         };
         let found = issue.as_ref().and_then(|issue| record_of(self.facts, &issue.body));
         let record = newer_record(found, remembered);
-        let mut board = Board { issue, ..Board::new(DashboardState::DashboardWrite, record, known) };
+        let mut board = Board { issue, ..Board::new(DashboardState::Kept, record, known) };
         let mut requests = self.hear_ticks(&mut board, settings).await?;
         requests.extend(self.hear_late_ticks(&mut board, settings, requests.len()).await?);
         Ok((board, requests))

@@ -26,8 +26,8 @@ fn a_file_for_each_cluster_in_one_folder() {
     assert_eq!(
         left_lines(&proposed),
         [
-            "clusters/management/clusters/default/demo.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `demo` to clusters/management/clusters/default/demo/",
-            "clusters/management/clusters/default/test.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `test` to clusters/management/clusters/default/test/",
+            "clusters/management/clusters/default/demo.yaml:1:1: `clusters/management/clusters/default` has 2 clusters, but a cluster is a folder: move the files of `demo` to clusters/management/clusters/default/demo/",
+            "clusters/management/clusters/default/test.yaml:1:1: `clusters/management/clusters/default` has 2 clusters, but a cluster is a folder: move the files of `test` to clusters/management/clusters/default/test/",
         ]
     );
 }
@@ -49,8 +49,8 @@ clusters:
     assert_eq!(
         left_lines(&proposed),
         [
-            "capi/all.yaml:1:1: capi has 2 clusters, but a cluster is a folder: move the files of `a` to capi/a/",
-            "capi/all.yaml:7:1: capi has 2 clusters, but a cluster is a folder: move the files of `b` to capi/b/",
+            "capi/all.yaml:1:1: `capi` has 2 clusters, but a cluster is a folder: move the files of `a` to capi/a/",
+            "capi/all.yaml:7:1: `capi` has 2 clusters, but a cluster is a folder: move the files of `b` to capi/b/",
         ]
     );
 }

@@ -125,7 +125,7 @@ fn the_newest_release_is_offered_that_the_track_allows_and_that_skips_no_minor()
             Track::Any,
             "The cluster is at aws/v3.0.0; the newest release aws/v5.0.0-rc.1 is not offered, because it is a pre-release.",
         ),
-        ("aws/v5.0.0", "1.34", Track::Any, "The cluster is at aws/v5.0.0, and no newer release is there."),
+        ("aws/v5.0.0", "1.34", Track::Any, "The cluster is at aws/v5.0.0, and there is no newer release."),
         ("-", "1.30", Track::Any, "aws/v2.0.0"),
         ("-", "-", Track::Any, "aws/v3.0.0"),
         (
@@ -271,10 +271,7 @@ fn by_name_every_release_may_be_taken_and_what_speaks_against_it_is_said() {
         let name = ReleaseName::parse(name).unwrap();
         offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), Some(&name), TODAY)
     };
-    assert_eq!(
-        said(&asked("aws/v1.0.0").unwrap()),
-        "The cluster is at aws/v1.0.0 already, and the release is unchanged."
-    );
+    assert_eq!(said(&asked("aws/v1.0.0").unwrap()), "The cluster is up to date with aws/v1.0.0.");
     assert_eq!(
         asked("aws/v2.0.1").unwrap_err().to_string(),
         "there is no release aws/v2.0.1; did you mean aws/v2.0.0?"
@@ -424,12 +421,12 @@ fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
     let PathOutcome::Nothing(why) = nothing.outcome else { panic!("{nothing:?}") };
     assert_eq!(
         why.describe(TargetKind::Providers),
-        "The provider set is at mc/v2.0.0, and no newer release is there."
+        "The provider set is at mc/v2.0.0, and there is no newer release."
     );
     let cluster = standing("mc/v3.0.0", "1.30");
     assert_eq!(
         offered(&cluster, None).unwrap(),
-        "The cluster is at mc/v3.0.0, and no newer release is there."
+        "The cluster is at mc/v3.0.0, and there is no newer release."
     );
 }
 

@@ -198,7 +198,7 @@ fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
         .map(|step| (step.to.as_str(), step.kubernetes.1.as_ref().unwrap().as_str()))
         .collect();
     assert_eq!(steps, [("capa/v33.4.0", "1.33.6"), ("capa/v34.5.0", "1.34.10")]);
-    assert_eq!(told.end, "The cluster is at capa/v34.5.0, and no newer release is there.");
+    assert_eq!(told.end, "The cluster is at capa/v34.5.0, and there is no newer release.");
     assert_eq!(
         told.steps[0].why,
         "capa/v34.5.0 has Kubernetes 1.34, but 1.33 comes first: one minor at a time."
