@@ -58,6 +58,19 @@ impl Checkout {
         Ok(Self { objects: Objects::new(shared), root, git_dir, opened_in: directory })
     }
 
+    /// The URLs of its remotes, without passwords.
+    pub(crate) fn remotes(&self) -> Vec<String> {
+        self.objects.with(|repository| {
+            let url_of = |name: &BStr| {
+                let remote = repository.find_remote(name).ok()?;
+                let mut url = remote.url(gix::remote::Direction::Fetch)?.clone();
+                url.set_password(None);
+                Some(url.to_bstring().to_string())
+            };
+            repository.remote_names().iter().filter_map(|name| url_of(name.as_ref())).collect()
+        })
+    }
+
     /// The work tree's root, an absolute path; `None` for a bare repository.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()

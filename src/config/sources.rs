@@ -276,8 +276,14 @@ impl Setting {
         &self,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Result<Vec<T>, String> {
-        let parts = self.text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        all(parts.map(|part| parse(part).map_err(|error| without_login(&error.to_string(), part))))
+        let parts = || self.text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        // A password may have a comma: what is before the last `@` is shown nowhere.
+        let last = parts().enumerate().filter(|(_, part)| part.contains('@')).last().map(|(at, _)| at);
+        let told = |(at, part): (usize, &str), error: E| match last {
+            Some(last) if at < last => "`…` is not a host".to_owned(),
+            _ => without_login(&error.to_string(), part),
+        };
+        all(parts().enumerate().map(|(at, part)| parse(part).map_err(|error| told((at, part), error))))
             .map_err(|why| self.wrong(&format!("has an invalid host{why}")))
     }
 

@@ -38,6 +38,7 @@ use capstan_model::tree::{RepoPath, TreeEntry};
 use capstan_model::version::ReleaseVersion;
 
 pub(crate) use clusters::holder;
+pub(crate) use crowded::ClusterName;
 pub use crowded::crowded;
 pub use definitions::{definitions, may_define, schemas_of};
 pub use discover::discover;

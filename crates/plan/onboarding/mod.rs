@@ -15,6 +15,7 @@ mod appliers;
 mod choose;
 mod model;
 mod moving;
+mod sources;
 mod survey;
 mod templates;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use model::{
     AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
 pub use moving::{AppliedBelow, Moving, differences, plan_moves};
+pub use sources::RepositoryAddresses;
 
 /// Settings for a repository that has none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::appliers::Appliers;
 use super::survey::{ClusterSign, Survey, What, Who, Whole};
-use crate::layout::{Layout, TargetFolder};
+use crate::layout::{ClusterName, Layout, TargetFolder};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::{few, list};
@@ -217,9 +217,14 @@ impl Units {
             }
         }
         let most_telling = whole.iter().map(|seen| seen.what).min().unwrap_or(What::Cluster);
-        let named: BTreeSet<&str> =
-            whole.iter().filter(|seen| seen.what == most_telling).map(|seen| seen.name.as_str()).collect();
+        let mut named: Vec<&ClusterName> = Vec::new();
+        for seen in whole.iter().filter(|seen| seen.what == most_telling) {
+            if !named.iter().any(|known| known.may_be(&seen.name)) {
+                named.push(&seen.name);
+            }
+        }
         if named.len() > 1 && most_telling != What::Values && !is_shaped {
+            let is_shared = |name: &str| named.iter().filter(|other| other.name == name).count() > 1;
             let told = whole.iter().filter(|seen| seen.what == most_telling).take(MOST_REPORTED);
             for seen in told {
                 self.tell(
@@ -227,8 +232,8 @@ impl Units {
                     format!(
                         "`{folder}` has {} clusters, but a cluster is a folder: move the files of `{}` to {}",
                         named.len(),
-                        seen.name,
-                        own_folder(folder, &seen.name)
+                        seen.name.shown(is_shared(&seen.name.name)),
+                        own_folder(folder, &seen.name.folder(is_shared(&seen.name.name)))
                     ),
                 );
             }
@@ -279,7 +284,7 @@ impl Units {
     fn grow(&mut self, survey: &Survey) {
         let seen = survey.seen.iter().filter(|seen| seen.what == What::Cluster && seen.whole == Whole::Yes);
         let homes: BTreeMap<&str, RepoPath> =
-            seen.map(|seen| (seen.name.as_str(), seen.path.parent().unwrap_or_default())).collect();
+            seen.map(|seen| (seen.name.name.as_str(), seen.path.parent().unwrap_or_default())).collect();
         let mut wider: BTreeMap<&RepoPath, RepoPath> = BTreeMap::new();
         for owner in &survey.owners {
             let Some(home) = owner.cluster.as_deref().and_then(|name| homes.get(name)) else { continue };

@@ -160,11 +160,18 @@ impl Town {
         let turns = || {
             let posted = self.world.status_store.posted();
             let of = |name: &String| posted.turns.get(name).copied().unwrap_or_default();
-            posted.clusters.keys().map(of).collect::<Vec<_>>()
+            let turns = posted.clusters.keys().map(|name| (name.clone(), of(name)));
+            turns.collect::<BTreeMap<String, _>>()
         };
         let before = turns();
-        eventually("a turn of each", || turns().iter().zip(&before).all(|(now, before)| *now >= before + 2))
-            .await;
+        eventually("a turn of each", || {
+            let now = turns();
+            let has_had = |(name, turns): (&String, &usize)| {
+                *turns >= before.get(name).copied().unwrap_or_default() + 2
+            };
+            !now.is_empty() && now.iter().all(has_had)
+        })
+        .await;
     }
 
     /// What the live note of a cluster says.
