@@ -198,7 +198,7 @@ fn is_basic(text: &str) -> bool {
 /// A shorter text is a word, and no base64.
 const WORD: usize = 16;
 
-/// The text that is encoded in a base64 text of so many letters at least.
+/// The text that is encoded in a base64 text with this many letters or more.
 fn in_base64(text: &str, least: usize) -> Option<String> {
     let joined: String = text.split_whitespace().collect();
     if joined.len() < least {

@@ -14,7 +14,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// So many words are suggested at most.
+/// The most words that a message suggests.
 const SUGGESTED: usize = 5;
 
 /// Fewer letters begin too many words.
@@ -87,7 +87,7 @@ pub fn hint(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// The same, of so many that a command lists them: ``; `capstan rules` lists them``.
+/// The same for a list that is too long for a message: ``; `capstan rules` lists them``.
 pub fn hint_or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, by: &str) -> String {
     match suggestion(word, known) {
         none if none.is_empty() => format!("; `{by}` lists them"),

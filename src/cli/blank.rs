@@ -27,7 +27,7 @@ pub(super) fn refused(command: Command) -> Command {
 
 fn message(arg: &Arg) -> &'static str {
     let takes_several = matches!(arg.get_action(), ArgAction::Append);
-    match arg.get_value_names().unwrap_or_default().first().map(AsRef::as_ref) {
+    match arg.get_value_names().unwrap_or_default().first().map(|name| name.as_str()) {
         Some("CLUSTER" | "CLUSTERS") if takes_several => {
             "the name is empty: give a cluster, or `.` for all of this folder"
         }

@@ -75,7 +75,7 @@ fn is_bootstrap_token(word: &str) -> bool {
     })
 }
 
-/// Addresses of webhooks whose path is a key: whoever has it may post there.
+/// Addresses of webhooks whose path is a key.
 const WEBHOOKS: &[&str] = &[
     "api.telegram.org/bot",
     "discord.com/api/webhooks/",
@@ -95,7 +95,7 @@ const PARAMETERS: &[&str] =
 const HASHES: &[&str] = &["$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$"];
 
 /// Fields of a `config.json` of Docker that hold a login.
-const DOCKER: &[&str] = &["auth", "identitytoken", "registrytoken"];
+const DOCKER: &[&str] = &["\"auth\"", "\"identitytoken\"", "\"registrytoken\""];
 
 /// Whether a text holds a login in a known form: a URL that lets somebody in, a hashed password, a login of Docker.
 pub fn has_login_form(text: &str) -> bool {
@@ -107,7 +107,7 @@ pub fn has_login_form(text: &str) -> bool {
         signs.any(|(_, value)| is_given(value) && !value.starts_with("${"))
     };
     let is_of_docker = || {
-        let values = DOCKER.iter().flat_map(|name| lower.split(&format!("\"{name}\"")[..]).skip(1));
+        let values = DOCKER.iter().flat_map(|name| lower.split(name).skip(1));
         let mut values =
             values.filter_map(|rest| rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"'));
         values.any(|value| !value.starts_with(['"', '$']))

@@ -12,7 +12,7 @@ use super::mends::{Mend, MendedText};
 /// How many mistakes of one file are reported beside the first.
 const MOST: usize = 100;
 
-/// So many bytes are read again for one file: a large file with many mistakes takes no longer than a small one.
+/// The most bytes that are read again for one file: a large file with many mistakes takes no longer than a small one.
 const READ_AGAIN: usize = 4 << 20;
 
 /// The first error, with what else `read` finds wrong.

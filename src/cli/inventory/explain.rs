@@ -221,7 +221,7 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Com
     if !is_known && !failed {
         let meant = suggestion(&path.to_string(), all.iter().map(String::as_str));
         let message = format!("no level sets `{path}` for any cluster{meant}");
-        return Err(Failure::Usage(Refusal::NotFound, message));
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
     }
     match command.output {
         Format::Text if has.is_empty() && overridden.is_empty() => {

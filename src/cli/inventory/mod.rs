@@ -119,21 +119,21 @@ fn in_folder(
     opened: OpenedInventory<'_>,
     folders: &[ClusterId],
     typed: &str,
-) -> Result<Vec<ClusterId>, Failure> {
+) -> Result<Vec<ClusterId>, CommandFailure> {
     let known: Vec<&ClusterId> = folders.iter().collect();
     let meant = typed::matching(opened.workspace, opened.fleet.tree().as_ref(), &known, typed)?;
     if meant.is_empty() { Err(undefined(opened.survey, folders, typed)) } else { Ok(meant) }
 }
 
 /// What the inventory does not define, and which cluster may have been meant, by its name or its folder.
-fn undefined(survey: &Survey, folders: &[ClusterId], typed: &str) -> Failure {
+fn undefined(survey: &Survey, folders: &[ClusterId], typed: &str) -> CommandFailure {
     let names: Vec<&str> = survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
     let by_folder = suggestion(typed.trim_end_matches('/'), folders.iter().map(ClusterId::as_str));
     let meant = match suggestion(typed, names.iter().copied()) {
         none if none.is_empty() && !by_folder.is_empty() => by_folder,
         _ => hint(typed, &names),
     };
-    Failure::Usage(Refusal::NotFound, format!("the inventory defines no cluster `{typed}`{meant}"))
+    CommandFailure::Usage(Refusal::NotFound, format!("the inventory defines no cluster `{typed}`{meant}"))
 }
 
 /// Says why a cluster has no values.

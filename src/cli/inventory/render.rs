@@ -22,7 +22,7 @@ pub(super) fn run(
         (true, _) => survey.inventory.clusters().map(|cluster| cluster.level.name.clone()).collect(),
         (false, false) => {
             let meant = command.clusters.iter().map(|typed| below(opened, typed));
-            meant.collect::<Result<Vec<_>, Failure>>()?.concat()
+            meant.collect::<Result<Vec<_>, CommandFailure>>()?.concat()
         }
         (false, true) => {
             let message = "name the clusters to render, or `--all`".to_owned();
