@@ -31,9 +31,9 @@
 //! | [`treatment`] | what a drain does with a pod: skip, wait, evict in an order | `plan`, `selector`, `workload` |
 //! | [`budgets`] | budgets as the disruption controller counts them, and what the eviction API answers | `selector`, `workload` |
 //! | [`placing`] | on which nodes a pod fits, and whether that is certain | `selector`, `workload` |
-//! | [`verdict`] | steps, causes and verdicts | `placing`, `treatment` |
-//! | [`rollout`] | one simulated rollout, in the best or the worst case | `budgets`, `placing`, `plan`, `treatment`, `verdict`, `workload` |
-//! | [`oracle`] | both cases compared | `plan`, `rollout`, `verdict`, `workload` |
+//! | [`verdict`] | steps, causes and verdicts | `budgets`, `placing`, `treatment` |
+//! | [`rollout`] | one simulated rollout, in the best or the worst case | `budgets`, `placing`, `plan`, `selector`, `treatment`, `verdict`, `workload` |
+//! | [`oracle`] | both cases compared | `budgets`, `plan`, `rollout`, `verdict`, `workload` |
 
 pub mod budgets;
 pub mod oracle;

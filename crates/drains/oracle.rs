@@ -2,7 +2,7 @@
 
 use crate::budgets::Refusal;
 use crate::plan::Plan;
-use crate::rollout::{Case, Outcome, RolloutEnd, all_nodes, simulate};
+use crate::rollout::{Case, RolloutCourse, RolloutEnd, all_nodes, simulate};
 use crate::verdict::{Drains, MissingFact, Stop, StopCause, Verdict};
 use crate::workload::Workload;
 
@@ -19,7 +19,7 @@ pub fn drains(workload: &Workload, plan: &Plan) -> Drains {
         RolloutEnd::TimesOut { .. } => true,
         RolloutEnd::Through => false,
     };
-    let Outcome { end, steps } = simulate(workload, plan, &nodes, Case::Worst);
+    let RolloutCourse { end, steps } = simulate(workload, plan, &nodes, Case::Worst);
     let verdict = match end {
         RolloutEnd::Unknown(missing) => Verdict::CannotBeTold { missing },
         RolloutEnd::Stops(stop) => match missing(&stop) {

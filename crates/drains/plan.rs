@@ -17,9 +17,9 @@ pub struct Plan {
     pub side_by_side: usize,
     /// The MachineDrainRules of the Machines' namespace.
     pub rules: Vec<MachineDrainRule>,
-    /// Labels of the Cluster.
+    /// Rules select by them.
     pub cluster_labels: Labels,
-    /// How many nodes and pods may be looked at, if that is limited.
+    /// How many nodes and pods may be read, if that is limited.
     pub most_work: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ pub struct LeavingMachine {
     pub labels: Labels,
     /// Keys of its annotations.
     pub annotations: BTreeSet<String>,
-    /// Absent if it has none: such a machine is not drained.
+    /// A machine without a node is not drained.
     pub node: Option<String>,
     /// Absent or 0: for ever.
     pub drain_timeout_seconds: u64,
@@ -54,7 +54,7 @@ pub struct LeavingMachine {
     pub detach_timeout_seconds: u64,
 }
 
-/// A MachineDrainRule.
+/// What the drains of some machines do with some pods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineDrainRule {
     pub name: String,

@@ -21,7 +21,7 @@ pub struct Workload {
     pub budgets: Vec<DisruptionBudget>,
 }
 
-/// A Node.
+/// A Node, with what is attached to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkloadNode {
@@ -86,7 +86,7 @@ impl OwnerReference {
     }
 }
 
-/// A controller of pods.
+/// What creates pods, and how many of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodController {
@@ -100,7 +100,7 @@ pub struct PodController {
     pub controller: Option<OwnerReference>,
 }
 
-/// A pod.
+/// A pod, as far as a drain and the scheduler read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Pod {

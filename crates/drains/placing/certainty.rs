@@ -1,4 +1,4 @@
-//! Whether a pod gets a node for certain, although nobody knows on which nodes loose pods run.
+//! Whether a pod gets a node for certain, although the nodes of loose pods are not known.
 //!
 //! Loose pods may prevent a pod from a node in two ways: they take its free resources, or they conflict with the pod by
 //! anti-affinity or a port. To prevent it everywhere, they have to do that on each node where it fits. So the free shares
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::Places;
 use super::shapes::{Shape, Shapes, float};
-use super::terms::Counted;
+use super::terms::TermSide;
 use crate::selector::{index, number};
 use crate::workload::HostPort;
 
@@ -25,7 +25,7 @@ pub(super) struct Loose<'a> {
     ports: BTreeMap<&'a HostPort, u32>,
     /// How much the free shares can have shrunk since the beginning, at most.
     spent: f64,
-    /// For each simple shape, the value of `spent` up to which a pod of it surely fits.
+    /// For each shape, the value of `spent` up to which a pod of it surely fits. Absent: negative.
     fits_until: Vec<f64>,
 }
 
@@ -57,7 +57,11 @@ impl Places<'_> {
     /// Whether a pod that has no place gets one, wherever loose pods are.
     pub fn is_certain(&mut self, pod: u32) -> bool {
         let shape_number = index(self.shape_number(pod));
-        if self.loose.fits_until[shape_number] >= self.loose.spent {
+        if self.is_certain_still(pod) {
+            return true;
+        }
+        if let Some(left) = self.left_by_all_conflicts(pod).filter(|left| *left >= 0.0) {
+            self.loose.fits_until[shape_number] = self.loose.spent + left;
             return true;
         }
         let nodes = self.fitting(pod, true);
@@ -68,11 +72,33 @@ impl Places<'_> {
             return false;
         }
         let left = shares.iter().sum::<f64>() - lost_share - self.loose.weight;
-        let is_certain = self.loose.pods == 0 || left >= -MARGIN;
-        if is_certain && shape.is_simple {
-            self.loose.fits_until[shape_number] = self.loose.spent + left;
+        self.loose.pods == 0 || left >= -MARGIN
+    }
+
+    /// Whether that was certain before, with so much left that nothing since then has changed it.
+    pub fn is_certain_still(&self, pod: u32) -> bool {
+        self.loose.fits_until[index(self.shape_number(pod))] >= self.loose.spent
+    }
+
+    /// The free share that is left if every pod of the shape's terms conflicts with it on nodes that are free. `None` if
+    /// more than anti-affinity counts: then the places of other pods decide.
+    fn left_by_all_conflicts(&mut self, pod: u32) -> Option<f64> {
+        self.work += u64::from(number(self.nodes.len()));
+        let shape = self.shape(pod);
+        if !shape.affinity.is_empty() || !shape.spread.is_empty() || !shape.ports.is_empty() {
+            return None;
         }
-        is_certain
+        let terms = shape.matched_by.iter().chain(&shape.anti).map(|term| &self.terms[index(*term)]);
+        let conflicts: f64 =
+            terms.map(|term| f64::from(term.most) * f64::from(self.domains.largest(term.key))).sum();
+        let fits = |node: &u32| {
+            self.is_open(shape, *node)
+                && self.has_free(shape, *node)
+                && self.shapes.is_affine(shape, *node)
+                && self.shapes.is_tolerated(shape, *node)
+        };
+        let shares: f64 = self.all_nodes().filter(fits).map(|node| self.share(shape, node)).sum();
+        Some(shares - conflicts * WHOLE_NODE - self.loose.weight)
     }
 
     /// The share that other pods may take of a node before this one does not fit any more.
@@ -90,12 +116,12 @@ impl Places<'_> {
         let mut loose: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         for term in &shape.anti {
             let term_state = &self.terms[index(*term)];
-            let most = term_state.loose(Counted::Matched).max(term_state.loose(Counted::Owned));
+            let most = term_state.loose(TermSide::Matched).max(term_state.loose(TermSide::Owned));
             *loose.entry(Some(term_state.key)).or_default() += most;
         }
         for term in shape.matched_by.iter().filter(|term| !shape.anti.contains(term)) {
             let term_state = &self.terms[index(*term)];
-            *loose.entry(Some(term_state.key)).or_default() += term_state.loose(Counted::Owned);
+            *loose.entry(Some(term_state.key)).or_default() += term_state.loose(TermSide::Owned);
         }
         for (port, count) in &self.loose.ports {
             if shape.ports.iter().any(|own| own.conflicts(port)) {

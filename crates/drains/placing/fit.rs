@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Places;
 use super::shapes::Shape;
-use super::terms::Counted;
+use super::terms::TermSide;
 use crate::selector::index;
 
 /// Why a pod does not fit on a node.
@@ -42,7 +42,13 @@ impl Places<'_> {
         self.work += u64::from(crate::selector::number(self.nodes.len()));
         let shape = self.shape(pod);
         let spread = self.spread(shape);
-        self.all_nodes().filter(|node| self.obstacle(shape, *node, &spread, is_strict).is_none()).collect()
+        let fits = |node: &u32| {
+            // Most nodes are ruled out by these two.
+            self.is_open(shape, *node)
+                && self.has_free(shape, *node)
+                && self.obstacle(shape, *node, &spread, is_strict).is_none()
+        };
+        self.all_nodes().filter(fits).collect()
     }
 
     /// For each obstacle, the number of nodes that it rules out.
@@ -60,7 +66,7 @@ impl Places<'_> {
     /// The first filter that refuses a node. Strictly, a loose pod is where it hinders most.
     fn obstacle(&self, shape: &Shape<'_>, node: u32, spread: &Spread, is_strict: bool) -> Option<Obstacle> {
         let state = &self.nodes[index(node)];
-        if !state.is_present || (state.is_cordoned && !shape.tolerates_cordon) {
+        if !self.is_open(shape, node) {
             return Some(Obstacle::Unschedulable);
         }
         if !self.shapes.is_tolerated(shape, node) {
@@ -90,29 +96,29 @@ impl Places<'_> {
         spread: &Spread,
         is_strict: bool,
     ) -> Option<Obstacle> {
-        let count = |term: u32, counted: Counted| {
+        let count = |term: u32, counted: TermSide| {
             let term = &self.terms[index(term)];
             self.domains.of(term.key, node).map(|domain| term.in_domain(counted, domain))
         };
         let is_taken = |term: &u32, counted| count(*term, counted).is_some_and(|pods| pods > 0);
-        if shape.anti.iter().any(|term| is_taken(term, Counted::Matched))
-            || shape.matched_by.iter().any(|term| is_taken(term, Counted::Owned))
+        if shape.anti.iter().any(|term| is_taken(term, TermSide::Matched))
+            || shape.matched_by.iter().any(|term| is_taken(term, TermSide::Owned))
         {
             return Some(Obstacle::AntiAffinity);
         }
         let attracts = |number: &u32| {
             let term = &self.terms[index(*number)];
-            let Some(pods) = count(*number, Counted::Matched) else { return false };
+            let Some(pods) = count(*number, TermSide::Matched) else { return false };
             let is_first = shape.matched_by.contains(number) && term.has_none();
-            pods > 0 || is_first || (!is_strict && term.loose(Counted::Matched) > 0)
+            pods > 0 || is_first || (!is_strict && term.loose(TermSide::Matched) > 0)
         };
         if !shape.affinity.iter().all(attracts) {
             return Some(Obstacle::Affinity);
         }
         let keeps_skew = |(at, (number, constraint)): (usize, &(u32, &crate::workload::SpreadConstraint))| {
-            let Some(pods) = count(*number, Counted::Matched) else { return false };
+            let Some(pods) = count(*number, TermSide::Matched) else { return false };
             let own = u32::from(shape.matched_by.contains(number));
-            let loose = self.terms[index(*number)].loose(Counted::Matched);
+            let loose = self.terms[index(*number)].loose(TermSide::Matched);
             let (pods, least) =
                 if is_strict { (pods + loose, spread.least[at]) } else { (pods, spread.least[at] + loose) };
             (pods + own).saturating_sub(least) <= constraint.max_skew
@@ -139,7 +145,7 @@ impl Places<'_> {
             if domains.len() < usize::try_from(constraint.min_domains).unwrap_or(usize::MAX) {
                 return 0;
             }
-            let counts = domains.iter().map(|domain| term.in_domain(Counted::Matched, *domain));
+            let counts = domains.iter().map(|domain| term.in_domain(TermSide::Matched, *domain));
             counts.min().unwrap_or_default()
         });
         Spread { least: least.collect() }

@@ -1,9 +1,11 @@
 //! On which nodes a pod fits, as the scheduler's filters decide (`pkg/scheduler/framework/plugins`).
 //!
-//! A pod that moved has a node, or it is [`Place::Loose`]: it runs on one of several nodes, and nobody knows on which.
+//! A pod that moved has a node, or it is [`PodPlace::Loose`]: it runs on one of several nodes, which is
+//! not known.
 
 mod certainty;
 mod fit;
+mod node_set;
 mod shapes;
 mod terms;
 
@@ -11,12 +13,13 @@ use crate::selector::{LabelIndex, index, number};
 use crate::workload::{HostPort, Workload, WorkloadNode};
 
 pub use self::fit::Obstacle;
+pub use self::node_set::NodeSet;
 use self::shapes::{Shape, Shapes};
 use self::terms::{Domains, Term};
 
 /// Where a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PodPlace {
     Nowhere,
     Node(u32),
     /// On one of several nodes. For each topology key the domain, if all these nodes are in the same one.
@@ -31,7 +34,7 @@ pub struct Places<'a> {
     shape_of: Vec<u32>,
     terms: Vec<Term>,
     domains: Domains<'a>,
-    places: Vec<Place>,
+    places: Vec<PodPlace>,
     loose: certainty::Loose<'a>,
     work: u64,
 }
@@ -62,7 +65,7 @@ impl<'a> Places<'a> {
             shape_of,
             terms,
             domains,
-            places: vec![Place::Nowhere; workload.pods.len()],
+            places: vec![PodPlace::Nowhere; workload.pods.len()],
             work: 0,
         };
         for node in 0..workload.nodes.len() {
@@ -73,18 +76,18 @@ impl<'a> Places<'a> {
         for (at, pod) in (0..).zip(&workload.pods).filter(|(_, pod)| !pod.has_finished()) {
             let node = pod.node.as_ref().and_then(|node| names.get(node.as_str()));
             if let Some(node) = node {
-                places.put(at, Place::Node(*node));
+                places.put(at, PodPlace::Node(*node));
             }
         }
         places
     }
 
-    /// How many nodes were looked at for pods.
+    /// How many nodes were compared with pods.
     pub fn work(&self) -> u64 {
         self.work
     }
 
-    pub fn place(&self, pod: u32) -> &Place {
+    pub fn place(&self, pod: u32) -> &PodPlace {
         &self.places[index(pod)]
     }
 
@@ -97,18 +100,18 @@ impl<'a> Places<'a> {
     }
 
     /// Puts a pod somewhere else.
-    pub fn put(&mut self, pod: u32, place: Place) {
+    pub fn put(&mut self, pod: u32, place: PodPlace) {
         let old = std::mem::replace(&mut self.places[index(pod)], place.clone());
         self.count(pod, &old, -1);
         self.count(pod, &place, 1);
     }
 
-    fn count(&mut self, pod: u32, place: &Place, change: i64) {
+    fn count(&mut self, pod: u32, place: &PodPlace, change: i64) {
         let shape_number = self.shape_number(pod);
         let shape = &self.shapes.all[index(shape_number)];
         match place {
-            Place::Nowhere => return,
-            Place::Node(node) => {
+            PodPlace::Nowhere => return,
+            PodPlace::Node(node) => {
                 let state = &mut self.nodes[index(*node)];
                 for (resource, amount) in &shape.requests {
                     state.free[*resource] -= change * amount;
@@ -122,17 +125,17 @@ impl<'a> Places<'a> {
                 }
                 self.loose.spend(shape.weight);
             }
-            Place::Loose(_) => self.loose.count(shape, change),
+            PodPlace::Loose(_) => self.loose.count(shape, change),
         }
         for term in shape.matched_by.iter().chain(&shape.anti) {
             let term_state = &self.terms[index(*term)];
             let domain = match place {
-                Place::Node(node) => match self.domains.of(term_state.key, *node) {
+                PodPlace::Node(node) => match self.domains.of(term_state.key, *node) {
                     None => continue,
                     domain => domain,
                 },
-                Place::Loose(domains) => domains.get(term_state.key).copied().flatten(),
-                Place::Nowhere => None,
+                PodPlace::Loose(domains) => domains.get(term_state.key).copied().flatten(),
+                PodPlace::Nowhere => None,
             };
             let is_own = shape.anti.contains(term);
             let is_matched = shape.matched_by.contains(term);
@@ -169,14 +172,14 @@ impl<'a> Places<'a> {
     }
 
     /// A loose place on one of these nodes.
-    pub fn loose_on(&self, nodes: &[u32]) -> Place {
+    pub fn loose_on(&self, nodes: &[u32]) -> PodPlace {
         let keys = 0..self.domains.keys();
         let shared = |key: usize| {
             let mut all = nodes.iter().map(|node| self.domains.of(key, *node));
             let first = all.next().flatten()?;
             all.all(|other| other == Some(first)).then_some(first)
         };
-        Place::Loose(keys.map(shared).collect())
+        PodPlace::Loose(keys.map(shared).collect())
     }
 
     pub fn tolerates_cordon(&self, pod: u32) -> bool {
@@ -195,6 +198,21 @@ impl<'a> Places<'a> {
     /// Whether a node has all of these resources free.
     pub fn has_room(&self, node: u32, requests: &[i64]) -> bool {
         self.nodes[index(node)].free.iter().zip(requests).all(|(free, amount)| free >= amount)
+    }
+
+    /// Every node, present or not.
+    pub fn every_node(&self) -> NodeSet {
+        NodeSet::all(self.nodes.len())
+    }
+
+    fn is_open(&self, shape: &Shape<'_>, node: u32) -> bool {
+        let state = &self.nodes[index(node)];
+        state.is_present && (!state.is_cordoned || shape.tolerates_cordon)
+    }
+
+    fn has_free(&self, shape: &Shape<'_>, node: u32) -> bool {
+        let free = &self.nodes[index(node)].free;
+        shape.requests.iter().all(|(resource, amount)| free[*resource] >= *amount)
     }
 
     fn all_nodes(&self) -> impl Iterator<Item = u32> + use<> {

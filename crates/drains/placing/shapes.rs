@@ -8,6 +8,7 @@ use crate::workload::{
     WorkloadNode,
 };
 
+use super::node_set::NodeSet;
 use super::terms::PodTerms;
 
 /// Every pod takes one of these.
@@ -15,9 +16,6 @@ const PODS: &str = "pods";
 /// The key of a node's name in node affinity. Kubernetes writes it as a field.
 const NODE_NAME: &str = "metadata.name";
 const CORDON: &str = "node.kubernetes.io/unschedulable";
-
-/// A node, one bit each.
-type Bits = Vec<u64>;
 
 /// What the scheduler looks at in a pod.
 pub(super) struct Shape<'a> {
@@ -45,7 +43,7 @@ pub(super) struct Shapes<'a> {
     /// The largest allocatable amount of each resource.
     pub(super) largest: Vec<f64>,
     nodes: &'a [WorkloadNode],
-    bits: Vec<Bits>,
+    bits: Vec<NodeSet>,
 }
 
 type ShapeKey<'a> = (&'a Placement, PodTerms);
@@ -126,17 +124,16 @@ impl<'a> Shapes<'a> {
     }
 
     fn add_bits(&mut self, holds: impl Fn(&WorkloadNode) -> bool) -> usize {
-        let mut bits = vec![0; self.nodes.len().div_ceil(64)];
-        for (at, node) in self.nodes.iter().enumerate() {
-            bits[at / 64] |= u64::from(holds(node)) << (at % 64);
+        let mut bits = NodeSet::default();
+        for (at, _) in (0..).zip(self.nodes).filter(|(_, node)| holds(node)) {
+            bits.insert(at);
         }
         self.bits.push(bits);
         self.bits.len() - 1
     }
 
     fn has(&self, bits: usize, node: u32) -> bool {
-        let at = index(node);
-        self.bits[bits][at / 64] >> (at % 64) & 1 == 1
+        self.bits[bits].has(node)
     }
 
     pub(super) fn is_affine(&self, shape: &Shape<'_>, node: u32) -> bool {

@@ -11,6 +11,8 @@ pub(super) struct Domains<'a> {
     /// For each key, the domain of each node.
     of_nodes: Vec<Vec<Option<u32>>>,
     counts: Vec<usize>,
+    /// For each key, the number of nodes in its largest domain.
+    largest: Vec<u32>,
 }
 
 impl<'a> Domains<'a> {
@@ -24,18 +26,21 @@ impl<'a> Domains<'a> {
             })
             .collect();
         let keys: Vec<&str> = keys.into_iter().collect();
-        let (mut of_nodes, mut counts) = (Vec::new(), Vec::new());
+        let (mut of_nodes, mut counts, mut largest) = (Vec::new(), Vec::new(), Vec::new());
         for key in &keys {
             let mut values: BTreeMap<&str, u32> = BTreeMap::new();
-            let mut domains = Vec::new();
+            let mut domains: Vec<Option<u32>> = Vec::new();
             for node in nodes {
                 let next = number(values.len());
                 domains.push(node.labels.get(*key).map(|value| *values.entry(value).or_insert(next)));
             }
+            let mut sizes = vec![0; values.len()];
+            domains.iter().flatten().for_each(|domain| sizes[index(*domain)] += 1);
+            largest.push(sizes.into_iter().max().unwrap_or_default());
             counts.push(values.len());
             of_nodes.push(domains);
         }
-        Self { keys, of_nodes, counts }
+        Self { keys, of_nodes, counts, largest }
     }
 
     pub(super) fn keys(&self) -> usize {
@@ -44,6 +49,10 @@ impl<'a> Domains<'a> {
 
     pub(super) fn count(&self, key: usize) -> usize {
         self.counts[key]
+    }
+
+    pub(super) fn largest(&self, key: usize) -> u32 {
+        self.largest[key]
     }
 
     pub(super) fn of(&self, key: usize, node: u32) -> Option<u32> {
@@ -61,6 +70,8 @@ pub(super) struct Term {
     matched: Vec<u32>,
     /// Pods with this term as anti-affinity.
     owned: Vec<u32>,
+    /// How many pods it selects, and how many have it as anti-affinity.
+    pub(super) most: u32,
     /// Pods of unknown domain.
     loose_matched: u32,
     loose_owned: u32,
@@ -68,7 +79,7 @@ pub(super) struct Term {
 
 /// How many pods of a term count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(super) enum TermSide {
     Matched,
     /// Those with it as anti-affinity.
     Owned,
@@ -89,17 +100,17 @@ impl Term {
         }
     }
 
-    pub(super) fn in_domain(&self, counted: Counted, domain: u32) -> u32 {
+    pub(super) fn in_domain(&self, counted: TermSide, domain: u32) -> u32 {
         match counted {
-            Counted::Matched => self.matched[index(domain)],
-            Counted::Owned => self.owned[index(domain)],
+            TermSide::Matched => self.matched[index(domain)],
+            TermSide::Owned => self.owned[index(domain)],
         }
     }
 
-    pub(super) fn loose(&self, counted: Counted) -> u32 {
+    pub(super) fn loose(&self, counted: TermSide) -> u32 {
         match counted {
-            Counted::Matched => self.loose_matched,
-            Counted::Owned => self.loose_owned,
+            TermSide::Matched => self.loose_matched,
+            TermSide::Owned => self.loose_owned,
         }
     }
 
@@ -156,13 +167,16 @@ pub(super) fn terms<'a>(
     let mut all = Vec::with_capacity(keys.len());
     for ((namespaces, selector, key), number) in keys {
         let none = || vec![0; domains.count(key)];
-        all.push(Term { key, matched: none(), owned: none(), loose_matched: 0, loose_owned: 0 });
+        all.push(Term { key, matched: none(), owned: none(), most: 0, loose_matched: 0, loose_owned: 0 });
         for pod in selector
             .iter()
             .flat_map(|selector| namespaces.iter().flat_map(|one| labels.select(one, selector)))
         {
             of_pods[index(pod)].matched_by.push(number);
         }
+    }
+    for term in of_pods.iter().flat_map(|pod| pod.matched_by.iter().chain(&pod.anti)) {
+        all[index(*term)].most += 1;
     }
     (all, of_pods)
 }

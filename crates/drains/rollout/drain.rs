@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::Rollout;
+use super::SimulatedRollout;
 use crate::budgets::{PodState, Refusal};
 use crate::plan::{LeavingMachine, MachineDrainRule};
 use crate::selector::{index, number};
 use crate::treatment::{Filters, PodTreatment};
 use crate::verdict::{DrainStep, StepEnd, StopCause};
-use crate::workload::{Health, Phase, Pod};
+use crate::workload::{Health, Phase};
 
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
-const EXCLUDE_DETACH: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 const PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io";
 const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io";
 /// Control planes set these hooks on their own machines, and remove them.
@@ -33,12 +32,14 @@ pub(super) struct Drain<'a> {
     /// Why pods are left after the last round.
     pub(super) refused: Option<(Option<u32>, StopCause)>,
     pub(super) waited: BTreeSet<String>,
+    /// Claims of the pods on its node, as `namespace/name`.
+    pub(super) claims: BTreeSet<String>,
     pub(super) is_gone: bool,
     pub(super) step: DrainStep,
 }
 
 impl Drain<'_> {
-    /// Why it stands still, and with which pod.
+    /// Why it does not move, and with which pod.
     pub(super) fn cause(&self) -> Option<(Option<u32>, &StopCause)> {
         if self.is_gone {
             return None;
@@ -62,7 +63,7 @@ impl Drain<'_> {
     }
 }
 
-impl<'a> Rollout<'a> {
+impl<'a> SimulatedRollout<'a> {
     /// A machine begins to leave: its node is cordoned, its pods are sorted.
     pub(super) fn begin(
         &mut self,
@@ -81,12 +82,16 @@ impl<'a> Rollout<'a> {
             lasting: None,
             refused: None,
             waited: BTreeSet::new(),
+            claims: BTreeSet::new(),
             is_gone: false,
             step: DrainStep { machine: machine.name.clone(), ..DrainStep::default() },
         };
         if let Some(node) = node {
             drain.lasting = self.hook(machine).filter(|_| !self.is_best()).map(StopCause::Hook);
             self.places.cordon(number(node));
+            for pod in self.on_nodes[node].iter().map(|pod| self.pod(*pod)) {
+                drain.claims.extend(pod.claims.iter().map(|claim| format!("{}/{claim}", pod.namespace)));
+            }
             self.leaving.insert(number(node));
             if !machine.annotations.contains(EXCLUDE_DRAIN) {
                 let filters = Filters::new(self.plan, machine, self.workload, daemon_sets);
@@ -121,7 +126,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// An annotation that somebody else has to remove.
+    /// A hook that the owner of its annotation has to remove.
     fn hook(&self, machine: &LeavingMachine) -> Option<String> {
         let is_foreign = |key: &&String| {
             key.split_once('/').is_some_and(|(prefix, name)| {
@@ -129,10 +134,6 @@ impl<'a> Rollout<'a> {
             })
         };
         machine.annotations.iter().find(is_foreign).cloned()
-    }
-
-    pub(super) fn pod(&self, pod: u32) -> &'a Pod {
-        &self.workload.pods[index(pod)]
     }
 
     /// Each machine tries to evict its pods of the lowest order. Whether any pod goes.
@@ -209,22 +210,5 @@ impl<'a> Rollout<'a> {
             return Ok(());
         }
         self.budgets.ask(pod, state, is_best)
-    }
-
-    /// A volume that keeps a drained machine.
-    pub(super) fn volume(&self, drain: &Drain<'_>) -> Option<String> {
-        let node = &self.workload.nodes[index(drain.node?)];
-        let machine = drain.machine;
-        let is_waited_for = !node.unreachable
-            && !machine.annotations.contains(EXCLUDE_DETACH)
-            && machine.detach_timeout_seconds == 0;
-        if !is_waited_for || self.is_best() {
-            return None;
-        }
-        let here = self.workload.pods.iter().filter(|pod| pod.node.as_ref() == Some(&node.name));
-        let claims: BTreeSet<String> = here
-            .flat_map(|pod| pod.claims.iter().map(|claim| format!("{}/{claim}", pod.namespace)))
-            .collect();
-        node.attached.iter().find(|volume| !claims.contains(*volume)).cloned()
     }
 }

@@ -2,18 +2,19 @@
 //! Between two rounds evicted pods are gone, others take their places, and machines leave and come.
 
 mod drain;
+mod groups;
 mod moves;
 
 use std::collections::BTreeSet;
 
 use self::drain::Drain;
 use crate::budgets::{Budgets, PodState};
-use crate::placing::{Obstacle, Places};
+use crate::placing::{Obstacle, Places, PodPlace};
 use crate::plan::{MachineGroup, Plan};
-use crate::selector::{LabelIndex, index, number};
+use crate::selector::{LabelIndex, index};
 use crate::treatment::daemon_sets;
 use crate::verdict::{DrainStep, MissingFact, PendingPod, Stop, StopCause};
-use crate::workload::{Health, Workload, WorkloadNode};
+use crate::workload::{Health, Pod, Workload, WorkloadNode};
 
 /// What is assumed where something is not certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(crate) enum Case {
 }
 
 /// How a simulated rollout ends.
-pub(crate) struct Outcome {
+pub(crate) struct RolloutCourse {
     pub(crate) end: RolloutEnd,
     pub(crate) steps: Vec<DrainStep>,
 }
@@ -51,7 +52,7 @@ fn new_node(group: &MachineGroup, at: usize) -> WorkloadNode {
 }
 
 /// A rollout that is simulated.
-struct Rollout<'a> {
+struct SimulatedRollout<'a> {
     workload: &'a Workload,
     plan: &'a Plan,
     case: Case,
@@ -67,24 +68,21 @@ struct Rollout<'a> {
     loose: moves::LoosePods,
     /// One pod of each DaemonSet.
     daemons: Vec<u32>,
-    groups: Vec<Progress>,
+    groups: Vec<groups::GroupProgress>,
     drains: Vec<Drain<'a>>,
     work: u64,
 }
 
-/// How far a group is.
-#[derive(Default, Clone, Copy)]
-struct Progress {
-    started: usize,
-    left: usize,
-    come: usize,
-}
-
 /// Simulates a rollout. `nodes` are [`all_nodes`].
-pub(crate) fn simulate(workload: &Workload, plan: &Plan, nodes: &[WorkloadNode], case: Case) -> Outcome {
+pub(crate) fn simulate(
+    workload: &Workload,
+    plan: &Plan,
+    nodes: &[WorkloadNode],
+    case: Case,
+) -> RolloutCourse {
     let labels = LabelIndex::new(workload.pods.iter().map(|pod| (pod.namespace.as_str(), &pod.labels)));
     let daemon_sets = daemon_sets(workload);
-    let mut rollout = Rollout::new(workload, plan, (nodes, &labels), case);
+    let mut rollout = SimulatedRollout::new(workload, plan, (nodes, &labels), case);
     let mut times_out = None;
     // Each round moves a pod or a machine; a pod moves once with each machine at most.
     let most_rounds = (workload.pods.len() + 4) * (nodes.len() + 4);
@@ -109,10 +107,10 @@ pub(crate) fn simulate(workload: &Workload, plan: &Plan, nodes: &[WorkloadNode],
         };
         times_out.get_or_insert(timeout);
     };
-    Outcome { end, steps: rollout.drains.into_iter().map(Drain::into_step).collect() }
+    RolloutCourse { end, steps: rollout.drains.into_iter().map(Drain::into_step).collect() }
 }
 
-impl<'a> Rollout<'a> {
+impl<'a> SimulatedRollout<'a> {
     fn new(
         workload: &'a Workload,
         plan: &'a Plan,
@@ -126,7 +124,7 @@ impl<'a> Rollout<'a> {
         let mut pending = BTreeSet::new();
         for (at, pod) in (0..).zip(&workload.pods) {
             match (places.place(at), &pod.node) {
-                (crate::placing::Place::Node(node), _) => {
+                (PodPlace::Node(node), _) => {
                     on_nodes[index(*node)].insert(at);
                 }
                 (_, None) if !pod.deleted && !pod.has_finished() => {
@@ -160,7 +158,7 @@ impl<'a> Rollout<'a> {
             leaving: BTreeSet::new(),
             loose: moves::LoosePods::default(),
             daemons,
-            groups: vec![Progress::default(); plan.groups.len()],
+            groups: vec![groups::GroupProgress::default(); plan.groups.len()],
             drains: Vec::new(),
             work: 0,
         };
@@ -181,48 +179,8 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// New machines join, and others begin to leave, as far as the groups allow.
-    fn advance_groups(&mut self, daemon_sets: &BTreeSet<(&'a str, &'a str)>) -> bool {
-        let mut active = self.plan.side_by_side.max(1);
-        let mut first_new = self.workload.nodes.len();
-        let mut moved = false;
-        for (at, group) in self.plan.groups.iter().enumerate() {
-            let mut progress = self.groups[at];
-            if active > 0 && progress.left < group.leave.len() {
-                active -= 1;
-                let (surge, unavailable) = match (group.surge, group.unavailable) {
-                    (0, 0) => (1, 0),
-                    both => both,
-                };
-                while progress.come < group.come.min(surge + progress.left) {
-                    self.join(number(first_new + progress.come));
-                    progress.come += 1;
-                    moved = true;
-                }
-                let all_came = progress.come == group.come;
-                let may_start = if all_came { group.leave.len() } else { progress.come + unavailable };
-                while progress.started < may_start.min(group.leave.len()) {
-                    let machine = &group.leave[progress.started];
-                    self.begin(at, machine, daemon_sets);
-                    progress.started += 1;
-                    moved = true;
-                }
-                self.groups[at] = progress;
-            }
-            first_new += group.come;
-        }
-        moved
-    }
-
-    fn join(&mut self, node: u32) {
-        self.places.join(node);
-        let daemons = std::mem::take(&mut self.daemons);
-        self.places.reserve(node, &daemons);
-        self.daemons = daemons;
-    }
-
-    fn is_over(&self) -> bool {
-        self.groups.iter().zip(&self.plan.groups).all(|(progress, group)| progress.left == group.leave.len())
+    fn pod(&self, pod: u32) -> &'a Pod {
+        &self.workload.pods[index(pod)]
     }
 
     fn set(&mut self, pod: u32, state: PodState) {
@@ -241,12 +199,12 @@ impl<'a> Rollout<'a> {
         let pending = self.pending.iter().filter(shares).map(|other| {
             let mut obstacles = self.places.obstacles(*other);
             obstacles.retain(|obstacle, _| *obstacle != Obstacle::Unschedulable);
-            PendingPod { pod: self.workload.pods[index(*other)].full_name(), obstacles }
+            PendingPod { pod: self.pod(*other).full_name(), obstacles }
         });
         pending.collect()
     }
 
-    /// The first machine that stands still, in the order of the rollout.
+    /// The first machine that does not move, in the order of the rollout.
     fn stop(&self) -> Option<Stop> {
         let stopped = self.drains.iter().find_map(|drain| Some((drain, drain.cause()?)));
         stopped.map(|(drain, (pod, because))| self.stop_of(drain, pod, because))
@@ -257,10 +215,6 @@ impl<'a> Rollout<'a> {
         if let (StopCause::Eviction { pending, .. }, Some(pod)) = (&mut because, pod) {
             *pending = self.pending_with(pod);
         }
-        Stop {
-            machine: drain.machine.name.clone(),
-            pod: pod.map(|pod| self.workload.pods[index(pod)].full_name()),
-            because,
-        }
+        Stop { machine: drain.machine.name.clone(), pod: pod.map(|pod| self.pod(pod).full_name()), because }
     }
 }

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::drain::Drain;
-use super::{Case, Rollout, RolloutEnd};
+use super::{Case, RolloutEnd, SimulatedRollout};
 use crate::budgets::PodState;
-use crate::placing::Place;
+use crate::placing::{NodeSet, PodPlace};
 use crate::selector::index;
 use crate::verdict::{StepEnd, StopCause};
 use crate::workload::{Health, Phase};
 
 /// Controllers of Kubernetes that replace a pod.
 const REPLACING: &[&str] = &["Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
+
+/// A machine with this annotation leaves with its volumes attached.
+const EXCLUDE_DETACH: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
 /// Pods with a budget that run on one of several nodes, by their shapes.
 #[derive(Default)]
@@ -21,10 +24,10 @@ pub(super) struct LoosePods(BTreeMap<u32, OneShape>);
 struct OneShape {
     pods: BTreeSet<u32>,
     /// Where any of them may be.
-    nodes: BTreeSet<u32>,
+    nodes: NodeSet,
 }
 
-impl<'a> Rollout<'a> {
+impl<'a> SimulatedRollout<'a> {
     /// What happens between two rounds. Whether anything did.
     pub(super) fn settle_round(&mut self) -> bool {
         let mut drains = std::mem::take(&mut self.drains);
@@ -52,10 +55,10 @@ impl<'a> Rollout<'a> {
 
     /// A pod is gone from its node. Returned if a new one takes its place.
     fn take_away(&mut self, pod: u32) -> Option<u32> {
-        if let Place::Node(node) = *self.places.place(pod) {
+        if let PodPlace::Node(node) = *self.places.place(pod) {
             self.on_nodes[index(node)].remove(&pod);
         }
-        self.places.put(pod, Place::Nowhere);
+        self.places.put(pod, PodPlace::Nowhere);
         let is_replaced = self.is_replaced(pod);
         self.set(pod, if is_replaced { PodState::Pending } else { PodState::Absent });
         is_replaced.then_some(pod)
@@ -89,7 +92,7 @@ impl<'a> Rollout<'a> {
             return false;
         }
         let old = self.places.place(pod).clone();
-        self.places.put(pod, Place::Nowhere);
+        self.places.put(pod, PodPlace::Nowhere);
         let nodes = self.places.candidates(pod);
         self.places.put(pod, old);
         let is_drained = |node: &u32| self.leaving.contains(node);
@@ -98,6 +101,19 @@ impl<'a> Rollout<'a> {
         } else {
             nodes.iter().any(is_drained)
         }
+    }
+
+    /// A volume that keeps a drained machine.
+    fn volume(&self, drain: &Drain<'_>) -> Option<String> {
+        let node = &self.workload.nodes[index(drain.node?)];
+        let machine = drain.machine;
+        let is_waited_for = !node.unreachable
+            && !machine.annotations.contains(EXCLUDE_DETACH)
+            && machine.detach_timeout_seconds == 0;
+        if !is_waited_for || self.is_best() {
+            return None;
+        }
+        node.attached.iter().find(|volume| !drain.claims.contains(*volume)).cloned()
     }
 
     /// A machine is gone, with the pods that are still on its node. Those that get a new place are returned.
@@ -110,7 +126,7 @@ impl<'a> Rollout<'a> {
             let owner = self.pod(pod).owner.as_ref();
             // They belong to the node: the budgets of a DaemonSet see the pod of the next node instead.
             if self.pod(pod).mirror || owner.is_some_and(|owner| owner.kind == "DaemonSet") {
-                self.places.put(pod, Place::Nowhere);
+                self.places.put(pod, PodPlace::Nowhere);
                 continue;
             }
             drain.step.killed.push(self.pod(pod).full_name());
@@ -149,7 +165,7 @@ impl<'a> Rollout<'a> {
     /// Places one pod. Whether it runs for certain, or in the best case possibly.
     fn place(&mut self, pod: u32, together: &[i64]) -> bool {
         self.forget_loose(pod);
-        self.places.put(pod, Place::Nowhere);
+        self.places.put(pod, PodPlace::Nowhere);
         let mut nodes = self.places.candidates(pod);
         nodes.retain(|node| !self.leaving.contains(node));
         let runs = match (nodes.as_slice(), self.case) {
@@ -195,7 +211,7 @@ impl<'a> Rollout<'a> {
     }
 
     fn run_on(&mut self, pod: u32, node: u32) {
-        self.places.put(pod, Place::Node(node));
+        self.places.put(pod, PodPlace::Node(node));
         self.on_nodes[index(node)].insert(pod);
     }
 
@@ -204,7 +220,7 @@ impl<'a> Rollout<'a> {
         if !self.budgets.of(pod).is_empty() {
             let shape = self.loose.0.entry(self.places.shape_number(pod)).or_default();
             shape.pods.insert(pod);
-            shape.nodes.extend(nodes);
+            nodes.iter().for_each(|node| shape.nodes.insert(*node));
         }
     }
 
@@ -221,45 +237,51 @@ impl<'a> Rollout<'a> {
     /// In the worst case loose pods are on the node that is drained: they have to be evicted as well.
     fn check_loose(&mut self, drain: &mut Drain<'a>) {
         let Some(node) = drain.node.filter(|_| drain.lasting.is_none()) else { return };
-        let here = self.loose.0.iter().filter(|(_, shape)| shape.nodes.contains(&node));
-        let here: Vec<(u32, Vec<u32>)> =
-            here.map(|(at, shape)| (*at, shape.pods.iter().copied().collect())).collect();
-        for (shape, pods) in here {
-            let mut is_evicted = true;
-            for pod in pods {
-                let state = match self.states[index(pod)] {
-                    PodState::Pending => PodState::Unready,
-                    state => state,
-                };
-                self.work += 1;
-                if let Err(refusal) = self.budgets.ask(pod, state, false) {
-                    drain.waited.insert(self.pod(pod).full_name());
-                    let cause = StopCause::Eviction { refusal, pending: Vec::new() };
-                    drain.refused.get_or_insert((Some(pod), cause));
-                    is_evicted = false;
-                    break;
-                }
-                if state != PodState::Ready {
-                    continue;
-                }
-                self.places.put(pod, Place::Nowhere);
-                let is_certain = self.places.is_certain(pod);
-                let moves_to = self.places.candidates(pod);
-                let others = self.loose.0.entry(shape).or_default();
-                others.nodes.extend(moves_to);
-                let nodes: Vec<u32> = others.nodes.iter().copied().filter(|other| *other != node).collect();
-                let place = self.places.loose_on(&nodes);
-                self.places.put(pod, place);
-                // The others are alike.
-                if is_certain {
-                    break;
-                }
-                self.set(pod, PodState::Pending);
-                self.pending.insert(pod);
+        let here = self.loose.0.iter().filter(|(_, shape)| shape.nodes.has(node));
+        let here: Vec<u32> = here.map(|(shape, _)| *shape).collect();
+        for shape in here {
+            let is_evicted = self.evict_loose(drain, shape);
+            if let Some(one) = self.loose.0.get_mut(&shape).filter(|_| is_evicted) {
+                // An evicted pod may be on any other node now.
+                one.nodes = self.places.every_node();
+                one.nodes.remove(node);
             }
-            if is_evicted && let Some(one) = self.loose.0.get_mut(&shape) {
-                one.nodes.remove(&node);
+        }
+    }
+
+    /// Evicts the loose pods of a shape, one after the other. Whether the budget allows that.
+    fn evict_loose(&mut self, drain: &mut Drain<'a>, shape: u32) -> bool {
+        let mut from = 0;
+        loop {
+            let pods = self.loose.0.get(&shape).map(|one| &one.pods);
+            let Some(pod) = pods.and_then(|pods| pods.range(from..).next().copied()) else { return true };
+            from = pod + 1;
+            self.work += 1;
+            let is_ready = self.states[index(pod)] == PodState::Ready;
+            // A pod that perhaps has no node may be ready as well.
+            let state = if is_ready { PodState::Ready } else { PodState::Unready };
+            if let Err(refusal) = self.budgets.ask(pod, state, false) {
+                drain.waited.insert(self.pod(pod).full_name());
+                let cause = StopCause::Eviction { refusal, pending: Vec::new() };
+                drain.refused.get_or_insert((Some(pod), cause));
+                return false;
             }
+            if !is_ready {
+                continue;
+            }
+            // The other pods of the shape are alike.
+            if self.places.is_certain_still(pod) {
+                return true;
+            }
+            self.places.put(pod, PodPlace::Nowhere);
+            let is_certain = self.places.is_certain(pod);
+            let anywhere = self.places.loose_on(&[]);
+            self.places.put(pod, anywhere);
+            if is_certain {
+                return true;
+            }
+            self.set(pod, PodState::Pending);
+            self.pending.insert(pod);
         }
     }
 

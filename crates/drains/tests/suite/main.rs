@@ -1,7 +1,7 @@
 //! The oracle of drains, from small clusters that are written by hand. Answers of the eviction API are those of a real
 //! kube-apiserver 1.36.3.
 
-#![expect(clippy::panic, reason = "a panic is how a test fails")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod evictions;
 mod example;

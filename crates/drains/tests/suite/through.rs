@@ -86,7 +86,7 @@ fn a_timeout_ends_a_stop_and_kills_what_is_left() {
     assert_eq!(found.steps[0].end, StepEnd::TimedOut { after_seconds: 600, because: because.clone() });
     // The pods that died run again on other nodes, so the next machine stops in the same way.
     assert_eq!(found.steps[1].end, StepEnd::TimedOut { after_seconds: 300, because: because.clone() });
-    // Without a timeout the second one stands for ever.
+    // Without a timeout the second one never ends.
     plan.groups[0].leave[1].drain_timeout_seconds = 0;
     let pod = Some("shop/web-2".to_owned());
     assert_eq!(
