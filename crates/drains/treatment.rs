@@ -36,7 +36,7 @@ impl PodTreatment {
 /// Why a drain leaves a pod alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum SkipReason {
-    /// It is deleted, and its node is unreachable.
+    /// It has a deletion timestamp, and its kubelet does not answer.
     DeletedOnUnreachableNode,
     DaemonSet,
     StaticPod,

@@ -51,7 +51,7 @@ fn new_node(group: &MachineGroup, at: usize) -> WorkloadNode {
     node
 }
 
-/// A rollout that is simulated.
+/// What has moved so far, and what has not.
 struct SimulatedRollout<'a> {
     workload: &'a Workload,
     plan: &'a Plan,
