@@ -60,7 +60,7 @@ impl Places<'_> {
         if self.is_certain_still(pod) {
             return true;
         }
-        if let Some(left) = self.left_by_all_conflicts(pod).filter(|left| *left >= 0.0) {
+        if let Some(left) = self.left_by_all_conflicts(pod).filter(|left| *left > 0.0) {
             self.loose.fits_until[shape_number] = self.loose.spent + left;
             return true;
         }
@@ -77,7 +77,7 @@ impl Places<'_> {
 
     /// Whether that was certain before, with so much left that nothing since then has changed it.
     pub fn is_certain_still(&self, pod: u32) -> bool {
-        self.loose.fits_until[index(self.shape_number(pod))] >= self.loose.spent
+        self.loose.fits_until[index(self.shape_number(pod))] > self.loose.spent
     }
 
     /// The free share that is left if every pod of the shape's terms conflicts with it on nodes that are free. `None` if
