@@ -138,7 +138,7 @@ impl<'a> SimulatedRollout<'a> {
     }
 
     /// Pods get nodes where they can. Whether any did.
-    fn place_all(&mut self, new: Vec<u32>) -> bool {
+    pub(super) fn place_all(&mut self, new: Vec<u32>) -> bool {
         let mut moved = false;
         let is_new: BTreeSet<u32> = new.iter().copied().collect();
         let waiting: Vec<u32> = self.pending.iter().copied().filter(|pod| !is_new.contains(pod)).collect();
