@@ -15,6 +15,7 @@
 //! | `crates/hosts` | which bare-metal hosts a tenant cluster gets, and the services in front of them |
 //! | `crates/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `crates/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
+//! | `crates/drains` | whether the machines of a rollout can be drained: budgets, order, places for evicted pods |
 //! | `crates/live` | rollouts, applying, what reconcilers and the bot say to each other |
 //! | `crates/report` | bodies, checks, comments |
 //! | `crates/facts` | what GitHub, Git and the records show and take, as plain values |
@@ -85,6 +86,7 @@
 //! | what a preflight asks of a cloud | `live/cloud` judges, its rooms such as `openstack` read the objects, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
 //! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them and writes what their users read |
 //! | how secrets come out of Vault | `live/secrets` reads, `reconciler-core/leases` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
+//! | what is said of drains before a merge | `drains/treatment.rs` sorts pods, `drains/budgets.rs` counts, `drains/placing` finds nodes, `drains/rollout` simulates, `drains/oracle.rs` compares |
 //! | the key that a cluster's owners are given | `reconciler-core/owners` decides, `reconciler/reconcile/owners` acts |
 //! | how a life is lived: facts, a step, and again | `reconciler-core/next.rs`, `reconciler/life.rs` |
 //! | how soon a cluster is reconciled again | `reconciler-core/requeue.rs`, `reconciler-core/schedule.rs` |
