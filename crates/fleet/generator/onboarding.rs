@@ -58,8 +58,9 @@ pub fn templates_alone(tree: &dyn Tree) -> Vec<FileError> {
 /// The first cluster of which a release can be made.
 fn example(fleet: &Fleet, clusters: &[Onboarded]) -> Option<ReleaseExample> {
     let folder = RepoPath::parse("release").ok()?;
-    let is_skipped =
-        |cluster: &&Onboarded| matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_));
+    let is_skipped = |cluster: &&Onboarded| {
+        matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_))
+    };
     clusters.iter().take(PLANNED).filter(|cluster| !is_skipped(cluster)).find_map(|cluster| {
         let read = fleet.read_cluster(&cluster.id).ok()?;
         first_release(fleet.tree().as_ref(), &read, &folder).ok()?;
