@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<CommandOutc
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let wanted = wanted(workspace.as_ref(), &fleet, command)?;
-    let created = create_cluster(&fleet, &wanted)?;
+    let created = create_cluster(&fleet, &wanted).map_err(in_words)?;
     if command.write {
         workspace.write(&created.files)?;
     }
@@ -61,6 +61,17 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<CommandOutc
     );
     let errors = created.findings.iter().any(|finding| finding.severity() == Severity::Error);
     Ok(if errors { CommandOutcome::ErrorsStand } else { CommandOutcome::Done })
+}
+
+/// Why no cluster is made, with the flag that gives a value; several mistakes under one heading.
+fn in_words(why: NotPossible) -> CommandFailure {
+    let NotPossible::Usage(message) = why else { return why.into() };
+    let message = message.replace("give it one, `", "give it one, `--set ");
+    NotPossible::Usage(match message.lines().count() {
+        0 | 1 => message,
+        many => format!("{many} values are wrong or missing:\n{message}"),
+    })
+    .into()
 }
 
 fn wanted(workspace: &dyn Workspace, fleet: &Fleet, command: &Create) -> Result<ClusterFrom, CommandFailure> {

@@ -11,7 +11,7 @@ use clap::{
     Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser,
 };
 
-use super::{Arguments, ServiceCommand};
+use super::{Arguments, ServiceCommand, blank};
 
 /// Commands by their words, each with its examples: what is typed, and what it does.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
@@ -323,10 +323,13 @@ pub fn command() -> Command {
     for (words, examples) in EXAMPLES {
         command = with(command, &words.split_whitespace().collect::<Vec<_>>(), &in_words(examples));
     }
-    each_below(command, "", &|below, words| {
+    let command = each_below(command, "", &|below, words| {
         let useless = OF_A_CHECKOUT.into_iter().filter(|flag| !is_of_use(flag, words));
-        useless.fold(below, without)
-    })
+        let below = useless.fold(below, without);
+        // Their settings are judged together, wherever they come from.
+        if ["serve", "reconcile"].contains(&words) { below } else { blank::refused(below) }
+    });
+    blank::refused(command)
 }
 
 /// What shells complete: flags where they are of use, and no hidden command.

@@ -138,7 +138,7 @@ fn next(shown: &FirstLook) -> String {
         said.push_str("There is no release yet. This page says how one is made:\n  capstan help first-contact#the-first-release\n");
         return said;
     };
-    let command = first_release_command(example.as_str());
+    let command = first_release_command(example);
     let is_settled = shown.settings != SettingsFile::Absent || shown.done != InitOutcome::Nothing;
     if is_settled || shown.can_move() {
         said.push_str(&format!(

@@ -9,6 +9,7 @@
 mod adopt;
 mod agents;
 mod arguments;
+mod blank;
 mod campaign;
 mod clusters;
 mod completions;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use capstan_model::ids::ClusterId;
-use capstan_model::spelling::{did_you_mean, nearest};
+use capstan_model::spelling::{did_you_mean, did_you_mean_one, near, nearest};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
@@ -24,15 +24,28 @@ pub(super) fn paths(workspace: &dyn Workspace, typed: &str) -> Vec<RepoPath> {
     near.into_iter().chain(from_root).collect()
 }
 
-/// The clusters that are meant: the one whose folder this is, the one in whose folder it is, or all below it; else the
-/// only one whose id ends so.
+/// The clusters that are meant.
 pub(super) fn clusters(
     workspace: &dyn Workspace,
     fleet: &Fleet,
     known: &[&ClusterId],
     typed: &str,
 ) -> Result<Vec<ClusterId>, CommandFailure> {
-    let tree = fleet.tree().as_ref();
+    let meant = matching(workspace, fleet.tree().as_ref(), known, typed)?;
+    if meant.is_empty() {
+        let message = of_releases(workspace, fleet, typed).unwrap_or_else(|| unknown(known, typed));
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
+    }
+    Ok(meant)
+}
+
+/// The clusters with this folder, around it or below it; else the only one whose id ends so. None where nothing fits.
+pub(super) fn matching(
+    workspace: &dyn Workspace,
+    tree: &dyn Tree,
+    known: &[&ClusterId],
+    typed: &str,
+) -> Result<Vec<ClusterId>, CommandFailure> {
     for path in paths(workspace, typed) {
         let is_in = |id: &&&ClusterId| is_below(path.as_str(), id.as_str()) && exists(tree, &path);
         let own = known.iter().find(|id| id.as_str() == path.as_str());
@@ -56,10 +69,8 @@ pub(super) fn clusters(
         .filter(|id| !ending.is_empty() && id.ends_with(&format!("/{ending}")))
         .collect();
     match ends_so.as_slice() {
-        [one] => Ok(known.iter().filter(|id| id.as_str() == *one).map(|id| (**id).clone()).collect()),
-        [] => {
-            let message = of_releases(workspace, fleet, typed).unwrap_or_else(|| unknown(known, typed));
-            Err(CommandFailure::Usage(Refusal::NotFound, message))
+        [] | [_] => {
+            Ok(known.iter().filter(|id| ends_so.contains(&id.as_str())).map(|id| (**id).clone()).collect())
         }
         several => Err(CommandFailure::Usage(
             Refusal::NotFound,
@@ -75,7 +86,11 @@ pub(super) fn cluster(
     known: &[&ClusterId],
     typed: &str,
 ) -> Result<ClusterId, CommandFailure> {
-    let meant = clusters(workspace, fleet, known, typed)?;
+    only(clusters(workspace, fleet, known, typed)?, typed)
+}
+
+/// The only one of the clusters that are meant.
+pub(super) fn only(meant: Vec<ClusterId>, typed: &str) -> Result<ClusterId, CommandFailure> {
     match meant.as_slice() {
         [one] => Ok(one.clone()),
         several => {
@@ -156,12 +171,16 @@ fn unknown(known: &[&ClusterId], typed: &str) -> String {
         let meant = nearest(name, names)?;
         known.iter().map(|id| id.as_str()).find(|id| id.rsplit('/').next() == Some(meant))
     };
-    let hint = match nearest(typed, known.iter().map(|id| id.as_str())).or_else(by_name) {
-        Some(nearest) => format!("did you mean `{nearest}`? "),
-        None if known.is_empty() => format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
-        None => String::new(),
+    let meant = match near(typed, known.iter().map(|id| id.as_str())) {
+        none if none.is_empty() => by_name().into_iter().collect(),
+        meant => meant,
     };
-    format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found")
+    let hint = match did_you_mean_one(&meant) {
+        hint if !hint.is_empty() => format!("{hint} "),
+        _ if known.is_empty() => format!("; no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
+        _ => "; ".to_owned(),
+    };
+    format!("there is no cluster `{typed}`{hint}`capstan clusters` lists what was found")
 }
 
 pub(super) const WHAT_A_CLUSTER_IS: &str =

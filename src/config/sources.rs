@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use capstan_model::spelling::hint;
+use capstan_model::spelling::hint_or_list;
 use capstan_yaml::scalar::ScalarReading;
 use capstan_yaml::{Entry, NodeKind, YamlFile};
 
@@ -518,5 +518,7 @@ fn text_of(entry: &Entry) -> Result<Option<String>, &'static str> {
 }
 
 fn unknown(name: &str, names: &'static [&'static str]) -> String {
-    format!("unknown setting `{name}`{}", hint(&name.replace('_', "-"), names))
+    let service = if names == SERVE { "capstan serve --help" } else { "capstan reconcile --help" };
+    let hint = hint_or_list(&name.replace('_', "-"), names.iter().copied(), service);
+    format!("unknown setting `{name}`{hint}")
 }

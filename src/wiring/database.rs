@@ -88,5 +88,8 @@ async fn export(
 }
 
 fn about(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
-    failed(format!("{}: {error}", file.display()))
+    match is_stream(file) {
+        true => failed(format!("standard input: {error}")),
+        false => failed(format!("{}: {error}", file.display())),
+    }
 }

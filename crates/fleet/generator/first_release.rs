@@ -109,6 +109,11 @@ fn new_folder(tree: &dyn Tree, layout: &Layout, release: &str) -> Result<RepoPat
     let usage = |message: String| FirstReleaseFailed::Usage(message);
     let folder = RepoPath::parse(release.trim_end_matches('/')).map_err(|error| usage(error.to_string()))?;
     let provider = folder.parent().unwrap_or_default();
+    if provider.name() == "PROVIDER" {
+        return Err(usage(format!(
+            "`{release}` has the word PROVIDER where the name of a provider belongs, e.g. aws/v1.0.0"
+        )));
+    }
     if provider.is_root() || ReleaseVersion::parse(folder.name()).is_none() {
         return Err(usage(format!(
             "`{release}` is not a release: give a provider and a version, e.g. aws/v1.0.0"

@@ -8,7 +8,7 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::first_release::first_release;
 use capstan_plan::inference::{Inference, ReleaseCandidate, Verdict};
 use capstan_plan::onboarding::{
-    FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
+    FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess, RolledMachines, propose,
 };
 use capstan_plan::upgrade::{MachineCount, Upgrade};
 use jiff::civil::Date;
@@ -56,14 +56,17 @@ pub fn templates_alone(tree: &dyn Tree) -> Vec<FileError> {
 }
 
 /// The first cluster of which a release can be made.
-fn example(fleet: &Fleet, clusters: &[Onboarded]) -> Option<ClusterId> {
+fn example(fleet: &Fleet, clusters: &[Onboarded]) -> Option<ReleaseExample> {
     let folder = RepoPath::parse("release").ok()?;
-    let can_be_copied = |cluster: &&Onboarded| {
-        let skipped = matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_));
-        let read = || fleet.read_cluster(&cluster.id).ok();
-        !skipped && read().is_some_and(|read| first_release(fleet.tree().as_ref(), &read, &folder).is_ok())
+    let is_skipped = |cluster: &&Onboarded| {
+        matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_))
     };
-    clusters.iter().take(PLANNED).find(can_be_copied).map(|cluster| cluster.id.clone())
+    clusters.iter().take(PLANNED).filter(|cluster| !is_skipped(cluster)).find_map(|cluster| {
+        let read = fleet.read_cluster(&cluster.id).ok()?;
+        first_release(fleet.tree().as_ref(), &read, &folder).ok()?;
+        let kinds = read.infrastructure_kinds.iter().map(String::as_str);
+        Some(ReleaseExample::of(cluster.id.clone(), kinds))
+    })
 }
 
 fn guess(fleet: &Fleet, id: &ClusterId) -> ReleaseGuess {

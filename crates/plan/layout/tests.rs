@@ -263,7 +263,7 @@ fn clusters_that_have_no_folder_of_their_own_need_one_first() {
     let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
     assert!(
         told.ends_with(
-            "This folder has clusters (clusters), but a cluster is a folder: give each its own folder, then write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+            "This folder has clusters (clusters), but a cluster is a folder: give each its own folder: `capstan init --write --move` moves them; or move them by hand, and write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
         ),
         "{told}"
     );

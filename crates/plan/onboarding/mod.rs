@@ -35,7 +35,8 @@ use survey::{Survey, Who};
 use templates::Templates;
 
 pub use model::{
-    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
+    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess,
+    RolledMachines,
 };
 pub use moving::{AppliedBelow, Moving, differences, plan_moves};
 pub use sources::RepositoryAddresses;

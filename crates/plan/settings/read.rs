@@ -11,7 +11,7 @@ use super::key_path::{KeyPath, find};
 use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
 use capstan_model::finding::{FileError, Place, RuleEntry, SeverityChange, SeverityLevel, rules};
-use capstan_model::spelling::{hint, suggestion};
+use capstan_model::spelling::{hint, hint_or_list, suggestion};
 use capstan_model::tree::RepoPath;
 
 /// What the rule catalogue knows, for judging `policy:`.
@@ -55,7 +55,10 @@ impl RepositorySettings {
             if !rules.known.contains(&id.as_str()) {
                 return Err((
                     place(),
-                    format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known)),
+                    format!(
+                        "`policy`: there is no rule `{id}`{}",
+                        hint_or_list(id, rules.known.iter().copied(), "capstan rules")
+                    ),
                 ));
             }
             if *level != SeverityLevel::Error && rules.fixed.contains(&id.as_str()) {

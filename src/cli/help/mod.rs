@@ -5,7 +5,7 @@
 
 mod pages;
 
-use capstan_model::spelling::{did_you_mean, nearest, suggestion};
+use capstan_model::spelling::{did_you_mean_one, near, suggestion};
 use capstan_report::{Refusal, anchor};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
@@ -67,8 +67,14 @@ fn of_page(topic: &str) -> Result<String, CommandFailure> {
     let Some(heading) = heading else { return Ok(page.to_owned()) };
     let headings = headings(page);
     section(page, &headings, heading).map(|section| format!("{}\n", section.trim_end())).ok_or_else(|| {
-        let near = nearest(heading, headings.iter().map(|heading| heading.anchor.as_str()));
-        let hint = did_you_mean(near.map(|near| format!("{name}#{near}")));
+        let anchors: Vec<&str> = headings.iter().map(|heading| heading.anchor.as_str()).collect();
+        let near: Vec<String> =
+            near(heading, anchors.iter().copied()).iter().map(|near| format!("{name}#{near}")).collect();
+        let hint = match did_you_mean_one(&near) {
+            // The first heading is the page's own.
+            none if none.is_empty() && anchors.len() > 1 => format!("; it has {}", anchors[1..].join(", ")),
+            hint => hint,
+        };
         CommandFailure::Usage(
             Refusal::NotFound,
             format!("the page `{name}` has no heading `{heading}`{hint} (`capstan help {name}.md` prints the page)"),
@@ -98,8 +104,16 @@ fn no_such_command(words: &[String]) -> CommandFailure {
         let Some(below) = found.find_subcommand(word) else {
             let hint = suggestion(word, subcommands(found));
             let lists = ["capstan", "help"].into_iter().chain(before).collect::<Vec<_>>().join(" ");
-            let message =
-                format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "));
+            let message = match found.has_subcommands() {
+                true => {
+                    format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "))
+                }
+                false => format!(
+                    "there is no command `{}`: `{}` has no commands below it",
+                    words.join(" "),
+                    found.get_name()
+                ),
+            };
             return CommandFailure::Usage(Refusal::Usage, message);
         };
         found = below;
@@ -187,6 +201,19 @@ mod tests {
         says(
             &["commands#who-my"],
             "the page `commands` has no heading `who-my`; did you mean `commands#who-may`? (`capstan help commands.md` prints the page)",
+        );
+        says(
+            &["from-flux"],
+            "there is no command and no page `from-flux`; did you mean `tutorials/from-flux`? (`capstan help pages` lists the pages)",
+        );
+        says(&["plan", "campaigns"], "there is no command `plan campaigns`: `plan` has no commands below it");
+        says(
+            &["glossary#wave"],
+            "the page `glossary` has no heading `wave` (`capstan help glossary.md` prints the page)",
+        );
+        says(
+            &["settings#nothing"],
+            "the page `settings` has no heading `nothing`; it has an-example, all-keys, capstanyaml, groups-of-clusters, title-of-a-proposal, capstanyaml-of-a-cluster, capstanyaml-of-an-overlay, capstanyaml-of-a-release (`capstan help settings.md` prints the page)",
         );
         says(
             &["providers", "fetsh"],

@@ -1,5 +1,7 @@
 //! Where a value comes from and where it ends; who has a value from where.
 
+use std::collections::BTreeSet;
+
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::survey::Survey;
 use capstan_inventory::templates::{Placement, RenderedObject, RenderedTemplates};
@@ -21,7 +23,7 @@ pub(super) fn explain_one(
     let survey = opened.survey;
     let (member, values) = named(opened, &command.cluster)?;
     let rendered = survey.render(&member, &values);
-    let path = pointer(command.pointer.as_deref().unwrap_or_default())?;
+    let path = command.pointer.clone().unwrap_or_default();
     if let Some(object) = &command.object {
         let rendered = rendered.map_err(|findings| refused(&findings))?;
         return explain_object(survey, command, &member, &values, &rendered, object, &path);
@@ -29,19 +31,12 @@ pub(super) fn explain_one(
     // Where the render fails, the value still has its history.
     let rendered = rendered.unwrap_or_default();
     let Some(all) = explain(&member, &values, &path) else {
-        let there = explain(&member, &values, &FieldPath::root()).unwrap_or_default();
-        let there: Vec<String> = there.iter().map(|one| one.path.to_string()).collect();
-        // The values, and the mappings and lists around them.
-        let above = |path: &str| path.rfind('/').filter(|at| *at > 0);
-        let there = there.iter().flat_map(|path| {
-            std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?))
-        });
+        let meant = suggestion(&path.to_string(), pointers(&member, &values).iter().map(String::as_str));
         return Err(CommandFailure::Usage(
             Refusal::NotFound,
             format!(
-                "no level sets `{path}` for {}{}: `capstan inventory values` prints what there is",
+                "no level sets `{path}` for {}{meant} (`capstan inventory values` prints what there is)",
                 member.name(),
-                suggestion(&path.to_string(), there),
             ),
         ));
     };
@@ -63,13 +58,15 @@ pub(super) fn explain_one(
     Ok(complain(&values))
 }
 
-fn pointer(text: &str) -> Result<FieldPath, CommandFailure> {
-    FieldPath::parse(text).ok_or_else(|| {
-        CommandFailure::Usage(
-            Refusal::Usage,
-            format!("`{text}` is not a JSON Pointer: write it like `/kubernetes/version`"),
-        )
-    })
+/// The pointers of all values, and of the mappings and lists around them.
+fn pointers(member: &Member<'_>, values: &ClusterValues) -> BTreeSet<String> {
+    let there = explain(member, values, &FieldPath::root()).unwrap_or_default();
+    let there: Vec<String> = there.iter().map(|one| one.path.to_string()).collect();
+    let above = |path: &str| path.rfind('/').filter(|at| *at > 0);
+    let all = there
+        .iter()
+        .flat_map(|path| std::iter::successors(Some(path.as_str()), move |path| path.get(..above(path)?)));
+    all.map(str::to_owned).collect()
 }
 
 fn print_text(
@@ -203,21 +200,28 @@ fn level<'t>(survey: &Survey, typed: &'t str) -> Result<(LevelKind, &'t str), Co
 }
 
 pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<CommandOutcome, CommandFailure> {
-    let path = pointer(&command.pointer)?;
+    let path = &command.pointer;
     let by = command.level.as_deref().map(|typed| level(survey, typed)).transpose()?;
     let (mut has, mut overridden) = (Vec::new(), Vec::new());
-    let mut failed = false;
+    let (mut failed, mut is_known, mut all) = (false, false, BTreeSet::new());
     for definition in survey.inventory.clusters() {
         let Ok(member) = Member::of(&survey.inventory, definition) else {
             failed = true;
             continue;
         };
         let values = survey.values(&member);
-        match uses(&values, &path, by) {
+        is_known |= values.merged.at(path).is_some();
+        all.extend(pointers(&member, &values));
+        match uses(&values, path, by) {
             Some(ValueUse::Has(from)) => has.push((id(survey, &member), from)),
             Some(ValueUse::Overrides(by)) => overridden.push((id(survey, &member), by)),
             None => {}
         }
+    }
+    if !is_known && !failed {
+        let meant = suggestion(&path.to_string(), all.iter().map(String::as_str));
+        let message = format!("no level sets `{path}` for any cluster{meant}");
+        return Err(CommandFailure::Usage(Refusal::NotFound, message));
     }
     match command.output {
         Format::Text if has.is_empty() && overridden.is_empty() => {

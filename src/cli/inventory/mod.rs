@@ -11,7 +11,8 @@ use capstan_inventory::survey::Survey;
 use capstan_inventory::trace::Explained;
 use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::finding::{Finding, Place, Severity};
-use capstan_model::spelling::{hint, nearest};
+use capstan_model::ids::ClusterId;
+use capstan_model::spelling::{hint, suggestion};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::in_one_line;
 use capstan_plan::settings::InventorySettings;
@@ -92,41 +93,47 @@ fn named<'s>(
     typed: &str,
 ) -> Result<(Member<'s>, ClusterValues), CommandFailure> {
     let survey = opened.survey;
-    let paths = typed::paths(opened.workspace, typed);
-    let by_name = survey.member(typed);
-    let member = match by_name {
-        Some(member) => member,
-        None => survey
-            .inventory
-            .clusters()
-            .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
-            .find(|member| survey.folder(member).is_ok_and(|folder| paths.contains(&folder)))
-            .map(Ok)
-            .ok_or_else(|| {
-                CommandFailure::Usage(
-                    Refusal::NotFound,
-                    format!("the inventory defines no cluster `{typed}`{}", meant(survey, typed)),
-                )
-            })?,
+    let member = match survey.member(typed) {
+        Some(member) => member.map_err(|findings| refused(&findings))?,
+        None => {
+            let (folders, members): (Vec<ClusterId>, Vec<Member<'_>>) =
+                in_folders(survey).into_iter().unzip();
+            let meant = typed::only(in_folder(opened, &folders, typed)?, typed)?;
+            let found = folders.iter().zip(members).find(|(folder, _)| **folder == meant);
+            found.map(|(_, member)| member).ok_or_else(|| undefined(survey, &folders, typed))?
+        }
     };
-    let member = member.map_err(|findings| refused(&findings))?;
     let values = survey.values(&member);
     Ok((member, values))
 }
 
-/// Which cluster may have been meant, by its name or its folder.
-fn meant(survey: &Survey, typed: &str) -> String {
-    let clusters = || survey.inventory.clusters();
-    let names: Vec<&str> = clusters().map(|cluster| cluster.level.name.as_str()).collect();
-    let members = clusters().filter_map(|cluster| Member::of(&survey.inventory, cluster).ok());
-    let folders: Vec<String> =
-        members.filter_map(|member| Some(survey.folder(&member).ok()?.to_string())).collect();
-    match nearest(typed.trim_end_matches('/'), folders.iter().map(String::as_str)) {
-        Some(folder) if nearest(typed, names.iter().copied()).is_none() => {
-            format!("; did you mean `{folder}`?")
-        }
+/// The definitions that have a folder, with it.
+fn in_folders(survey: &Survey) -> Vec<(ClusterId, Member<'_>)> {
+    let members =
+        survey.inventory.clusters().filter_map(|cluster| Member::of(&survey.inventory, cluster).ok());
+    members.filter_map(|member| Some((ClusterId::new(survey.folder(&member).ok()?), member))).collect()
+}
+
+/// The folders of definitions that a path means, of which there is one at least.
+fn in_folder(
+    opened: OpenedInventory<'_>,
+    folders: &[ClusterId],
+    typed: &str,
+) -> Result<Vec<ClusterId>, CommandFailure> {
+    let known: Vec<&ClusterId> = folders.iter().collect();
+    let meant = typed::matching(opened.workspace, opened.fleet.tree().as_ref(), &known, typed)?;
+    if meant.is_empty() { Err(undefined(opened.survey, folders, typed)) } else { Ok(meant) }
+}
+
+/// What the inventory does not define, and which cluster may have been meant, by its name or its folder.
+fn undefined(survey: &Survey, folders: &[ClusterId], typed: &str) -> CommandFailure {
+    let names: Vec<&str> = survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
+    let by_folder = suggestion(typed.trim_end_matches('/'), folders.iter().map(ClusterId::as_str));
+    let meant = match suggestion(typed, names.iter().copied()) {
+        none if none.is_empty() && !by_folder.is_empty() => by_folder,
         _ => hint(typed, &names),
-    }
+    };
+    CommandFailure::Usage(Refusal::NotFound, format!("the inventory defines no cluster `{typed}`{meant}"))
 }
 
 /// Says why a cluster has no values.

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::finding::Severity;
+use capstan_model::ids::ClusterId;
 use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
 use super::super::{CommandFailure, CommandOutcome, output};
-use super::{OpenedInventory, id, in_words, named};
+use super::{OpenedInventory, id, in_folder, in_folders, in_words, named};
 use crate::cli::progress::say;
 
 pub(super) fn run(
@@ -19,7 +20,10 @@ pub(super) fn run(
     let survey = opened.survey;
     let names: Vec<String> = match (command.all, command.clusters.is_empty()) {
         (true, _) => survey.inventory.clusters().map(|cluster| cluster.level.name.clone()).collect(),
-        (false, false) => command.clusters.clone(),
+        (false, false) => {
+            let meant = command.clusters.iter().map(|typed| below(opened, typed));
+            meant.collect::<Result<Vec<_>, CommandFailure>>()?.concat()
+        }
         (false, true) => {
             let message = "name the clusters to render, or `--all`".to_owned();
             return Err(CommandFailure::Usage(Refusal::Usage, message));
@@ -58,6 +62,17 @@ pub(super) fn run(
         }
     }
     Ok(outcome)
+}
+
+/// What one name means: a definition, or all definitions whose folders are below a path.
+fn below(opened: OpenedInventory<'_>, typed: &str) -> Result<Vec<String>, CommandFailure> {
+    if opened.survey.member(typed).is_some() {
+        return Ok(vec![typed.to_owned()]);
+    }
+    let folders: Vec<ClusterId> = in_folders(opened.survey).into_iter().map(|(folder, _)| folder).collect();
+    let meant = in_folder(opened, &folders, typed)?;
+    // A folder is named from the repository's root.
+    Ok(meant.iter().map(ToString::to_string).collect())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {

@@ -22,7 +22,7 @@ fn each_mistake_in_the_settings_is_a_finding_in_every_format() {
         let expected = format!("error[invalid-settings] .capstan.yaml:{line}:{column}: ");
         assert!(said.starts_with(&expected), "{said}");
     }
-    assert_eq!(lines[4], "4 errors, 0 warnings; checked nothing but .capstan.yaml; correct it first");
+    assert_eq!(lines[4], "4 errors, 0 warnings; checked nothing but settings; correct .capstan.yaml first");
 
     let findings = sandbox.capstan(&["validate", "-o", "json"]).json(3);
     let places: Vec<(u64, u64)> = findings
@@ -52,6 +52,27 @@ fn each_mistake_in_the_settings_is_a_finding_in_every_format() {
         assert!(command.starts_with("::error file=.capstan.yaml,"), "{command}");
         assert!(command.contains(&format!("line={line},col={column}")), "{command}");
     }
+}
+
+#[test]
+fn mistakes_of_the_repository_hide_none_of_a_cluster() {
+    let sandbox = fleet();
+    sandbox.write(".capstan.yaml", "mode: propos\n");
+    sandbox.write("acme/a/capstan.yaml", "release: aws/v1.0.0\ntrak: minor\n");
+    sandbox.write("acme/b/overlay/capstan.yaml", "track: some\n");
+    let said = sandbox.capstan(&["validate"]);
+    let begins: Vec<&str> =
+        said.ended(3).out.lines().filter_map(|line| line.split_once(": ").map(|(at, _)| at)).collect();
+    assert_eq!(
+        begins[..3],
+        [
+            "error[invalid-settings] .capstan.yaml:1:7",
+            "error[invalid-settings] acme/a/capstan.yaml:2:1",
+            "error[invalid-settings] acme/b/overlay/capstan.yaml:1:8"
+        ],
+        "{}",
+        said.out
+    );
 }
 
 #[test]

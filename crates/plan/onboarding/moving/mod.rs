@@ -442,7 +442,7 @@ impl Moving {
             let is_of_root = matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root);
             if is_of_root && facts.survey.origin(applies, facts.own) != Origin::Another {
                 let message = format!(
-                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, and run the command again"
+                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, commit it, and run the command again"
                 );
                 self.refuse(applies.place.clone(), message);
             }

@@ -1154,7 +1154,7 @@ fn flux_must_not_take_the_settings_for_a_manifest() {
     assert_eq!(
         refused(&files),
         [
-            "flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, and run the command again"
+            "flux/all.yaml:1:1: this Kustomization of Flux applies every manifest below the repository's root, and would fail on .capstan.yaml, which has no kind: add the line `.capstan.yaml` to .sourceignore, commit it, and run the command again"
         ]
     );
     for there in [".capstan.yaml", ".sourceignore"] {
