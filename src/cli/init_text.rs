@@ -52,7 +52,7 @@ impl FirstLook {
             return Ok(true);
         }
         let fleet = context.fleet_of(workspace)?;
-        Ok(fleet.layout().releases.is_empty() && fleet.layout().target(example.as_str()).is_some())
+        Ok(fleet.layout().releases.is_empty() && fleet.layout().target(example.cluster.as_str()).is_some())
     }
 
     const fn can_move(&self) -> bool {
