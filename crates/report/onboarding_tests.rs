@@ -76,7 +76,7 @@ fn without_releases_it_says_how_the_first_is_made() {
         sets: Vec::new(),
         left: Vec::new(),
         crowded: 2,
-        example: Some(capstan_plan::onboarding::ReleaseExample::of(
+        example: Some(ReleaseExample::of(
             capstan_model::ids::ClusterId::new(path("gauss/it's")),
             ["AWSCluster"],
         )),
