@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use capstan_fleet::generator::{Fleet, Planned, migrate_each};
+use capstan_fleet::generator::{Fleet, Instructions, Planned, migrate_each, migrate_releases};
 use capstan_kustomize::conversion::versions_after;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_model::wording::list;
 use capstan_plan::migration::WantedVersion;
+use capstan_plan::upgrade::Retarget;
 use capstan_report::Refusal;
 
 use super::arguments::Migrate;
@@ -19,13 +21,24 @@ use super::{CommandFailure, CommandOutcome, Context, PlanFormat, plan, progress,
 
 pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
-    let fleet = context.fleet_of(workspace.as_ref())?;
+    let mut fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
-    let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
-    let known = (!command.to.is_empty()).then(|| KnownVersions::of(&fleet, &clusters));
+    let mut clusters = if command.clusters.is_empty() && !command.all {
+        Vec::new()
+    } else {
+        context.clusters(workspace.as_ref(), &fleet, &command.clusters)?
+    };
+    let is_checked = !command.to.is_empty() && !clusters.is_empty();
+    let known = is_checked.then(|| KnownVersions::of(&fleet, &clusters));
     let mut wanted = known.iter().flat_map(|known| command.to.iter().map(move |wanted| (known, wanted)));
     if let Some(unknown) = wanted.find_map(|(known, wanted)| unknown(known, wanted)) {
         return Err(unknown);
+    }
+    if command.overlay {
+        for cluster in &clusters {
+            let allow = |given: &mut Instructions| given.retarget = Retarget::Allowed;
+            fleet.supplement_mut().instruct(SourceKind::MIGRATION, cluster.clone(), allow);
+        }
     }
     progress::count_clusters(clusters.len());
     let mut all: Vec<Planned> = Vec::with_capacity(clusters.len());
@@ -34,6 +47,11 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<CommandOut
         all.push(planned);
         Ok::<(), Infallible>(())
     });
+    let releases = if command.new_releases { migrate_releases(&fleet, &command.to) } else { Vec::new() };
+    for (id, planned) in releases {
+        clusters.push(id);
+        all.push(planned);
+    }
     if command.write {
         let changes: Vec<FileChange> =
             all.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();

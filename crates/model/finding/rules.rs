@@ -24,6 +24,7 @@ macro_rules! entries {
 entries! {
     ALIAS_WRITTEN_OUT: "alias-written-out", Warning, Free;
     AMBIGUOUS_MATCH: "ambiguous-match", Error, Free;
+    API_VERSION_ENDS: "api-version-ends", Warning, Free;
     API_VERSION_LEAVES_FIELD: "api-version-leaves-field", Warning, Free;
     API_VERSION_NOT_SERVED: "api-version-not-served", Warning, Free;
     AUTOSCALER_OWNS_REPLICAS: "autoscaler-owns-replicas", Warning, Free;

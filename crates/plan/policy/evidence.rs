@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use jiff::civil::Date;
+
 use super::cluster_api::{CoreVersion, of_release};
 use super::facts::{Occasion, PolicyFacts, ValueGivers};
 use super::filled::substituted;
@@ -132,6 +134,8 @@ pub struct ClusterEvidence<'a> {
     pub(super) inside: &'a [RenderedObject],
     /// The version of Cluster API that manages the cluster, where that is known.
     pub(super) cluster_api: Option<CoreVersion>,
+    /// The day (UTC) on which it is judged.
+    pub(super) today: Date,
     /// What the folder is held apart by.
     pub(super) boundary: Option<Surroundings<'a>>,
     /// Who gives variables their values, where somebody looked, and who applies the cluster.
@@ -161,6 +165,7 @@ impl<'a> ClusterEvidence<'a> {
             schemas: facts.schemas,
             inside: facts.inside,
             cluster_api,
+            today: facts.today,
             boundary: facts.boundary,
             values: facts.values.map(|values| (values, facts.applied_by)),
             misfits: OnceLock::new(),

@@ -31,7 +31,7 @@ pub fn judge(facts: &PolicyFacts<'_>, severities: &Severities) -> Vec<Finding> {
 
 /// The patches of a render that were applied to nothing, where nobody wants to know more.
 pub fn lost_patches(rendered: &RenderedFolder, severities: &Severities) -> Vec<Finding> {
-    let verdicts = lost(&rendered.patches, &rendered.patches);
+    let verdicts = lost(&rendered.patches, &rendered.patches, &|_| None);
     let mut findings: Vec<Finding> =
         verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)).collect();
     sort(&mut findings);

@@ -14,7 +14,7 @@
 //! # U11
 //!
 //! The overlay is the customer's and is never written, but for the names that `retarget` edits
-//! ([U12](crate::templates#u12)). It is rendered before and after; what the upgrade does to it is a finding with the
+//! ([U12](crate::templates#u12)), and its patches where its owner migrates them. It is rendered before and after; what the upgrade does to it is a finding with the
 //! overlay's file and line:
 //!
 //! | rule | |
@@ -26,6 +26,7 @@
 
 mod alias_written_out;
 mod ambiguous_match;
+mod api_version_ends;
 mod api_version_leaves_field;
 mod api_version_not_served;
 mod autoscaler_owns_replicas;

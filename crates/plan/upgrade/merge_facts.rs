@@ -2,7 +2,7 @@
 
 use super::model::Basis;
 use super::request::{OldSource, UpgradeRequest};
-use super::stale_patches::SaidByPatches;
+use super::said_by_patches::SaidByPatches;
 use crate::merge::ReleaseSource;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{ConversionObstacle, wanted};

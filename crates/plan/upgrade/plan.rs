@@ -22,6 +22,7 @@ use super::merge_facts::{ConvertedBase, facts, merge_input};
 use super::model::{Basis, Upgrade};
 use super::namespaces::{half_moved, namespaces};
 use super::owners::ObjectOwners;
+use super::patch_follow::{FollowedPatches, follow_patches};
 use super::planned::PlannedUpgrade;
 use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
@@ -31,7 +32,6 @@ use super::retarget::overlay_files;
 use super::rotation::{Rotation, rotate};
 use super::said::UpgradeReport;
 use super::settle::SettledUpgrade;
-use super::stale_patches::stale_patches;
 use super::staying::{Staying, templates_that_stay};
 use super::unknown_templates::unknown_templates;
 use super::whole::WholeUpgrade;
@@ -68,12 +68,13 @@ pub fn plan(request: &UpgradeRequest<'_>) -> Result<PlannedUpgrade, FileError> {
         }
         return Ok(planned);
     }
-    let ConvertedBase { base, old, basis, obstacles } = facts(request, base, &overlay);
+    let ConvertedBase { mut base, old, basis, obstacles } = facts(request, base, &overlay);
+    let patches = follow_patches(request, &mut base, overlay);
     let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
-    let context = Context { request, base: &base, overlay: &overlay };
+    let context = Context { request, base: &base, overlay: &patches.overlay };
     let work = Work { input: &input, bindings: &merged.bindings, old: merged.old.as_ref(), new: &merged.new };
-    let planned = steps(context, &merged, obstacles).finish(context, work, basis)?;
+    let planned = steps(context, &merged, (obstacles, &patches)).finish(context, work, basis)?;
     Ok(PlannedUpgrade { provenance: Provenance::of_merge(&base, merged.merge), ..planned })
 }
 
@@ -86,7 +87,11 @@ struct PlanSteps {
     said: UpgradeReport,
 }
 
-fn steps(context: Context<'_>, merged: &ObjectMerge<'_>, obstacles: Vec<ConversionObstacle>) -> PlanSteps {
+fn steps(
+    context: Context<'_>,
+    merged: &ObjectMerge<'_>,
+    (obstacles, patches): (Vec<ConversionObstacle>, &FollowedPatches),
+) -> PlanSteps {
     let merge = &merged.merge;
     let group = StepGroup::of(context.base, merge);
     let owners = ObjectOwners::of(context.base);
@@ -95,7 +100,8 @@ fn steps(context: Context<'_>, merged: &ObjectMerge<'_>, obstacles: Vec<Conversi
     say(context, merge, &staying, &mut said);
     namespaces(context, merge, &mut said);
     conversions(context, merge, obstacles, &mut said);
-    said.findings.extend(stale_patches(context, merge));
+    said.changes.extend(patches.changes.iter().cloned());
+    said.findings.extend(patches.stale(merge));
     if context.request.settings.versions == Versions::Move {
         ahead(context, &group, &mut said);
     }

@@ -151,12 +151,17 @@ pub(super) fn overlay_files(
     overlay_edits: &OverlayEdits,
 ) -> (Vec<FileChange>, Vec<Finding>) {
     let (mut files, mut findings) = (Vec::new(), Vec::new());
-    for (file, edits) in overlay_edits {
-        let (yaml, path) = (&context.overlay[*file], &context.request.cluster.overlay[*file].path);
+    let none = Vec::new();
+    for (file, (yaml, source)) in context.overlay.iter().zip(&context.request.cluster.overlay).enumerate() {
+        let (edits, path, before) = (overlay_edits.get(&file).unwrap_or(&none), &source.path, source.text());
+        // Its patches may have followed their objects to another version already.
+        if edits.is_empty() && yaml.text() == before {
+            continue;
+        }
         match edit(yaml, edits) {
             Ok(edited) => files.push(FileChange {
                 path: path.clone(),
-                before: Some(yaml.text().to_owned()),
+                before: Some(before.to_owned()),
                 after: Some(edited.text().to_owned()),
             }),
             Err(refused) => findings.push(edit_refused(path, &refused)),

@@ -127,7 +127,7 @@ fn judge_object(
     }
 }
 
-fn id_of(object: &PlacedValue) -> ObjectId {
+pub(super) fn id_of(object: &PlacedValue) -> ObjectId {
     let text = |keys: &[&str]| object.text_at(keys).unwrap_or_default();
     let namespace = text(&["metadata", "namespace"]);
     ObjectId {

@@ -410,15 +410,21 @@ pub struct Upgrade {
 #[derive(Debug, Args)]
 pub struct Migrate {
     /// Clusters and provider sets by id or path
-    #[arg(value_name = "CLUSTER", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "CLUSTER", required_unless_present_any = ["all", "new_releases"], conflicts_with = "all")]
     pub clusters: Vec<String>,
     /// All of them
     #[arg(long)]
     pub all: bool,
+    /// Also the newest release of each provider: a new version of it, beside it
+    #[arg(long)]
+    pub new_releases: bool,
     /// Versions to go to: `v1beta2`, or `GROUP/v1beta2` for one API group
     /// [default: the newest that Capstan converts to and the providers serve]
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub to: Vec<WantedVersion>,
+    /// Also edit patches in the overlay, so that they follow their objects
+    #[arg(long)]
+    pub overlay: bool,
     /// Change the work tree: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,

@@ -16,6 +16,8 @@ mod init_moves;
 mod inventory;
 mod inventory_plans;
 mod migrating;
+mod migrating_patches;
+mod migrating_releases;
 mod mistakes;
 mod naming;
 mod no_effect;
