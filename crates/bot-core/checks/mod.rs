@@ -39,7 +39,7 @@ pub use self::outlook::{
     BothSettings, ReleasePlans, looked_at, of_releases, release_outlook, removes_releases, settings_outlook,
 };
 pub use self::parts::{NewSettings, Parts, PartsFacts, PartsNeed, WholeParts, next_part, put_together};
-pub use self::preflights::{Asked, Preflights, is_asked, live_inputs};
+pub use self::preflights::{Asked, Preflights, TouchedClusters, is_asked, live_inputs};
 pub use self::questions::{
     AnsweredQuestion, ClaimedClusters, LiveQuestion, QuestionAnswers, QuestionFacts, QuestionNeed, Tried,
     ask, claimed, preflights_in_words, tried,

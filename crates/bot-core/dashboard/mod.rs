@@ -15,5 +15,5 @@ pub use self::step::{
     told_again,
 };
 pub use self::ticks::{
-    Edited, Editor, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,
+    Edited, Editor, TickedBoxes, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,
 };

@@ -6,9 +6,9 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
-    BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId, ReleasesOrigin, Scope,
-    Sidebar, SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted,
-    WhyLeftOut, guard_upgrade, offer_name,
+    Action, BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId,
+    ReleasesOrigin, Scope, Sidebar, SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest,
+    TitleStep, Wanted, WhyLeftOut, guard_upgrade, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
@@ -398,17 +398,21 @@ impl<'a> Intent<'a> {
     }
 }
 
-/// The content of a pull request; `None` where one of its members has no plan.
+/// The content of a pull request that is opened or updated; `None` where one of its members has no plan.
 pub(super) fn intent<'a>(
     planned: Planned<'a>,
     proposal: &'a ProposalId,
     decided: &'a DecidedPull,
-    (branch, pull): (BranchStep, Option<&'a PullRequest>),
     outcome: &Outcome,
     now: Timestamp,
 ) -> Option<Intent<'a>> {
     let facts = planned.facts;
     let Wanted::Offer(offer) = &decided.wanted else { return None };
+    let (pull, branch) = match &decided.action {
+        Action::Open { branch } => (None, branch.clone()),
+        Action::Update { pull, branch } => (facts.open_of_number(proposal, *pull), branch.clone()),
+        Action::Close { .. } | Action::Leave(_) => return None,
+    };
     let part = |member: &'a ProposalId| -> Option<Part<'a>> {
         let upgrade = planned.plan_of(member)?;
         let scope = planned.scopes.get(&member.target)?;

@@ -17,4 +17,4 @@ pub(crate) use self::hearing::{
     Overlooked, address, branches_to_see, hearing_of, meant_by, open_subject, readers_of, rewritten_by,
 };
 pub use self::kept::Kept;
-pub use self::request::{Origin, Request, RequestId, UnseenBranch};
+pub use self::request::{CommandAuthor, Origin, Request, RequestId, UnseenBranch};

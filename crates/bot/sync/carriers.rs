@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_bot_core::facts::{Write, draft_of, refused_words};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
-    Arranged, Arranging, Carriers, Outcome, Parting, ProposalFailure, ProposalOutcome, Wrote, arrange,
-    decided_write, part,
+    Arranged, Arranging, Outcome, Parting, ProposalFailure, ProposalOutcome, Wrote, arrange, decided_write,
+    part,
 };
 use capstan_plan::proposal::{Closer, ProposalId, Wanted};
 
@@ -36,15 +36,15 @@ impl Run<'_> {
     pub(super) async fn let_go(
         self,
         planned: Planned<'_>,
-        (leaving, homes): (&Carriers, &BTreeMap<ProposalId, ProposalId>),
+        arranged: &Arranged,
         wanted: &BTreeMap<ProposalId, Wanted>,
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Proposals whose decisions move to the dashboard with a pull request that is closed here.
         let mut noted_there: BTreeSet<ProposalId> = BTreeSet::new();
-        for (id, members) in leaving {
+        for (id, members) in &arranged.leaving {
             let Some(pull) = self.facts.open_proposal(id) else { continue };
-            let parting = part(planned, (id, members), homes, wanted, (outcome, &noted_there));
+            let parting = part(planned, arranged, id, wanted, outcome, &noted_there);
             let (write, written) = match &parting {
                 Parting::Stays => continue,
                 Parting::Notes => {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::effects::Effect;
 use crate::proposals::Step;
-use crate::requests::{Origin, Request, hearing_of};
+use crate::requests::{CommandAuthor, Origin, Request, hearing_of};
 
 /// How long an order is valid. After a longer wait, because runs failed, it was given in another situation.
 const HOLDS: SignedDuration = SignedDuration::from_hours(1);
@@ -41,9 +41,9 @@ pub fn order(
         return ends("command-not-possible", why);
     };
     let Some(right) = right else { return Step::Ask(()) };
-    let (origin, place) = (Origin::Page(order.clone()), (of.dashboard.unwrap_or_default(), None));
-    let (by, said) = ((order.by.as_str(), order.at), (right, hearing_of(right, of.settings)));
-    Step::Decided(Ok(Box::new(Request::new(origin, place, by, vec![Ok(command)], said))))
+    let (origin, number) = (Origin::Page(order.clone()), of.dashboard.unwrap_or_default());
+    let given = CommandAuthor { by: &order.by, at: order.at, right, hearing: hearing_of(right, of.settings) };
+    Step::Decided(Ok(Box::new(Request::new(origin, number, None, given, vec![Ok(command)]))))
 }
 
 /// What ends an order that is not carried out.

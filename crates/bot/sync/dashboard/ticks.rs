@@ -2,11 +2,12 @@
 //! made one edit.
 
 use capstan_bot_core::dashboard::{
-    Board, Edited, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
+    Board, Edited, TickedBoxes, by_others, edited, late, reading_of, said_to_lost, tick_requests,
+    written_over,
 };
 use capstan_bot_core::requests::{Request, right_of};
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::{Choice, DashboardReading, Notice};
+use capstan_report::{DashboardReading, Notice};
 
 use super::super::{Run, SyncError};
 use capstan_ports::{IssueState, IssueText};
@@ -43,8 +44,8 @@ impl Run<'_> {
         board.edits = by_others(&text.edits, &own).len();
         let said = match edited(&board.reading, &text.edits, &own) {
             Edited::Nothing => return Ok(Vec::new()),
-            Edited::Ticks(login, at, choices) => {
-                let requests = self.tick_requests(number, (login, at), (0, choices), settings).await?;
+            Edited::Ticks(ticked) => {
+                let requests = self.tick_requests(number, 0, ticked, settings).await?;
                 board.ticks = requests.len();
                 return Ok(requests);
             }
@@ -70,9 +71,9 @@ impl Run<'_> {
         for (ticks, choices) in late(&self.hints.ticks, &board.record.earlier) {
             tracing::info!(repository = %self.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "processed ticks that had been overwritten");
             board.late.extend(choices.iter().map(|choice| (ticks.boxes.clone(), choice.clone())));
-            let at = heard + requests.len();
-            let who = (ticks.by.as_str(), ticks.at);
-            requests.extend(self.tick_requests(issue.number, who, (at, choices), settings).await?);
+            let before = heard + requests.len();
+            let ticked = TickedBoxes { by: &ticks.by, at: ticks.at, choices };
+            requests.extend(self.tick_requests(issue.number, before, ticked, settings).await?);
         }
         board.ticks += requests.len();
         Ok(requests)
@@ -103,11 +104,11 @@ impl Run<'_> {
     async fn tick_requests(
         &self,
         number: u64,
-        (login, given_at): (&str, jiff::Timestamp),
-        (before, choices): (usize, Vec<Choice>),
+        before: usize,
+        ticked: TickedBoxes<'_>,
         settings: &RepositorySettings,
     ) -> Result<Vec<Request>, SyncError> {
-        let right = right_of(self.ports.host.permission(self.repository, login).await?);
-        Ok(tick_requests(self.facts, number, (login, given_at, right), (before, choices), settings))
+        let right = right_of(self.ports.host.permission(self.repository, ticked.by).await?);
+        Ok(tick_requests(self.facts, number, before, ticked, right, settings))
     }
 }
