@@ -8,9 +8,10 @@ use capstan_plan::merge::ReleaseFit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
+use super::context::Context;
 use super::harmless::line;
 use super::refusal::refusal;
-use super::{Context, Failure, Format, Outcome, output};
+use super::{Failure, Format, Outcome, output};
 use capstan_fleet::generator::{Inferred, Refused};
 
 /// Releases that are shown of one cluster.

@@ -15,8 +15,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
+use super::context::Context;
 use super::progress::{self, say};
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{Failure, Format, Outcome, output, text};
 use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
 use capstan_fleet::generator::{Fleet, PlannedWithReasons};
 use capstan_ports::{Clock as _, SystemClock};

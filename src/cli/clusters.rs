@@ -6,7 +6,8 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{Context, Failure, Format, Outcome, output, progress, refusal, text};
+use super::context::Context;
+use super::{Failure, Format, Outcome, output, progress, refusal, text};
 use capstan_fleet::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {

@@ -11,9 +11,10 @@ use capstan_report::Refusal;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use super::opening::Open;
 use super::progress::say;
 use super::typed_release::{LIST, release};
-use super::{Failure, Offline, Open, progress, typed};
+use super::{Failure, Offline, progress, typed};
 use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
 use capstan_fleet::inventory;
 use capstan_ports::{Clock, SystemClock, Workspace};

@@ -12,9 +12,10 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Create;
+use super::context::Context;
 use super::progress::say;
 use super::typed_release::release;
-use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
+use super::{ChangeFormat, Failure, Outcome, output, text, typed};
 use capstan_fleet::generator::{Fleet, NotPossible};
 use capstan_ports::Workspace;
 

@@ -6,8 +6,9 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Init;
+use super::context::Context;
 use super::progress::say;
-use super::{ChangeFormat, Context, Failure, Outcome, output};
+use super::{ChangeFormat, Failure, Outcome, output};
 use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
 
 impl From<FirstReleaseFailed> for Failure {

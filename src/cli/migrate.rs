@@ -12,10 +12,11 @@ use capstan_plan::migration::WantedVersion;
 use capstan_report::Refusal;
 
 use super::arguments::Migrate;
+use super::context::Context;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::plan::PlanOutput;
-use super::{Context, Failure, Outcome, PlanFormat, plan, progress, text};
+use super::{Failure, Outcome, PlanFormat, plan, progress, text};
 
 pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

@@ -7,11 +7,12 @@ use capstan_plan::upgrade::{self, Explanation, Upgrade};
 use serde_json::Value;
 
 use super::arguments::Plan;
+use super::context::Context;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::overwriting::Overwritten;
 use super::refusal::refusal;
-use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
+use super::{Failure, Outcome, PlanFormat, explain, path, progress, text};
 use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
 use capstan_fleet::inventory::tell_restore;
 

@@ -11,8 +11,9 @@ use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::arguments::Render;
+use super::context::Context;
 use super::progress::say;
-use super::{Context, Failure, Outcome, output, text};
+use super::{Failure, Outcome, output, text};
 use capstan_fleet::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Failure> {

@@ -12,10 +12,11 @@ use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
 
 use super::arguments::{FindingsFormat, Validate};
+use super::context::Context;
 use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
-use super::{Context, Failure, Outcome, output, text};
+use super::{Failure, Outcome, output, text};
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory::{self, Difference};
 

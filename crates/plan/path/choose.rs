@@ -2,7 +2,8 @@
 
 use jiff::civil::Date;
 
-use super::{Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
+use super::Standing;
+use super::outcome::{Direction, Excludes, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Step};
 use crate::release::{Catalogue, Release, ReleaseState, nearest_release};
 use crate::settings::{EffectiveSettings, Hold, Track};
 use capstan_model::ids::{Provider, ReleaseId, ReleaseName};

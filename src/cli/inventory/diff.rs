@@ -7,8 +7,10 @@ use capstan_report::inventory_reach;
 use serde_json::{Value, json};
 
 use super::super::arguments::InventoryDiff;
-use super::super::{Context, Failure, Format, Outcome, output, text};
-use super::{open_in, print_value};
+use super::super::context::Context;
+use super::super::{Failure, Format, Outcome, output, text};
+use super::opened::open_in;
+use super::printed::print_value;
 use capstan_fleet::generator;
 use capstan_fleet::inventory::Difference;
 

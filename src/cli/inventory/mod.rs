@@ -4,26 +4,22 @@ mod bootstrap;
 mod diff;
 mod explain;
 mod import;
+mod opened;
+mod printed;
 mod render;
 
-use capstan_inventory::origin::{InventoryOrigin, LevelKind};
 use capstan_inventory::survey::Survey;
-use capstan_inventory::trace::Explained;
-use capstan_inventory::values::{ClusterValues, Member};
-use capstan_model::finding::{Finding, Place, Severity};
-use capstan_model::spelling::{hint, nearest};
-use capstan_model::tree::RepoPath;
-use capstan_model::wording::in_one_line;
-use capstan_plan::settings::InventorySettings;
-use capstan_report::Refusal;
+use capstan_inventory::values::Member;
+use capstan_model::finding::Severity;
 use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
-use super::{Context, Failure, Format, Outcome, output, text, typed};
-use crate::cli::progress::say;
-use capstan_fleet::generator::Fleet;
-use capstan_fleet::inventory;
-use capstan_ports::Workspace;
+use super::context::Context;
+use super::{Failure, Format, Outcome, output, text};
+
+pub(super) use self::opened::settings_of;
+use self::opened::{OpenedInventory, named, open_in};
+use self::printed::{complain, explained, in_words, print_value};
 
 pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
     match &command.command {
@@ -42,14 +38,6 @@ pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome,
     }
 }
 
-/// An inventory, and the checkout that it is in.
-#[derive(Clone, Copy)]
-struct OpenedInventory<'a> {
-    workspace: &'a dyn Workspace,
-    fleet: &'a Fleet,
-    survey: &'a Survey,
-}
-
 fn opened(
     context: &Context<'_>,
     run: impl FnOnce(OpenedInventory<'_>) -> Result<Outcome, Failure>,
@@ -57,94 +45,6 @@ fn opened(
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     run(OpenedInventory { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
-}
-
-/// What `.capstan.yaml` of a snapshot says of its inventory, which there must be.
-pub(super) fn settings_of(fleet: &Fleet) -> Result<&InventorySettings, Failure> {
-    fleet.settings().inventory.as_ref().ok_or_else(|| {
-        Failure::Usage(
-            Refusal::Settings,
-            "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
-                .to_owned(),
-        )
-    })
-}
-
-/// The inventory that `.capstan.yaml` of a snapshot names.
-fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
-    let settings = settings_of(fleet)?;
-    let survey = inventory::survey(fleet, settings);
-    for finding in &survey.inventory.findings {
-        say!("{}", in_words(finding));
-    }
-    match &survey.inventory.unreadable {
-        Some(place) => Err(Failure::Failed(
-            Refusal::Unreadable,
-            format!("part of the inventory cannot be read, so its values are unknown: see {place}"),
-        )),
-        None => Ok(survey),
-    }
-}
-
-/// The definition that was typed, by its name or its folder, with its values.
-fn named<'s>(opened: OpenedInventory<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
-    let survey = opened.survey;
-    let paths = typed::paths(opened.workspace, typed);
-    let by_name = survey.member(typed);
-    let member = match by_name {
-        Some(member) => member,
-        None => survey
-            .inventory
-            .clusters()
-            .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
-            .find(|member| survey.folder(member).is_ok_and(|folder| paths.contains(&folder)))
-            .map(Ok)
-            .ok_or_else(|| {
-                Failure::Usage(
-                    Refusal::NotFound,
-                    format!("the inventory defines no cluster `{typed}`{}", meant(survey, typed)),
-                )
-            })?,
-    };
-    let member = member.map_err(|findings| refused(&findings))?;
-    let values = survey.values(&member);
-    Ok((member, values))
-}
-
-/// Which cluster may have been meant, by its name or its folder.
-fn meant(survey: &Survey, typed: &str) -> String {
-    let clusters = || survey.inventory.clusters();
-    let names: Vec<&str> = clusters().map(|cluster| cluster.level.name.as_str()).collect();
-    let members = clusters().filter_map(|cluster| Member::of(&survey.inventory, cluster).ok());
-    let folders: Vec<String> =
-        members.filter_map(|member| Some(survey.folder(&member).ok()?.to_string())).collect();
-    match nearest(typed.trim_end_matches('/'), folders.iter().map(String::as_str)) {
-        Some(folder) if nearest(typed, names.iter().copied()).is_none() => {
-            format!("; did you mean `{folder}`?")
-        }
-        _ => hint(typed, &names),
-    }
-}
-
-/// Says why a cluster has no values.
-fn refused(findings: &[Finding]) -> Failure {
-    let lines: Vec<String> = findings.iter().map(in_words).collect();
-    Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
-}
-
-fn in_words(finding: &Finding) -> String {
-    let word = if finding.severity() == Severity::Error { "error" } else { "warning" };
-    let place = finding.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
-    in_one_line(&format!("{place}{word}: {} [{}]", finding.message, finding.rule.id()))
-}
-
-/// Prints what is wrong with values to standard error.
-fn complain(values: &ClusterValues) -> Outcome {
-    for finding in &values.findings {
-        say!("{}", in_words(finding));
-    }
-    let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
-    if errors { Outcome::ErrorsStand } else { Outcome::Done }
 }
 
 fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
@@ -239,55 +139,4 @@ fn values(
         (false, Format::Yaml | Format::Text) => output::print_yaml(&values.value())?,
     }
     Ok(complain(&values))
-}
-
-fn print_value(value: &Value, format: Format) -> Result<(), Failure> {
-    if format == Format::Json { output::print_json(value) } else { output::print_yaml(value) }
-}
-
-/// The folder of a cluster, or its name where it has none.
-fn id(survey: &Survey, member: &Member<'_>) -> String {
-    survey.folder(member).map_or_else(|_| member.name().to_owned(), |folder: RepoPath| folder.to_string())
-}
-
-fn place(place: &Place) -> Value {
-    json!({"file": place.file(), "line": place.line(), "column": place.column()})
-}
-
-fn origin(origin: &InventoryOrigin) -> Value {
-    let at = origin.place();
-    let mut element = json!({"level": origin.level.kind.kind()});
-    if let Some(element) = element.as_object_mut() {
-        if origin.level.kind != LevelKind::Default {
-            element.insert("name".to_owned(), json!(origin.level.name));
-        }
-        if let Value::Object(at) = place(&at) {
-            element.extend(at);
-        }
-    }
-    element
-}
-
-/// One value, as `explain -o json` prints it.
-fn explained(survey: &Survey, member: &Member<'_>, one: &Explained, uses: Vec<Value>) -> Value {
-    let overrides: Vec<Value> = one
-        .overrides
-        .iter()
-        .map(|over| {
-            let mut element = origin(&over.origin);
-            if let Some(element) = element.as_object_mut() {
-                element.insert("value".to_owned(), over.value.clone());
-            }
-            element
-        })
-        .collect();
-    json!({
-        "cluster": id(survey, member),
-        "path": one.path,
-        "value": one.value,
-        "origin": origin(&one.origin),
-        "overrides": overrides,
-        "final": one.is_final.is_some(),
-        "uses": uses,
-    })
 }

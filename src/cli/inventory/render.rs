@@ -9,7 +9,8 @@ use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
 use super::super::{Failure, Outcome, output};
-use super::{OpenedInventory, id, in_words, named};
+use super::opened::{OpenedInventory, named};
+use super::printed::{id, in_words};
 use crate::cli::progress::say;
 
 pub(super) fn run(opened: OpenedInventory<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {

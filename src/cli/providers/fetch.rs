@@ -16,8 +16,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::set::{failed, of_file, set};
 use crate::cli::arguments::ProvidersFetch;
+use crate::cli::context::Context;
 use crate::cli::progress::say;
-use crate::cli::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output, typed};
+use crate::cli::{Connect, Failure, Format, ObjectFormat, Outcome, output, typed};
 
 /// Where files go if nothing else was typed.
 const KEPT_IN: &str = ".capstan/providers";

@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use self::set::rendered;
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
-use super::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output};
+use super::context::Context;
+use super::opening::Connect;
+use super::{Failure, Format, ObjectFormat, Outcome, output};
 
 pub(super) fn run(
     context: &Context<'_>,
