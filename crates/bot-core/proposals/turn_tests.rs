@@ -236,7 +236,7 @@ fn what_people_decided_about_one_that_is_left_alone_is_a_write_of_its_own() {
     let on = case.open[0].clone();
     let held = [comment(1, "ada", Some(&on), "/capstan hold")];
     let locked = || Err(ProposalFailure::Refused("it is locked".to_owned()));
-    let said = "refused: GitHub refuses it: it is locked. Capstan retries after 2026-03-02T12:10:00Z.";
+    let said = "refused: GitHub refuses it: it is locked. Capstan retries after 2026-03-02 12:10 UTC.";
     let remembered: &[&str] = &[
         "refused until 2026-03-02T12:10:00Z: proposal gauss/peu01: it is locked",
         "audit write-refused of gauss/peu01 by capstan: proposal gauss/peu01: it is locked",

@@ -196,7 +196,7 @@ mod tests {
         for (name, answer) in [
             ("aws/v1.0.0", "aws/v1.0.0"),
             ("v2.0.0", "aws/v2.0.0"),
-            ("v1.0.0", "several releases have the name `v1.0.0`: aws/v1.0.0, gcp/v1.0.0"),
+            ("v1.0.0", "several releases have the name `1.0.0`: aws/v1.0.0, gcp/v1.0.0"),
             ("azure/v9.0.0", "there is no release `azure/v9.0.0`"),
             ("aws/v1.0.1", "there is no release `aws/v1.0.1`; did you mean `aws/v1.0.0`?"),
             (

@@ -22,8 +22,8 @@ fn clusters_of_one_name_in_two_namespaces_are_two() {
     assert_eq!(
         left_lines(&proposed),
         [
-            "fleet/dev.yaml:1:1: fleet has 2 clusters, but a cluster is a folder: move the files of `dev/web` to fleet/dev-web/",
-            "fleet/prod.yaml:1:1: fleet has 2 clusters, but a cluster is a folder: move the files of `prod/web` to fleet/prod-web/",
+            "fleet/dev.yaml:1:1: `fleet` has 2 clusters, but a cluster is a folder: move the files of `dev/web` to fleet/dev-web/",
+            "fleet/prod.yaml:1:1: `fleet` has 2 clusters, but a cluster is a folder: move the files of `prod/web` to fleet/prod-web/",
         ]
     );
 }

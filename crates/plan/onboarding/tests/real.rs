@@ -64,8 +64,8 @@ fn repositories() -> Vec<Repository> {
             ],
             told: &[
                 "clusters/dev.yaml:1:1: `clusters` has 3 clusters, but a cluster is a folder: move the files of `dev` to clusters/dev/",
-                "clusters/hub.yaml:1:1: clusters has 3 clusters",
-                "clusters/qa.yaml:1:1: clusters has 3 clusters",
+                "clusters/hub.yaml:1:1: `clusters` has 3 clusters",
+                "clusters/qa.yaml:1:1: `clusters` has 3 clusters",
             ],
             ..Repository::default()
         },
