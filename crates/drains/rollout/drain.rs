@@ -32,6 +32,8 @@ pub(super) struct Drain<'a> {
     /// Why pods are left after the last round.
     pub(super) refused: Option<(Option<u32>, StopCause)>,
     pub(super) waited: BTreeSet<String>,
+    /// Whether pods that may be on its node are counted among those that wait.
+    pub(super) has_counted_loose: bool,
     /// Claims of the pods on its node, as `namespace/name`.
     pub(super) claims: BTreeSet<String>,
     pub(super) is_gone: bool,
@@ -82,6 +84,7 @@ impl<'a> SimulatedRollout<'a> {
             lasting: None,
             refused: None,
             waited: BTreeSet::new(),
+            has_counted_loose: false,
             claims: BTreeSet::new(),
             is_gone: false,
             step: DrainStep { machine: machine.name.clone(), ..DrainStep::default() },

@@ -16,9 +16,12 @@ const REPLACING: &[&str] = &["Job", "ReplicaSet", "ReplicationController", "Stat
 /// A machine with this annotation leaves with its volumes attached.
 const EXCLUDE_DETACH: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
-/// Pods with a budget that run on one of several nodes, by their shapes.
+/// Pods with a budget that run on one of several nodes, by their shapes and budgets.
 #[derive(Default)]
-pub(super) struct LoosePods(BTreeMap<u32, OneShape>);
+pub(super) struct LoosePods(BTreeMap<LooseKey, OneShape>);
+
+/// Pods with the same shape and the same budget are alike.
+type LooseKey = (u32, u32);
 
 #[derive(Default)]
 struct OneShape {
@@ -217,20 +220,24 @@ impl<'a> SimulatedRollout<'a> {
 
     /// Only pods with a budget can stop another machine.
     fn remember_loose(&mut self, pod: u32, nodes: &[u32]) {
-        if !self.budgets.of(pod).is_empty() {
-            let shape = self.loose.0.entry(self.places.shape_number(pod)).or_default();
+        if let Some(key) = self.loose_key(pod) {
+            let shape = self.loose.0.entry(key).or_default();
             shape.pods.insert(pod);
             nodes.iter().for_each(|node| shape.nodes.insert(*node));
         }
     }
 
+    fn loose_key(&self, pod: u32) -> Option<LooseKey> {
+        Some((self.places.shape_number(pod), *self.budgets.of(pod).first()?))
+    }
+
     fn forget_loose(&mut self, pod: u32) {
-        let number = self.places.shape_number(pod);
-        if let Some(shape) = self.loose.0.get_mut(&number)
+        let Some(key) = self.loose_key(pod) else { return };
+        if let Some(shape) = self.loose.0.get_mut(&key)
             && shape.pods.remove(&pod)
             && shape.pods.is_empty()
         {
-            self.loose.0.remove(&number);
+            self.loose.0.remove(&key);
         }
     }
 
@@ -238,8 +245,12 @@ impl<'a> SimulatedRollout<'a> {
     fn check_loose(&mut self, drain: &mut Drain<'a>) {
         let Some(node) = drain.node.filter(|_| drain.lasting.is_none()) else { return };
         let here = self.loose.0.iter().filter(|(_, shape)| shape.nodes.has(node));
-        let here: Vec<u32> = here.map(|(shape, _)| *shape).collect();
+        let here: Vec<LooseKey> = here.map(|(key, _)| *key).collect();
+        let is_first = !std::mem::replace(&mut drain.has_counted_loose, true);
         for shape in here {
+            if is_first {
+                self.count_waits(drain, shape);
+            }
             let is_evicted = self.evict_loose(drain, shape);
             if let Some(one) = self.loose.0.get_mut(&shape).filter(|_| is_evicted) {
                 // An evicted pod may be on any other node now.
@@ -249,8 +260,18 @@ impl<'a> SimulatedRollout<'a> {
         }
     }
 
+    /// If all loose pods of a shape are here, those beyond what the budget allows wait.
+    fn count_waits(&self, drain: &mut Drain<'a>, key: LooseKey) {
+        let pods = self.loose.0.get(&key).into_iter().flat_map(|one| &one.pods);
+        let ready: Vec<u32> =
+            pods.copied().filter(|pod| self.states[index(*pod)] == PodState::Ready).collect();
+        let allowed = self.budgets.status(index(key.1));
+        let allowed = allowed.map_or(0, |[.., allowed]| index(allowed));
+        drain.waited.extend(ready.into_iter().skip(allowed).map(|pod| self.pod(pod).full_name()));
+    }
+
     /// Evicts the loose pods of a shape, one after the other. Whether the budget allows that.
-    fn evict_loose(&mut self, drain: &mut Drain<'a>, shape: u32) -> bool {
+    fn evict_loose(&mut self, drain: &mut Drain<'a>, shape: LooseKey) -> bool {
         let mut from = 0;
         loop {
             let pods = self.loose.0.get(&shape).map(|one| &one.pods);
@@ -261,7 +282,6 @@ impl<'a> SimulatedRollout<'a> {
             // A pod that perhaps has no node may be ready as well.
             let state = if is_ready { PodState::Ready } else { PodState::Unready };
             if let Err(refusal) = self.budgets.ask(pod, state, false) {
-                drain.waited.insert(self.pod(pod).full_name());
                 let cause = StopCause::Eviction { refusal, pending: Vec::new() };
                 drain.refused.get_or_insert((Some(pod), cause));
                 return false;

@@ -46,7 +46,8 @@ fn rollouts_go_through() {
     };
     for (name, workload, plan, expected) in [
         ("no budgets", web(&NODES), surge(&NODES), through(0)),
-        ("one by one", one_may_go.clone(), surge(&NODES), through(0)),
+        // The first two pods may land on the third node: then two of three wait there.
+        ("one by one", one_may_go.clone(), surge(&NODES), through(2)),
         ("all on one node", together, surge(&NODES), through(2)),
         ("full nodes, surge first", full(&one_may_go), surge(&NODES), through(0)),
         ("full nodes, delete first", full(&one_may_go), delete_first(&NODES, 1), through(0)),
@@ -116,7 +117,8 @@ fn groups_roll_one_after_the_other() {
     let found = drains(&workload, &plan);
     let machines: Vec<&str> = found.steps.iter().map(|step| step.machine.as_str()).collect();
     assert_eq!(machines, ["m-n2", "m-n1"]);
-    assert_eq!(found.verdict, through(0));
+    // The pod of the first node may land on the second one.
+    assert_eq!(found.verdict, through(1));
     // Side by side the second pod waits for the first.
     assert_eq!(drains(&workload, &Plan { side_by_side: 2, ..plan }).verdict, through(1));
 }
