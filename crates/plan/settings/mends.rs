@@ -20,18 +20,13 @@ pub(super) struct Mend {
     left: &'static str,
 }
 
-impl Mend {
-    /// Whether a field or an item is gone.
-    pub(super) const fn removes(&self) -> bool {
-        self.value.is_none()
-    }
-}
-
 /// A change of the file, in bytes of the file as it is written.
 #[derive(Debug, Clone)]
 struct MendedSpan {
     written: Range<usize>,
     with: String,
+    /// Whether a field or an item is gone.
+    removes: bool,
 }
 
 /// The text of a file after some mends.
@@ -95,19 +90,26 @@ impl<'t> MendedText<'t> {
         &self.text
     }
 
-    /// What may get past an error, the smallest change first.
+    /// What may get past an error, the smallest change first. A wrong value is replaced before it is taken out: it may be
+    /// one that must not be absent.
     pub(super) fn mends(&self, error: &FileError) -> impl Iterator<Item = Mend> {
         let at = error.place.position().and_then(|position| self.offset_of(position));
         let members = at.map(|at| self.members_at(at)).unwrap_or_default();
         // Two names or UIDs must differ.
         let number = self.edits.len();
         let unique = [format!("a{number}"), format!("00000000-0000-0000-0000-{number:012}")];
+        let mut values: Vec<String> = unique.into_iter().chain(VALUES.iter().cloned()).collect();
+        // Most messages say what is right.
+        values.sort_by_key(|value| !error.message.contains(value.as_str()));
         members.into_iter().rev().flat_map(move |member| {
             let removal = self.removal_of(&member);
+            let is_value =
+                at == Some(member.value.start) && (member.is_item || at != Some(member.whole.start));
             let value = member.value;
-            let replacing = move |with: String| Mend { span: value.clone(), value: Some(with), left: "" };
-            let values = unique.clone().into_iter().chain(VALUES.iter().cloned());
-            std::iter::once(removal).chain(values.map(replacing))
+            let replacing = |with: &String| Mend { span: value.clone(), value: Some(with.clone()), left: "" };
+            let mut mends: Vec<Mend> = values.iter().map(replacing).collect();
+            mends.insert(if is_value { mends.len() } else { 0 }, removal);
+            mends
         })
     }
 
@@ -135,7 +137,7 @@ impl<'t> MendedText<'t> {
         let apart =
             |edit: &MendedSpan| edit.written.end <= written.start || written.end <= edit.written.start;
         let mut edits: Vec<MendedSpan> = self.edits.iter().filter(|edit| apart(edit)).cloned().collect();
-        edits.push(MendedSpan { written, with });
+        edits.push(MendedSpan { written, with, removes: mend.value.is_none() });
         edits.sort_by_key(|edit| edit.written.start);
         let (mut text, mut done) = (String::new(), 0);
         for edit in &edits {
@@ -205,14 +207,15 @@ impl<'t> MendedText<'t> {
         Some(self.written_at(whole.whole.start)..self.written_at(whole.whole.end))
     }
 
-    /// Whether a member that begins at a byte holds what a mend changed: it may be wrong for that alone.
-    pub(super) fn begins_around(&self, at: usize, mend: &Mend) -> bool {
-        let changed = self.written_at(mend.span.start);
-        let holds = |member: &Member| {
-            let span = self.written_at(member.value.start)..self.written_at(member.value.end);
-            member.value.start == at && span.contains(&changed)
-        };
-        self.members_at(at).iter().any(holds)
+    /// Whether a member whose value begins at a byte lost a field or an item: it may be wrong for that alone.
+    pub(super) fn lacks_removed(&self, at: usize) -> bool {
+        let here = members_around(&self.text, at);
+        let written = members_around(self.written, self.written_at(at));
+        let mut pairs = here.iter().zip(&written).filter(|(here, _)| here.value.start == at);
+        pairs.any(|(_, written)| {
+            let mut gone = self.edits.iter().filter(|edit| edit.removes);
+            gone.any(|edit| written.value.contains(&edit.written.start))
+        })
     }
 
     /// The items around a byte by their paths: here, and in the file as it is written. The innermost comes first.
@@ -227,14 +230,18 @@ impl<'t> MendedText<'t> {
 
     /// The members around a byte, the outermost first.
     fn members_at(&self, at: usize) -> Vec<Member> {
-        let mut found = Vec::new();
-        if let Ok(file) = YamlFile::read(&self.text)
-            && let Some(document) = file.documents().first()
-        {
-            members_below(&document.root, at, true, &mut found);
-        }
-        found
+        members_around(&self.text, at)
     }
+}
+
+fn members_around(text: &str, at: usize) -> Vec<Member> {
+    let mut found = Vec::new();
+    if let Ok(file) = YamlFile::read(text)
+        && let Some(document) = file.documents().first()
+    {
+        members_below(&document.root, at, true, &mut found);
+    }
+    found
 }
 
 fn members_below(node: &Node, at: usize, is_root: bool, found: &mut Vec<Member>) {

@@ -7,7 +7,7 @@
 
 use capstan_model::finding::{FileError, Place};
 
-use super::mends::{Mend, MendedText};
+use super::mends::MendedText;
 
 /// How many mistakes of one file are reported beside the first.
 const MOST: usize = 100;
@@ -33,7 +33,7 @@ pub(super) fn with_others(
             let Some(mended) = rest.with(&mend) else { continue };
             reads -= 1;
             let error = read(mended.text()).err();
-            if error.as_ref().is_none_or(|error| is_another(error, &mended, (&last, &rest), &mend)) {
+            if error.as_ref().is_none_or(|error| is_another(error, &mended, (&last, &rest))) {
                 next = error.map(|error| (error, mended));
                 break;
             }
@@ -54,7 +54,6 @@ fn is_another(
     error: &FileError,
     mended: &MendedText<'_>,
     (last, rest): (&FileError, &MendedText<'_>),
-    mend: &Mend,
 ) -> bool {
     let Some(at) = error.place.position().and_then(|position| mended.offset_of(position)) else {
         return false;
@@ -66,7 +65,9 @@ fn is_another(
         // The file as a whole has no place that stays.
         message == as_written(last, rest).message && (message.starts_with("the file ") || is_there())
     };
-    let is_caused = || mended.is_edited(at) || mend.removes() && mended.begins_around(at, mend);
+    // A key is unknown whatever its mapping lost.
+    let may_be_caused = !error.message.starts_with("unknown key");
+    let is_caused = || mended.is_edited(at) || may_be_caused && mended.lacks_removed(at);
     !is_caused() && !is_same()
 }
 
@@ -176,6 +177,16 @@ mode: foo
             ".capstan.yaml:12:37: `upgrade.fields[0].path`",
             ".capstan.yaml:12:54: `upgrade.fields[0].owner` must be",
             ".capstan.yaml:13:7: `mode` must be propose or observe",
+        ];
+        assert_errors(text, &expected);
+    }
+
+    #[test]
+    fn unknown_keys_of_one_mapping_are_all_reported() {
+        let text = "clusters:\n  rules:\n  - foo: 1\n    bar: 2\n    match: a\n";
+        let expected = [
+            ".capstan.yaml:3:5: unknown key `foo` in `clusters.rules[0]`",
+            ".capstan.yaml:4:5: unknown key `bar` in `clusters.rules[0]`",
         ];
         assert_errors(text, &expected);
     }

@@ -11,7 +11,7 @@ use super::key_path::{KeyPath, find};
 use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
 use capstan_model::finding::{FileError, Place, RuleEntry, SeverityChange, SeverityLevel, rules};
-use capstan_model::spelling::{hint, hint_or_list, suggestion};
+use capstan_model::spelling::{did_you_mean, hint, hint_or_list, nearest};
 use capstan_model::tree::RepoPath;
 
 /// What the rule catalogue knows, for judging `policy:`.
@@ -248,7 +248,11 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
             format!("unknown key `{field}`{}{}", place.parent_described(), hint(field, expected))
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            format!("{}{}", must_be(&one_of(expected)), suggestion(variant, expected.iter().copied()))
+            format!(
+                "{}{}",
+                must_be(&one_of(expected)),
+                did_you_mean(nearest(variant, expected.iter().copied()))
+            )
         }
         YamlError::SerdeMissingField { field, .. } => {
             format!("{} lacks the key `{field}`", place.described())
