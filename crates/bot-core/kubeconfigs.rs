@@ -20,7 +20,7 @@ use crate::effects::{
     branch_step,
 };
 use crate::facts::{Facts, Scopes};
-use crate::proposals::DecisionStep;
+use crate::proposals::Step;
 
 /// Its word in branches and trailers.
 const KIND: &str = "kubeconfig";
@@ -158,12 +158,8 @@ impl WantedFile {
 
     /// The pull request with its branch, or what has to be known first; `None` where a person declined exactly this file,
     /// or works on its branch.
-    pub fn decide<'a>(
-        &'a self,
-        facts: &'a Facts,
-        found: &FileFound,
-    ) -> DecisionStep<Option<Desired<'a>>, FileNeed> {
-        self.decided(facts, found).map_or_else(DecisionStep::Ask, DecisionStep::Decided)
+    pub fn decide<'a>(&'a self, facts: &'a Facts, found: &FileFound) -> Step<Option<Desired<'a>>, FileNeed> {
+        self.decided(facts, found).map_or_else(Step::Ask, Step::Decided)
     }
 
     fn decided<'a>(&'a self, facts: &'a Facts, found: &FileFound) -> Result<Option<Desired<'a>>, FileNeed> {
@@ -335,8 +331,8 @@ mod tests {
         let (wanted, mut found, mut asked) = (wanted(), FileFound::default(), Vec::new());
         loop {
             match wanted.decide(facts, &found) {
-                DecisionStep::Decided(None) => return (asked.join(" "), "nothing".to_owned()),
-                DecisionStep::Decided(Some(desired)) => {
+                Step::Decided(None) => return (asked.join(" "), "nothing".to_owned()),
+                Step::Decided(Some(desired)) => {
                     let branch = match &desired.branch.step {
                         BranchStep::Create => "creates it",
                         BranchStep::Keep => "keeps it",
@@ -348,7 +344,7 @@ mod tests {
                         .map_or_else(|| "new".to_owned(), |open| format!("#{}", open.number));
                     return (asked.join(" "), format!("{branch}, {pull}"));
                 }
-                DecisionStep::Ask(need) => match need {
+                Step::Ask(need) => match need {
                     FileNeed::Newest(branch) => {
                         assert_eq!(branch, BRANCH);
                         asked.push("newest");

@@ -39,14 +39,16 @@ pub enum CheckoutError {
         branch: String,
     },
     /// Nothing of that name.
-    #[error("{}: there is no revision `{revision}`{hint}", path.display())]
+    #[error("{}: there is no revision `{revision}` ({reason}){hint}", path.display())]
     NoSuchRevision {
         /// The repository.
         path: PathBuf,
         /// What was asked for.
         revision: String,
-        /// What to do, where something can be done, or what may be meant.
-        hint: String,
+        /// What Git says.
+        reason: String,
+        /// What to do, where something can be done.
+        hint: &'static str,
     },
     /// A revision that names something other than a commit.
     #[error("{}: `{revision}` names a {kind}, not a commit", path.display())]

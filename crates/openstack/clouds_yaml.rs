@@ -28,11 +28,11 @@ enum Login {
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    clouds: BTreeMap<String, CloudSettings>,
+    clouds: BTreeMap<String, Entry>,
 }
 
 #[derive(Deserialize)]
-struct CloudSettings {
+struct Entry {
     auth_type: Option<String>,
     #[serde(default)]
     auth: Auth,

@@ -22,14 +22,14 @@ pub const SENSIBLE_PERCENT: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inference {
     /// All of them, best first.
-    pub candidates: Vec<ReleaseCandidate>,
+    pub candidates: Vec<Candidate>,
     /// What follows.
     pub verdict: Verdict,
 }
 
 /// One release and how well it fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReleaseCandidate {
+pub struct Candidate {
     pub release: ReleaseId,
     /// Its content's id.
     pub content: Option<ContentId>,
@@ -69,7 +69,7 @@ pub fn infer(
         Some(_) => Verdict::Fits,
     };
     let candidate = |(fit, source): (ReleaseFit, &ReleaseSource)| {
-        Some(ReleaseCandidate { release: source.id.release()?, content: source.content.clone(), fit })
+        Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
     Ok(Inference { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })
 }

@@ -37,7 +37,7 @@ use jiff::civil::Date;
 use tokio_util::sync::CancellationToken;
 
 use budget::Budget;
-use capstan_fleet::planner::process::{FleetRequest, Judging, PlannerRequest, Response, TreeRef};
+use capstan_fleet::planner::process::{FleetRequest, Judging, Request, Response, TreeRef};
 use capstan_fleet::planner::{JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use fleet::RemoteFleet;
 use pool::Pool;
@@ -123,7 +123,7 @@ impl ProcessPlanner {
     }
 
     fn open_fleet(&self, request: FleetRequest) -> Result<Box<dyn OpenFleet>, OpenFailed> {
-        match self.ask(&PlannerRequest::Open(request.clone()))? {
+        match self.ask(&Request::Open(request.clone()))? {
             Response::Opened(opened) => Ok(Box::new(RemoteFleet::new(self.clone(), request, *opened))),
             Response::BadSettings(problem) => Err(problem.into()),
             _ => Err(out_of_turn().into()),
@@ -141,19 +141,19 @@ impl ProcessPlanner {
     }
 
     /// Notes for the job when it may be begun again.
-    fn note_pause(&self, ended: &FailedCall) {
+    fn note_pause(&self, ended: &Ended) {
         if let (Some(job), Some(until)) = (&self.job, ended.until) {
             job.pauses.lock().unwrap_or_else(PoisonError::into_inner).push(until);
         }
     }
 
     /// The parts of an answer that names no upgrades.
-    fn parts(&self, request: &PlannerRequest, budget: &mut Budget) -> Result<Vec<Response>, FailedCall> {
+    fn parts(&self, request: &Request, budget: &mut Budget) -> Result<Vec<Response>, Ended> {
         self.pool.parts(request, budget).inspect_err(|ended| self.note_pause(ended))
     }
 
     /// An answer of one part.
-    fn ask(&self, request: &PlannerRequest) -> Result<Response, PlannerFailed> {
+    fn ask(&self, request: &Request) -> Result<Response, PlannerFailed> {
         let mut parts = self.parts(request, &mut self.budget())?;
         match (parts.pop(), parts.is_empty()) {
             (Some(response), true) => Ok(response),
@@ -162,7 +162,7 @@ impl ProcessPlanner {
     }
 
     /// The end of an answer that has other parts, too.
-    fn last_part(&self, request: &PlannerRequest) -> Result<Option<Response>, PlannerFailed> {
+    fn last_part(&self, request: &Request) -> Result<Option<Response>, PlannerFailed> {
         Ok(self.parts(request, &mut self.budget())?.pop())
     }
 
@@ -172,7 +172,7 @@ impl ProcessPlanner {
         &self,
         root: Option<&TreeId>,
         may_be_left_out: impl Fn(&ClusterId) -> bool,
-        request: impl Fn(&LeftOut) -> PlannerRequest,
+        request: impl Fn(&LeftOut) -> Request,
     ) -> Result<Vec<Response>, PlannerFailed> {
         let mut left_out = LeftOut { clusters: self.unrendered(root), one_by_one: false };
         let (mut deaths, mut budget) = (0, self.budget());
@@ -195,7 +195,7 @@ impl ProcessPlanner {
                 left_out.one_by_one = true;
                 continue;
             }
-            if ended.cause == FailureCause::Content {
+            if ended.cause == Cause::Content {
                 self.remember_unrendered(root, &ended.open);
             }
             left_out.clusters.extend(ended.open);
@@ -247,7 +247,7 @@ impl Planner for ProcessPlanner {
         settings: &RepositorySettings,
         today: Date,
     ) -> Result<JudgedReleases, PlannerFailed> {
-        let request = PlannerRequest::JudgeReleases {
+        let request = Request::JudgeReleases {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
@@ -266,7 +266,7 @@ impl Planner for ProcessPlanner {
         settings: &RepositorySettings,
         today: Date,
     ) -> Result<Option<InventoryChange>, PlannerFailed> {
-        let request = PlannerRequest::InventoryChange {
+        let request = Request::InventoryChange {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
@@ -299,7 +299,7 @@ impl Planner for ProcessPlanner {
         // A neighbour that cannot be rendered is not their trouble.
         let is_neighbour = |cluster: &ClusterId| !clusters.contains(cluster);
         let parts = self.ask_without(root.as_ref(), is_neighbour, |left_out| {
-            PlannerRequest::Judge(Judging { unrendered: left_out.clusters.clone(), ..judging.clone() })
+            Request::Judge(Judging { unrendered: left_out.clusters.clone(), ..judging.clone() })
         })?;
         let judged = parts.into_iter().filter_map(|part| match part {
             Response::Judged(judged) => Some(judged),
@@ -321,7 +321,7 @@ impl Planner for ProcessPlanner {
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,
-            |left_out| PlannerRequest::Touched {
+            |left_out| Request::Touched {
                 before: earlier.clone(),
                 after: later.clone(),
                 scopes: scopes.to_vec(),
@@ -341,7 +341,7 @@ impl Planner for ProcessPlanner {
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<Vec<ClusterId>, PlannerFailed> {
-        let request = PlannerRequest::TouchedThroughClasses {
+        let request = Request::TouchedThroughClasses {
             before: TreeRef::of(before.as_ref()),
             after: TreeRef::of(after.as_ref()),
             settings: settings.clone(),
@@ -359,7 +359,7 @@ impl Planner for ProcessPlanner {
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,
-            |left_out| PlannerRequest::MadeOf {
+            |left_out| Request::MadeOf {
                 tree: tree.clone(),
                 clusters: clusters.to_vec(),
                 unrendered: left_out.clusters.clone(),
@@ -380,7 +380,7 @@ impl Planner for ProcessPlanner {
         tree: Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<Vec<Scope>, PlannerFailed> {
-        let request = PlannerRequest::Scopes { tree: TreeRef::of(tree.as_ref()), settings: settings.clone() };
+        let request = Request::Scopes { tree: TreeRef::of(tree.as_ref()), settings: settings.clone() };
         match self.ask(&request)? {
             Response::Scopes(scopes) => Ok(scopes),
             _ => Err(out_of_turn()),
@@ -394,11 +394,7 @@ impl Planner for ProcessPlanner {
         let parts = self.ask_without(
             root.as_ref(),
             |_| true,
-            |left_out| PlannerRequest::Onboard {
-                tree: tree.clone(),
-                today,
-                unplanned: left_out.clusters.clone(),
-            },
+            |left_out| Request::Onboard { tree: tree.clone(), today, unplanned: left_out.clusters.clone() },
         )?;
         match parts.into_iter().last() {
             Some(Response::Onboarded(onboarding)) => Ok(onboarding.map(|onboarding| *onboarding)),
@@ -409,7 +405,7 @@ impl Planner for ProcessPlanner {
 
 /// A call that ended without its answer.
 #[derive(Debug, Clone)]
-struct FailedCall {
+struct Ended {
     /// How, as a sentence.
     why: String,
     /// When it is begun again, as a sentence; empty where nobody remembers it.
@@ -420,7 +416,7 @@ struct FailedCall {
     open: BTreeSet<ClusterId>,
     /// Those among them whose release was answered: their values were worked on.
     released: Box<[ClusterId]>,
-    cause: FailureCause,
+    cause: Cause,
     extent: Extent,
     /// Whether it was known before it was asked: no process died of it this time.
     is_known: bool,
@@ -435,8 +431,8 @@ enum Extent {
     InAll,
 }
 
-impl FailedCall {
-    fn of(cause: FailureCause, why: String, open: BTreeSet<ClusterId>) -> Self {
+impl Ended {
+    fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
         Self {
             why,
             again: String::new(),
@@ -452,15 +448,16 @@ impl FailedCall {
     /// The job that asked has ended.
     fn cancelled() -> Self {
         let why = "The job that asked for it has ended: the next one asks again.".to_owned();
-        Self::of(FailureCause::Others, why, BTreeSet::new())
+        Self::of(Cause::Others, why, BTreeSet::new())
     }
 
-    fn remembered(&self) -> Self {
+    /// One that is remembered.
+    fn told_again(&self) -> Self {
         Self { is_known: true, ..self.clone() }
     }
 
     /// What is said of it: how it ended, what `more` there is to say, and when it is begun again.
-    fn describe(&self, more: &str) -> String {
+    fn told(&self, more: &str) -> String {
         let said = [self.why.as_str(), more, self.again.as_str()];
         said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
     }
@@ -468,7 +465,7 @@ impl FailedCall {
 
 /// What ended a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FailureCause {
+enum Cause {
     /// What was asked about: it would do so again.
     Content,
     /// It was not done in time.
@@ -479,20 +476,20 @@ enum FailureCause {
     Others,
 }
 
-impl FailureCause {
+impl Cause {
     /// Whether what was asked about may be to blame.
     const fn is_theirs(self) -> bool {
         matches!(self, Self::Content | Self::Slow | Self::Killed)
     }
 }
 
-impl From<FailedCall> for PlannerFailed {
-    fn from(ended: FailedCall) -> Self {
+impl From<Ended> for PlannerFailed {
+    fn from(ended: Ended) -> Self {
         if !ended.cause.is_theirs() {
             return Self::Unavailable(ended.why);
         }
         let open: Vec<String> = ended.open.iter().map(|cluster| format!("`{cluster}`")).collect();
         let at = if open.is_empty() { String::new() } else { format!("It was at {}.", open.join(" and ")) };
-        Self::Exceeded(ended.describe(&at))
+        Self::Exceeded(ended.told(&at))
     }
 }

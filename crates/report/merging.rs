@@ -163,13 +163,11 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
                 obstacles.iter().map(|obstacle| obstacle_in_words(obstacle, base, prefix)).collect();
             format!("It is not merged. {}", words.join(" "))
         }
-        MergeStep::WaitsForGitHub(Standstill::Queued(by)) => {
-            format!("It is in the merge queue{}.", requester(by))
-        }
-        MergeStep::WaitsForGitHub(Standstill::AutoMerge(by)) => {
+        MergeStep::Stands(Standstill::Queued(by)) => format!("It is in the merge queue{}.", by_whom(by)),
+        MergeStep::Stands(Standstill::AutoMerge(by)) => {
             format!(
                 "Auto-merge is enabled{}: GitHub merges it when the rules of {} allow it.",
-                requester(by),
+                by_whom(by),
                 code(base, 100)
             )
         }
@@ -185,7 +183,7 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
     }
 }
 
-fn requester(by: &By) -> String {
+fn by_whom(by: &By) -> String {
     match by {
         By::Capstan => String::new(),
         By::Other(login) => format!(", as {} asked", code(login, 80)),

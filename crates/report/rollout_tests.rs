@@ -2,7 +2,6 @@ use super::*;
 use capstan_live::agent::{Machine, ReportId, WireReason, Words};
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::RepositoryName;
-use jiff::Timestamp;
 
 const WEB: &str = "https://github.com/acme/gitops";
 

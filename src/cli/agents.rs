@@ -3,7 +3,6 @@
 //! A join code is printed once, to standard output, and never taken as an argument: what is on a
 //! command line is seen by every process of the machine.
 
-use capstan_campaign::wording::minute;
 use capstan_live::agent::AgentId;
 use capstan_model::dns_name::is_label;
 use capstan_plan::settings::ManagementClusterUid;
@@ -11,15 +10,15 @@ use capstan_report::Refusal;
 use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};
-use super::failure::CommandFailure;
+use super::failure::Failure;
 use super::output;
 use super::progress::say;
 use super::text;
 use capstan_bot::agents::{Invitee, NotInvited, invite};
 use capstan_ports::{Agent, Clock, Enrolment, RecordsError};
 
-fn failed(error: RecordsError) -> CommandFailure {
-    CommandFailure::Failed(Refusal::Agents, error.to_string())
+fn failed(error: RecordsError) -> Failure {
+    Failure::Failed(Refusal::Agents, error.to_string())
 }
 
 /// Runs one command on the bot's records.
@@ -31,19 +30,18 @@ pub async fn run(
     clock: &dyn Clock,
     by: &str,
     command: &AgentsCommand,
-) -> Result<(), CommandFailure> {
+) -> Result<(), Failure> {
     match command {
         AgentsCommand::Invite { management_cluster, name } => {
-            let management_cluster = ManagementClusterUid::parse(management_cluster).map_err(|error| {
-                CommandFailure::Usage(Refusal::Agents, format!("--management-cluster: {error}"))
-            })?;
+            let management_cluster = ManagementClusterUid::parse(management_cluster)
+                .map_err(|error| Failure::Usage(Refusal::Agents, format!("--management-cluster: {error}")))?;
             let name = name.as_deref().map(agent_name).transpose()?;
             let invitee = Invitee { management_cluster, name, invited_by: by.to_owned() };
             let invited = invite(records, clock, invitee).await.map_err(|error| match error {
                 NotInvited::Records(error) => failed(error),
-                error => CommandFailure::Usage(Refusal::Agents, error.to_string()),
+                error => Failure::Usage(Refusal::Agents, error.to_string()),
             })?;
-            let until = minute(invited.expires_at);
+            let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
             say!(
                 "This join code works once, until {until}. It is not shown again: put it into the Secret that the Fleet names, under `joinCode`."
             );
@@ -55,7 +53,7 @@ pub async fn run(
         }
         AgentsCommand::Revoke { agent } => {
             let id = AgentId::parse(agent).map_err(|error| {
-                CommandFailure::Usage(
+                Failure::Usage(
                     Refusal::Agents,
                     format!("`{agent}`: {error}; `capstan agents list` prints them"),
                 )
@@ -63,18 +61,18 @@ pub async fn run(
             if records.revoke(&id, by).await.map_err(failed)? {
                 output::print_line(&format!("revoked {id}"))
             } else {
-                Err(CommandFailure::Usage(Refusal::Agents, format!("there is no active agent {id}")))
+                Err(Failure::Usage(Refusal::Agents, format!("there is no active agent {id}")))
             }
         }
     }
 }
 
 /// A name that differs from all others in a table.
-fn agent_name(text: &str) -> Result<String, CommandFailure> {
+fn agent_name(text: &str) -> Result<String, Failure> {
     if is_label(text) {
         Ok(text.to_owned())
     } else {
-        Err(CommandFailure::Usage(
+        Err(Failure::Usage(
             Refusal::Agents,
             format!(
                 "--name: `{}` is not a name for a reconciler: use lower-case letters, digits and `-`, at most 63",

@@ -6,10 +6,10 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{CommandFailure, CommandOutcome, Context, Format, output, progress, refusal, text};
-use capstan_fleet::generator::{Refused, Summary, plan_each, summary};
+use super::{Context, Failure, Format, Outcome, output, progress, refusal, text};
+use capstan_fleet::generator::{Refused, Summary};
 
-pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(workspace.as_ref(), &fleet, &[])?;
@@ -18,14 +18,13 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcom
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
     progress::count_clusters(ids.len());
-    let Ok(()) = plan_each(
-        &fleet,
+    let Ok(()) = fleet.plan_each(
         &ids,
         None,
-        |id, planned| (id.to_string(), summary(&fleet, id, &planned.map(|planned| planned.upgrade))),
-        |one| {
+        |id, planned| (id.to_string(), fleet.summary(id, &planned.map(|planned| planned.upgrade))),
+        |summary| {
             progress::cluster_done();
-            summaries.push(one);
+            summaries.push(summary);
             Ok::<(), Infallible>(())
         },
     );
@@ -38,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcom
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
     }
     let failed = summaries.iter().any(|(_, summary)| !matches!(summary, Ok(one) if !one.failed));
-    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
+    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }
 
 fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::arguments::List;
 use super::progress::say;
-use super::{CommandFailure, CommandOutcome, Context, Format, output, text};
+use super::{Context, Failure, Format, Outcome, output, text};
 
-pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
     let fleet = context.fleet_with_releases(context.workspace()?.as_ref())?;
     let releases = fleet.catalogue().releases();
     match command.output {
@@ -21,11 +21,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<CommandOutcom
     for (id, error) in fleet.catalogue().unreadable() {
         say!("error: the release {id} cannot be read and is not offered: {error}");
     }
-    Ok(if fleet.catalogue().unreadable().is_empty() {
-        CommandOutcome::Done
-    } else {
-        CommandOutcome::PartlyFailed
-    })
+    Ok(if fleet.catalogue().unreadable().is_empty() { Outcome::Done } else { Outcome::PartlyFailed })
 }
 
 fn row(release: &Release) -> Vec<String> {

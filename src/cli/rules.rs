@@ -1,15 +1,15 @@
 //! `capstan rules [ID]`
 
-use capstan_model::finding::{Severity, SeverityChange};
+use capstan_model::finding::{Change, Severity};
 use capstan_model::spelling::suggestion;
 use capstan_plan::policy::{self, About};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
-use super::{CommandFailure, CommandOutcome, RulesFormat, output, text};
+use super::{Failure, Outcome, RulesFormat, output, text};
 
-pub(super) fn run(command: &Rules) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
     let rules: Vec<&About> = match &command.id {
         Some(id) => vec![policy::rule(id).ok_or_else(|| unknown(id))?.about()],
         None => policy::catalogue().iter().map(|rule| rule.about()).collect(),
@@ -34,22 +34,19 @@ pub(super) fn run(command: &Rules) -> Result<CommandOutcome, CommandFailure> {
             output::print_yaml(&Value::Array(rules.into_iter().map(to_json).collect()))?
         }
     }
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }
 
-fn unknown(id: &str) -> CommandFailure {
+fn unknown(id: &str) -> Failure {
     let hint = suggestion(id, policy::ids());
-    CommandFailure::Usage(
-        Refusal::NoSuchRule,
-        format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"),
-    )
+    Failure::Usage(Refusal::NoSuchRule, format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
 }
 
 const fn severity(rule: &About) -> &'static str {
     match (rule.entry.severity(), rule.entry.change()) {
-        (_, SeverityChange::Never) => "error, always",
-        (Severity::Error, SeverityChange::Free) => "error",
-        (Severity::Warning, SeverityChange::Free) => "warning",
+        (_, Change::Never) => "error, always",
+        (Severity::Error, Change::Free) => "error",
+        (Severity::Warning, Change::Free) => "warning",
     }
 }
 
@@ -68,7 +65,7 @@ fn to_json(rule: &About) -> Value {
     json!({
         "id": rule.entry.id(),
         "severity": rule.entry.severity(),
-        "mayChange": rule.entry.change() == SeverityChange::Free,
+        "mayChange": rule.entry.change() == Change::Free,
         "summary": rule.summary(),
         "reason": rule.reason(),
         "source": rule.source(),

@@ -3,9 +3,9 @@
 use capstan_plan::settings;
 
 use super::arguments::Schema;
-use super::{CommandFailure, CommandOutcome, output};
+use super::{Failure, Outcome, output};
 
-pub(super) fn run(Schema {}: &Schema) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(Schema {}: &Schema) -> Result<Outcome, Failure> {
     output::print_json(&settings::json_schema())?;
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }

@@ -6,9 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use capstan::cli::{
-    self, CommandFailure, CommandOutcome, DatabaseArguments, DatabaseCommand, database_failure as failed,
-};
+use capstan::cli::{self, DatabaseArguments, DatabaseCommand, Failure, Outcome, database_failure as failed};
 use capstan_database::Database;
 use capstan_ports::SystemClock;
 use capstan_report::Refusal;
@@ -24,7 +22,7 @@ pub(super) fn run(arguments: &DatabaseArguments) -> ExitCode {
     }
 }
 
-fn run_on_database(arguments: &DatabaseArguments) -> Result<CommandOutcome, CommandFailure> {
+fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
     let url = database_place::url_of(&arguments.place)?;
     // An import makes it.
     if !matches!(arguments.command, DatabaseCommand::Import { .. }) {
@@ -45,7 +43,7 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<CommandOutcome, Comm
                     false => export(url, clock, file).await?,
                 };
                 cli::print_exported(written, file);
-                Ok(CommandOutcome::Done)
+                Ok(Outcome::Done)
             }
             DatabaseCommand::Import { file } => {
                 let mut from: Box<dyn BufRead + Send> = match is_stream(file) {
@@ -55,7 +53,7 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<CommandOutcome, Comm
                 let read =
                     Database::import(url, clock, from.as_mut()).await.map_err(|error| about(file, &error))?;
                 cli::print_imported(read);
-                Ok(CommandOutcome::Done)
+                Ok(Outcome::Done)
             }
         }
     })
@@ -71,7 +69,7 @@ async fn export(
     url: &str,
     clock: Arc<SystemClock>,
     file: &Path,
-) -> Result<capstan_ports::Transferred, CommandFailure> {
+) -> Result<capstan_ports::Transferred, Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.exists() {
         return Err(failed(format!("{} already exists, and is not overwritten", file.display())));
@@ -87,9 +85,6 @@ async fn export(
     Ok(written)
 }
 
-fn about(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
-    match is_stream(file) {
-        true => failed(format!("standard input: {error}")),
-        false => failed(format!("{}: {error}", file.display())),
-    }
+fn about(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    failed(format!("{}: {error}", file.display()))
 }

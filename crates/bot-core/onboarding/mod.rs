@@ -3,7 +3,6 @@
 //! A repository is asked once: the answer is on GitHub, not in the database. The base branch of that pull
 //! request does not matter, because the default branch may have had another name then.
 
-mod step;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +15,6 @@ use capstan_plan::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOUR
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_report::{ONBOARDING_TITLE, closed_body, says_onboarding, text_digest};
 
-pub use self::step::{OnboardingFound, OnboardingNeed, OnboardingStep, next_step};
 use crate::effects::{
     Audited, BranchThere, Closing, CommitFiles, Desired, DesiredBranch, DesiredPull, TextStep, audits,
     branch_step,
@@ -28,7 +26,7 @@ pub const KIND: &str = "onboarding";
 
 /// Whether people can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asking {
+pub enum Asking {
     /// They are not: it is a fork, whose upstream is asked, or it cannot be read.
     Never,
     /// The pull request is open.
@@ -40,7 +38,7 @@ enum Asking {
 }
 
 /// Says whether people are asked.
-fn asking(facts: &Facts) -> Asking {
+pub fn asking(facts: &Facts) -> Asking {
     if facts.repository.fork || facts.beyond_limits.is_some() {
         return Asking::Never;
     }
@@ -52,7 +50,7 @@ fn asking(facts: &Facts) -> Asking {
 }
 
 /// Whether a person closed or merged one of these.
-fn was_answered(newest: &[EarlierPullRequest]) -> bool {
+pub fn was_answered(newest: &[EarlierPullRequest]) -> bool {
     newest.iter().any(|pull| pull.head_branch == ONBOARDING_BRANCH && pull.state != PullRequestState::Open)
 }
 
@@ -66,12 +64,12 @@ pub fn open_pull(facts: &Facts) -> Option<&PullRequest> {
 }
 
 /// The look at the repository, recorded when it exceeds the limits.
-fn limits_write() -> Write {
+pub fn limits_write() -> Write {
     Write::onboarding("beyond the limits".to_owned())
 }
 
 /// The pull request with this proposal.
-fn proposal_write(onboarding: &Onboarding, body: &str) -> Write {
+pub fn proposal_write(onboarding: &Onboarding, body: &str) -> Write {
     Write::onboarding(text_digest(&format!("{}\0{body}", onboarding.settings)))
 }
 
@@ -86,13 +84,13 @@ fn settings_path() -> RepoPath {
 }
 
 /// Whether a tree contains exactly these settings.
-fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
+pub fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
     let content = tree.entry(&settings_path()).and_then(|entry| tree.read(entry).ok());
     content.is_some_and(|content| *content == *text.as_bytes())
 }
 
 /// The desired pull request; `None` where a person works on its branch.
-fn desired<'a>(
+pub fn desired<'a>(
     facts: &'a Facts,
     onboarding: &'a Onboarding,
     (there, open): (Option<&BranchThere>, Option<&'a PullRequest>),

@@ -15,15 +15,13 @@ use std::time::Duration;
 
 use capstan_model::wording::count;
 use capstan_plan::settings::{Glob, OperatorHost};
-use capstan_providers::{ComponentOrigin, MissingComponents, Published, Supplies, Supply};
+use capstan_providers::{Origin, Published, Supplies, Supply, Wanted};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use super::fetches::{
-    FetchKey, FetchStart, FetchState, Fetches, Remedy, RememberedOutcome, not_named, resting,
-};
+use super::fetches::{Asked, Begun, Fetches, Known, Remedy, Standing, not_named, resting};
 use capstan_ports::{
-    AllowedHosts, Clock, ComponentCache, ComponentSource, FetchError, JobCause, JobRequest, Jobs,
+    AllowedHosts, Cause, Clock, ComponentCache, ComponentSource, FetchError, JobRequest, Jobs,
     KeptComponents, Repository, RepositoryName, SourceCredentials, WantedComponents,
 };
 
@@ -74,7 +72,7 @@ impl Default for SupplierLimits {
 }
 
 /// What supplying needs from outside.
-pub struct SupplierPorts {
+pub struct Sources {
     /// The network.
     pub connect: Box<Connect>,
     /// What was fetched before.
@@ -91,10 +89,10 @@ pub struct SupplierPorts {
 
 /// Supplies plans. Cheap to clone.
 #[derive(Clone)]
-pub struct Supplier(Arc<SupplierState>);
+pub struct Supplier(Arc<Shared>);
 
-struct SupplierState {
-    sources: SupplierPorts,
+struct Shared {
+    sources: Sources,
     limits: SupplierLimits,
     /// What brought nothing; what was fetched is kept in the cache.
     fetches: Arc<Fetches<Components, Supply>>,
@@ -107,12 +105,12 @@ struct SupplierState {
 struct Components {
     repository: u64,
     hosts: AllowedHosts,
-    wanted: MissingComponents,
+    wanted: Wanted,
     /// The SHA-256 that they are to have, where anything that was judged says so.
     known: Option<String>,
 }
 
-impl FetchKey for Components {
+impl Asked for Components {
     /// A host limits each repository's credentials: the rate limit of one repository does not affect another.
     type Host = (u64, String);
 
@@ -136,9 +134,9 @@ const REMEDY: Remedy = Remedy {
 
 impl Supplier {
     /// Supplies from these sources.
-    pub fn new(sources: SupplierPorts, limits: SupplierLimits) -> Self {
+    pub fn new(sources: Sources, limits: SupplierLimits) -> Self {
         let fetches = Arc::new(Fetches::new(limits.at_once, Arc::clone(&sources.clock)));
-        Self(Arc::new(SupplierState { sources, limits, fetches, repositories: Mutex::default() }))
+        Self(Arc::new(Shared { sources, limits, fetches, repositories: Mutex::default() }))
     }
 
     /// How long a run waits.
@@ -152,7 +150,7 @@ impl Supplier {
         &self,
         repository: &Repository,
         hosts: &AllowedHosts,
-        wanted: BTreeMap<MissingComponents, Option<String>>,
+        wanted: BTreeMap<Wanted, Option<String>>,
         until: Instant,
     ) -> Supplies {
         let hosts = &hosts.clone().within(&(self.0.sources.hosts)());
@@ -220,7 +218,7 @@ impl Supplier {
                 repository: asked.repository,
                 installation,
                 name: name.clone(),
-                cause: JobCause::Event,
+                cause: Cause::Event,
             },
             // A version without a digest in Git is compared with the digest of its last fetch.
             recorded: asked.known.clone().or(kept.sha256),
@@ -232,10 +230,8 @@ impl Supplier {
             }
         };
         match self.0.fetches.begin(asked, || errand.run(), after) {
-            FetchStart::UnderWay(done) => Supplied::UnderWay(done),
-            FetchStart::Rests(until) => {
-                Supplied::Not(Supply::Missing(resting(asked.wanted.origin.host(), until)))
-            }
+            Begun::UnderWay(done) => Supplied::UnderWay(done),
+            Begun::Rests(until) => Supplied::Not(Supply::Missing(resting(asked.wanted.origin.host(), until))),
         }
     }
 
@@ -259,8 +255,8 @@ impl Supplier {
 
     fn remembered(&self, asked: &Components) -> Option<Supplied> {
         Some(match self.0.fetches.known(asked)? {
-            FetchState::UnderWay(done) => Supplied::UnderWay(done),
-            FetchState::Ended(standing) => Supplied::Not(standing.outcome),
+            Known::UnderWay(done) => Supplied::UnderWay(done),
+            Known::Ended(standing) => Supplied::Not(standing.outcome),
         })
     }
 
@@ -271,7 +267,7 @@ impl Supplier {
     }
 }
 
-impl SupplierState {
+impl Shared {
     /// The room that a repository has among the fetches.
     fn room_of(&self, repository: u64) -> Arc<Semaphore> {
         let mut all = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -281,7 +277,7 @@ impl SupplierState {
     }
 
     /// Who asks a host for the sake of a repository.
-    fn credentials(&self, origin: &ComponentOrigin, repository: &RepositoryName) -> SourceCredentials {
+    fn credentials(&self, origin: &Origin, repository: &RepositoryName) -> SourceCredentials {
         let name = repository.to_string();
         let fits = |one: &&HostCredentials| {
             one.host.eq_ignore_ascii_case(origin.host()) && Glob::grants(&one.repositories, &name)
@@ -293,7 +289,7 @@ impl SupplierState {
 
 /// One fetch.
 struct Errand {
-    shared: Arc<SupplierState>,
+    shared: Arc<Shared>,
     asked: Components,
     job: JobRequest,
     recorded: Option<String>,
@@ -301,7 +297,7 @@ struct Errand {
 
 impl Errand {
     /// Waits for its turn, fetches and stores the components. Returns the failure to remember, if any.
-    async fn run(self) -> Option<RememberedOutcome<Supply>> {
+    async fn run(self) -> Option<Standing<Supply>> {
         // Wait for the repository's own slot first: so its queue does not block others.
         let own = self.shared.room_of(self.asked.repository);
         let _own = own.acquire().await;
@@ -349,7 +345,7 @@ impl Errand {
     }
 
     /// What to report of a failure, and until when it is remembered.
-    fn failed(&self, error: &FetchError) -> RememberedOutcome<Supply> {
+    fn failed(&self, error: &FetchError) -> Standing<Supply> {
         let limits = &self.shared.limits;
         tracing::warn!(repository = %self.job.name, origin = %self.asked.wanted.origin, error = %error, "components could not be fetched");
         if let FetchError::RateLimited { wait, .. } = error {
@@ -361,7 +357,7 @@ impl Errand {
                 tell(&shared, &job).await;
             });
             let outcome = Supply::Missing(resting(self.asked.wanted.origin.host(), until));
-            return RememberedOutcome { outcome, until };
+            return Standing { outcome, until };
         }
         let supply = match error {
             FetchError::Moved { recorded, found, .. } => {
@@ -380,7 +376,7 @@ impl Errand {
 }
 
 /// Requests another run for a repository.
-async fn tell(shared: &SupplierState, job: &JobRequest) {
+async fn tell(shared: &Shared, job: &JobRequest) {
     if let Err(error) = shared.sources.jobs.enqueue(job).await {
         tracing::warn!(repository = %job.name, error = %error, "a repository whose components were fetched is checked only at the next resync");
     }
@@ -393,7 +389,7 @@ fn fitting(kept: &KeptComponents, asked: &Components) -> Option<Arc<Published>> 
     fits.then(|| Arc::new(published.clone()))
 }
 
-fn being_fetched(origin: &ComponentOrigin) -> Supply {
+fn being_fetched(origin: &Origin) -> Supply {
     Supply::Missing(format!(
         "Capstan is fetching them from {origin}, and then shows what happens to their objects"
     ))

@@ -6,7 +6,7 @@ use super::facts::{Resource, Thing};
 
 /// One such object.
 #[derive(Debug, Clone)]
-pub(super) struct CloudObjectNeeds {
+pub(super) struct Brought {
     /// What it is called in sentences: `SecurityGroup peu01-cilium`.
     pub(super) what: String,
     /// How much it takes.
@@ -15,7 +15,7 @@ pub(super) struct CloudObjectNeeds {
 
 /// Something that the controller makes by what a folder says, so that the cloud need not have it before the merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ControllerObject {
+pub(super) struct Made {
     /// What it is.
     pub(super) thing: Thing,
     /// What the cloud will call it; `None` if that is unknown.

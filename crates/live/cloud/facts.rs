@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 pub struct Unanswered(pub String);
 
 /// What was found out, or why not.
-pub type CloudAnswer<T> = Result<T, Unanswered>;
+pub type Answer<T> = Result<T, Unanswered>;
 
 /// What an account's cloud says to [`Questions`](super::Questions). What was not asked is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudFacts {
     /// Every machine type that the account may use.
-    pub machine_types: CloudAnswer<Vec<MachineType>>,
+    pub machine_types: Answer<Vec<MachineType>>,
     /// Images that a question means; where none is meant by a name, others too.
-    pub images: CloudAnswer<Vec<Image>>,
+    pub images: Answer<Vec<Image>>,
     /// Every network that the account sees.
-    pub networks: CloudAnswer<Vec<Network>>,
+    pub networks: Answer<Vec<Network>>,
     /// Names of the user's key pairs.
-    pub key_pairs: CloudAnswer<Vec<String>>,
+    pub key_pairs: Answer<Vec<String>>,
     /// Names of availability zones for machines that can be used.
-    pub zones: CloudAnswer<Vec<String>>,
+    pub zones: Answer<Vec<String>>,
     /// The account's placement groups, which keep machines apart.
-    pub placement_groups: CloudAnswer<Vec<PlacementGroup>>,
+    pub placement_groups: Answer<Vec<PlacementGroup>>,
     /// Instances, cores, RAM.
-    pub compute: CloudAnswer<Quotas>,
+    pub compute: Answer<Quotas>,
     /// Volumes and their size.
-    pub volume: CloudAnswer<Quotas>,
+    pub volume: Answer<Quotas>,
     /// Ports, public addresses, security groups.
-    pub network: CloudAnswer<Quotas>,
+    pub network: Answer<Quotas>,
 }
 
 impl Default for CloudFacts {

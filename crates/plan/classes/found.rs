@@ -23,7 +23,7 @@ const REFERENCES: [&str; 2] = ["ref", "templateRef"];
 
 /// What is applied elsewhere before and after a change.
 #[derive(Debug, Clone, Default)]
-pub struct ClassesElsewhere {
+pub struct Elsewhere {
     pub before: Classes,
     pub after: Classes,
 }
@@ -32,16 +32,16 @@ pub struct ClassesElsewhere {
 ///
 /// As JSON a list of `[class, found]`; a found object is written as its value and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<(ClassRef, Arc<FoundClass>)>", into = "Vec<(ClassRef, Arc<FoundClass>)>")]
-pub struct Classes(pub BTreeMap<ClassRef, Arc<FoundClass>>);
+#[serde(from = "Vec<(ClassRef, Arc<Found>)>", into = "Vec<(ClassRef, Arc<Found>)>")]
+pub struct Classes(pub BTreeMap<ClassRef, Arc<Found>>);
 
-impl From<Vec<(ClassRef, Arc<FoundClass>)>> for Classes {
-    fn from(found: Vec<(ClassRef, Arc<FoundClass>)>) -> Self {
+impl From<Vec<(ClassRef, Arc<Found>)>> for Classes {
+    fn from(found: Vec<(ClassRef, Arc<Found>)>) -> Self {
         Self(found.into_iter().collect())
     }
 }
 
-impl From<Classes> for Vec<(ClassRef, Arc<FoundClass>)> {
+impl From<Classes> for Vec<(ClassRef, Arc<Found>)> {
     fn from(classes: Classes) -> Self {
         classes.0.into_iter().collect()
     }
@@ -49,7 +49,7 @@ impl From<Classes> for Vec<(ClassRef, Arc<FoundClass>)> {
 
 /// One class, with the templates that it names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FoundClass {
+pub struct Found {
     /// What it is.
     outcome: ClassOutcome,
     /// The digest of everything that the outcome was computed from.
@@ -69,15 +69,15 @@ enum ClassOutcome {
 }
 
 /// Two are equal if they were computed from the same content.
-impl PartialEq for FoundClass {
+impl PartialEq for Found {
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content
     }
 }
 
-impl Eq for FoundClass {}
+impl Eq for Found {}
 
-impl FoundClass {
+impl Found {
     fn new(outcome: ClassOutcome, content: &Value) -> Self {
         Self { outcome, content: SpecDigest::of(content) }
     }
@@ -106,7 +106,7 @@ impl FoundClass {
 
 impl Classes {
     /// What became of a class.
-    pub fn find(&self, class: &ClassRef) -> Option<&FoundClass> {
+    pub fn find(&self, class: &ClassRef) -> Option<&Found> {
         self.0.get(class).map(AsRef::as_ref)
     }
 }
@@ -119,10 +119,10 @@ pub fn look_up(
     class: &ClassRef,
     roots: &BTreeSet<Root>,
     mut render: impl FnMut(&Root) -> Arc<Result<Vec<RenderedObject>, String>>,
-) -> FoundClass {
+) -> Found {
     let name = &class.name;
     if roots.len() > MOST_ROOTS {
-        return FoundClass::unknown(format!(
+        return Found::unknown(format!(
             "ClusterClass `{name}` is applied with {}: more than the {MOST_ROOTS} places that Capstan looks at.",
             list(&few(roots, NAMED, "more"))
         ));
@@ -132,7 +132,7 @@ pub fn look_up(
         match render(root).as_ref() {
             Ok(objects) => held.extend(held_in(objects, class, root)),
             Err(why) => {
-                return FoundClass::unknown(format!(
+                return Found::unknown(format!(
                     "ClusterClass `{name}` is applied with {root}, which cannot be rendered: {why}."
                 ));
             }
@@ -145,8 +145,8 @@ pub fn look_up(
         }
     }
     match different.as_slice() {
-        [] => FoundClass::new(ClassOutcome::Nowhere, &Value::Null),
-        [one] => FoundClass::new(ClassOutcome::Known(one.objects.clone()), &one.content),
+        [] => Found::new(ClassOutcome::Nowhere, &Value::Null),
+        [one] => Found::new(ClassOutcome::Known(one.objects.clone()), &one.content),
         several => {
             let files: BTreeSet<&String> = several.iter().map(|one| &one.file).collect();
             let stands = if files.len() == several.len() {
@@ -157,7 +157,7 @@ pub fn look_up(
             let why = format!("ClusterClass `{name}` {stands}, and they differ.");
             let contents: Vec<&Value> = several.iter().map(|one| &one.content).collect();
             let content = json!([why, contents]);
-            FoundClass::new(ClassOutcome::Unknown(why), &content)
+            Found::new(ClassOutcome::Unknown(why), &content)
         }
     }
 }

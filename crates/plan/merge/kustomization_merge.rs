@@ -6,7 +6,7 @@
 
 use super::cluster_merge::{MergedObject, NotMerged};
 use super::cluster_objects::Base;
-use super::decision::{MergeRecord, ReleasePlaces};
+use super::decision::{MergeRecord, Stands};
 use super::fields::FieldMerge;
 use super::knowledge::Knowledge;
 use super::kustomization::{FOLLOW_FILES, KIND};
@@ -43,7 +43,7 @@ pub(super) fn merge(
             merged.push(MergedObject {
                 object,
                 record,
-                in_releases: ReleasePlaces::default(),
+                stands: Stands::default(),
                 converted: Vec::new(),
                 versions: Vec::new(),
                 renamed: None,

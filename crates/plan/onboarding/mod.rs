@@ -15,7 +15,6 @@ mod appliers;
 mod choose;
 mod model;
 mod moving;
-mod sources;
 mod survey;
 mod templates;
 #[cfg(test)]
@@ -35,11 +34,9 @@ use survey::{Survey, Who};
 use templates::Templates;
 
 pub use model::{
-    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseExample, ReleaseGuess,
-    RolledMachines,
+    AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
 pub use moving::{AppliedBelow, Moving, differences, plan_moves};
-pub use sources::RepositoryAddresses;
 
 /// Settings for a repository that has none.
 #[derive(Debug, Clone, PartialEq, Eq)]

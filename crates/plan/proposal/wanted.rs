@@ -2,17 +2,17 @@
 
 use std::borrow::Borrow;
 
-use super::{Draft, Offer, PlanDigest, ProposalPlan, SourceState, Writes};
+use super::{Draft, Offer, PlanDigest, SourceState, Wanted, Writes};
 use crate::upgrade::{Basis, Upgrade};
 use capstan_model::finding::rules;
 use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
 
 /// What a target's plan from that kind of source asks for; `Err` is why it cannot be planned.
-pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) -> ProposalPlan {
+pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
     let upgrade: &Upgrade = match plan {
         Ok(upgrade) => upgrade.borrow(),
-        Err(why) => return ProposalPlan::Unplannable { why: why.clone() },
+        Err(why) => return Wanted::Unplannable { why: why.clone() },
     };
     let Some(source) = &upgrade.to else {
         let why = if upgrade.notes.is_empty() {
@@ -20,22 +20,19 @@ pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) ->
         } else {
             upgrade.notes.join(" ")
         };
-        return ProposalPlan::Nothing { why, rest: upgrade.rest };
+        return Wanted::Nothing { why, rest: upgrade.rest };
     };
     if !upgrade.blocked.is_empty() {
-        return ProposalPlan::Blocked { why: upgrade.blocked.clone() };
+        return Wanted::Blocked { why: upgrade.blocked.clone() };
     }
     if upgrade.files.iter().all(|file| file.before == file.after) {
-        return ProposalPlan::Nothing {
-            why: format!("It already has all of `{source}`."),
-            rest: Rest::Current,
-        };
+        return Wanted::Nothing { why: format!("It already has all of `{source}`."), rest: Rest::Current };
     }
     // A person looks first.
     let holds_back = [rules::KUBERNETES_MINOR_SKIP, rules::SERVICE_KUBERNETES];
     let is_held = upgrade.findings.iter().any(|finding| holds_back.contains(&finding.rule));
     let draft = if upgrade.basis == Basis::Unknown || is_held { Draft::Draft } else { Draft::Ready };
-    ProposalPlan::Offer(Offer {
+    Wanted::Offer(Offer {
         source: SourceState::new(source.clone(), upgrade.to_content.clone()),
         plan: PlanDigest::of(&upgrade.files),
         draft,

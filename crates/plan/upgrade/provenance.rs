@@ -5,7 +5,7 @@
 
 use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
-use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, ReleasePlaces};
+use crate::merge::decision::{Decider, HowMerged, MergeDecision, MergeRecord, MergeRule, Stands};
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -27,12 +27,12 @@ pub struct Provenance {
 pub(super) struct ObjectProvenance {
     pub(super) id: ObjectId,
     /// Where the releases have it.
-    pub(super) in_releases: ReleasePlaces,
+    pub(super) stands: Stands,
     /// Whether it comes or goes, or its fields merge.
     pub(super) rule: MergeRule,
     pub(super) decisions: Vec<MergeDecision>,
     /// Fields that its conversion to another API version touched, and where the releases have them.
-    pub(super) converted: Vec<(FieldPath, ReleasePlaces)>,
+    pub(super) converted: Vec<(FieldPath, Stands)>,
 }
 
 /// How one list was merged, and who said so.
@@ -102,25 +102,25 @@ impl Provenance {
             }));
             provenance.objects.push(ObjectProvenance {
                 id: id.clone(),
-                in_releases: merged.in_releases,
+                stands: merged.stands,
                 rule: MergeRule::Fields,
                 decisions,
                 converted: merged.converted,
             });
         }
-        let mut whole = |id: ObjectId, in_releases: ReleasePlaces| {
+        let mut whole = |id: ObjectId, stands: Stands| {
             let (decisions, converted) = (Vec::new(), Vec::new());
             let rule = MergeRule::Objects;
-            provenance.objects.push(ObjectProvenance { id, in_releases, rule, decisions, converted });
+            provenance.objects.push(ObjectProvenance { id, stands, rule, decisions, converted });
         };
         for dropped in merge.removed {
-            whole(base.objects[dropped.object].id.clone(), dropped.in_releases);
+            whole(base.objects[dropped.object].id.clone(), dropped.stands);
         }
         for new in merge.added {
-            whole(new.id, new.in_releases);
+            whole(new.id, new.stands);
         }
         for conflict in merge.conflicts {
-            whole(conflict.id, conflict.in_releases);
+            whole(conflict.id, conflict.stands);
         }
         provenance.lists.sort_by_cached_key(|list| (list.place.clone(), list.path.to_string()));
         provenance.values.sort_by_cached_key(|value| (value.place.clone(), value.path.to_string()));

@@ -1,6 +1,6 @@
 //! What follows a verb, each kind parsed once into a type that cannot be wrong.
 
-use capstan_model::finding::{RuleEntry, SeverityChange, rules};
+use capstan_model::finding::{Change, RuleEntry, rules};
 use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_model::object::FieldPath;
 use capstan_model::spelling::nearest;
@@ -66,7 +66,7 @@ impl Argument for Overruled {
         let (cluster, given) = for_cluster(given)?;
         let (rule, reason) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let rule = Rule::read(rule)?;
-        if rule.0.change() == SeverityChange::Never {
+        if rule.0.change() == Change::Never {
             return Err(
                 "cannot override this rule: it is always an error, because what it finds breaks clusters"
                     .to_owned(),
@@ -124,9 +124,9 @@ impl Argument for OfCluster {
 
 /// Why, in a person's words, on one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReasonArgument(pub Option<String>);
+pub struct Reason(pub Option<String>);
 
-impl Argument for ReasonArgument {
+impl Argument for Reason {
     const SYNTAX: &'static str = "[REASON]";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -137,7 +137,7 @@ impl Argument for ReasonArgument {
 
 /// Why a cluster is held, and until when.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HoldArguments {
+pub struct Held {
     /// The cluster; that of the proposal where none is named.
     pub cluster: Option<ClusterId>,
     /// In a person's words, on one line.
@@ -146,7 +146,7 @@ pub struct HoldArguments {
     pub until: Option<Date>,
 }
 
-impl Argument for HoldArguments {
+impl Argument for Held {
     const SYNTAX: &'static str = "[for CLUSTER] [REASON] [until DATE]";
 
     fn read(given: &str) -> Result<Self, String> {
@@ -313,7 +313,7 @@ mod tests {
 
     fn said(verb: Verb, given: &str) -> String {
         match verb.with(given) {
-            Ok(Command::Hold(HoldArguments { cluster, reason, until })) => {
+            Ok(Command::Hold(Held { cluster, reason, until })) => {
                 let of = cluster.map_or_else(String::new, |cluster| format!("{cluster}: "));
                 let until = until.map_or_else(|| "-".to_owned(), |day| day.to_string());
                 format!("{of}{} until {until}", reason.as_deref().unwrap_or("-"))
@@ -324,9 +324,7 @@ mod tests {
                 format!("{of}{object} at {path}")
             }
             Ok(Command::Unhold(OfCluster(Some(cluster)))) => format!("unhold {cluster}"),
-            Ok(Command::Pause(ReasonArgument(reason))) => {
-                format!("pause: {}", reason.as_deref().unwrap_or("-"))
-            }
+            Ok(Command::Pause(Reason(reason))) => format!("pause: {}", reason.as_deref().unwrap_or("-")),
             Ok(Command::Upgrade(To { cluster, release })) => {
                 format!(
                     "{} to {}",

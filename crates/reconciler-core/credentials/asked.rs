@@ -14,16 +14,16 @@ use crate::resources::{CloudCredentialsSpec, FleetSpec};
 
 /// What a folder asks for.
 #[derive(Debug, Clone)]
-pub enum CredentialRequest {
+pub enum Asked {
     /// No credentials, or the Fleet opens no cloud at all.
     Nothing,
     /// Credentials that it does not get, and why.
     NotOpened(String),
     /// These.
-    For(CredentialSubject),
+    For(Subject),
 }
 
-impl CredentialRequest {
+impl Asked {
     /// What makes the credential that an `identityRef` means; `None` where Capstan does not make it.
     pub fn makes(&self, namespace: Option<&str>, secret: &str, cloud: &str) -> Option<&CloudCredentialsSpec> {
         let Self::For(subject) = self else { return None };
@@ -36,7 +36,7 @@ impl CredentialRequest {
 
 /// A cluster that has credentials of its own.
 #[derive(Debug, Clone)]
-pub struct CredentialSubject {
+pub struct Subject {
     /// What opens them.
     pub opened: CloudCredentialsSpec,
     /// The namespace of its `Cluster`.
@@ -46,25 +46,20 @@ pub struct CredentialSubject {
 }
 
 /// What a folder that renders these objects, in that cloud, asks for.
-pub fn asked(
-    fleet: &FleetSpec,
-    id: &ClusterId,
-    cloud: &str,
-    objects: &[RenderedObject],
-) -> CredentialRequest {
+pub fn asked(fleet: &FleetSpec, id: &ClusterId, cloud: &str, objects: &[RenderedObject]) -> Asked {
     let opened = match opened(fleet, id, cloud) {
         Ok(opened) => opened.clone(),
-        Err(why) => return CredentialRequest::NotOpened(why),
+        Err(why) => return Asked::NotOpened(why),
     };
     let clusters: Vec<&ObjectId> =
         objects.iter().map(|object| &object.id).filter(|id| is_cluster(id)).collect();
     let [ObjectId { namespace: Some(namespace), name, .. }] = clusters.as_slice() else {
-        return CredentialRequest::NotOpened(format!(
+        return Asked::NotOpened(format!(
             "the folder renders {} `Cluster` objects, but credentials are for one",
             clusters.len()
         ));
     };
-    CredentialRequest::For(CredentialSubject { opened, namespace: namespace.clone(), cluster: name.clone() })
+    Asked::For(Subject { opened, namespace: namespace.clone(), cluster: name.clone() })
 }
 
 /// The first entry of the Fleet that fits; else why there is none.
@@ -90,8 +85,8 @@ pub fn opened<'f>(
 }
 
 /// Why a folder may not bring what it brings: a Secret that Capstan writes for it.
-pub fn reserved(asked: &CredentialRequest, objects: &[RenderedObject]) -> Vec<Reason> {
-    let CredentialRequest::For(subject) = asked else { return Vec::new() };
+pub fn reserved(asked: &Asked, objects: &[RenderedObject]) -> Vec<Reason> {
+    let Asked::For(subject) = asked else { return Vec::new() };
     let names: Vec<String> = Purpose::ALL.iter().map(|one| one.secret_name(&subject.cluster)).collect();
     let is_it = |object: &&RenderedObject| {
         is_secret(&object.id)

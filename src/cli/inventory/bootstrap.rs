@@ -1,18 +1,17 @@
 //! `capstan inventory bootstrap`: what makes an empty API server a management cluster.
 
-use capstan_fleet::generator::bootstrap;
 use capstan_inventory::bootstrap::Bootstrap;
 use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
 
-use super::super::{CommandFailure, CommandOutcome, output};
+use super::super::{Failure, Outcome, output};
 use super::{OpenedInventory, complain, named};
 use crate::cli::progress::say;
 
-pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<Outcome, Failure> {
     let (member, values) = named(opened, name)?;
     if member.definition.level.kind != LevelKind::ManagementClusterDefinition {
-        return Err(CommandFailure::Usage(
+        return Err(Failure::Usage(
             Refusal::NotFound,
             format!(
                 "`{name}` is a cluster that Cluster API makes: a ManagementClusterDefinition defines a management cluster"
@@ -20,9 +19,10 @@ pub(super) fn run(opened: OpenedInventory<'_>, name: &str) -> Result<CommandOutc
         ));
     }
     let outcome = complain(&values);
-    let objects = bootstrap(opened.fleet, member.name()).map_err(|why| {
-        CommandFailure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}"))
-    })?;
+    let objects = opened
+        .fleet
+        .bootstrap(member.name())
+        .map_err(|why| Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}")))?;
     let bootstrap = Bootstrap::of(objects);
     for object in &bootstrap.objects {
         output::print("---\n")?;

@@ -7,11 +7,12 @@ use capstan_report::inventory_reach;
 use serde_json::{Value, json};
 
 use super::super::arguments::InventoryDiff;
-use super::super::{CommandFailure, CommandOutcome, Context, Format, output, text};
+use super::super::{Context, Failure, Format, Outcome, output, text};
 use super::{open_in, print_value};
+use capstan_fleet::generator;
 use capstan_fleet::inventory::Difference;
 
-pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<CommandOutcome, CommandFailure> {
+pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut before = context.fleet_at(workspace.as_ref(), Some(&command.from))?;
     let mut after = context.fleet_at(workspace.as_ref(), command.to.as_deref())?;
@@ -29,12 +30,12 @@ pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Comm
     Ok(outcome(&difference))
 }
 
-fn outcome(difference: &Difference) -> CommandOutcome {
+fn outcome(difference: &Difference) -> Outcome {
     if !difference.errors.is_empty() {
-        return CommandOutcome::PartlyFailed;
+        return Outcome::PartlyFailed;
     }
-    let stand = difference.outlook.worst.iter().any(|upgrade| upgrade.errors_stand());
-    if stand { CommandOutcome::ErrorsStand } else { CommandOutcome::Done }
+    let stand = difference.outlook.worst.iter().any(|upgrade| generator::errors_stand(upgrade));
+    if stand { Outcome::ErrorsStand } else { Outcome::Done }
 }
 
 fn error(message: &str, place: Option<&Place>) -> Value {

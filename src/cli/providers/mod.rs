@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use self::set::rendered;
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
-use super::{CommandFailure, CommandOutcome, Connect, Context, Format, ObjectFormat, output};
+use super::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output};
 
 pub(super) fn run(
     context: &Context<'_>,
     connect: Connect<'_>,
     command: &Providers,
-) -> Result<CommandOutcome, CommandFailure> {
+) -> Result<Outcome, Failure> {
     match &command.command {
         ProvidersCommand::Render { inputs, output } => print_objects(context, inputs, *output),
         ProvidersCommand::Fetch(command) => fetch::run(context, connect, command),
@@ -31,18 +31,14 @@ fn print_objects(
     context: &Context<'_>,
     inputs: &ProviderInputs,
     format: ObjectFormat,
-) -> Result<CommandOutcome, CommandFailure> {
+) -> Result<Outcome, Failure> {
     let (_, rendered) = rendered(context, inputs)?;
     let objects: Vec<&Value> = rendered.iter().flat_map(|provider| &provider.objects).collect();
     output::print_objects(format, &objects)?;
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }
 
-fn print_images(
-    context: &Context<'_>,
-    inputs: &ProviderInputs,
-    format: Format,
-) -> Result<CommandOutcome, CommandFailure> {
+fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
     let (_, rendered) = rendered(context, inputs)?;
     let images: BTreeSet<String> = rendered.into_iter().flat_map(|provider| provider.images).collect();
     match format {
@@ -50,5 +46,5 @@ fn print_images(
         Format::Yaml => output::print_yaml(&images.into_iter().collect())?,
         Format::Text => images.iter().try_for_each(output::print_line)?,
     }
-    Ok(CommandOutcome::Done)
+    Ok(Outcome::Done)
 }

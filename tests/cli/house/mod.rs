@@ -29,7 +29,6 @@ const PACKAGES: &[&str] = &[
     "crates/hosts",
     "crates/providers",
     "crates/plan",
-    "crates/drains",
     "crates/live",
     "crates/report",
     "crates/facts",

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_ports::{CloudError, CloudSession};
-use capstan_reconciler_core::credentials::{
-    Consumer, CredentialFacts, CredentialRecord, CredentialStep, Wish, WrittenState,
-};
+use capstan_reconciler_core::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState};
 use capstan_reconciler_core::next::{Basis as _, Next};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
@@ -18,7 +16,7 @@ use super::keeper::Cloud;
 struct Holder {
     session: Arc<dyn CloudSession>,
     now: Timestamp,
-    written: Option<(CredentialRecord, String)>,
+    written: Option<(Written, String)>,
     consumer: Option<String>,
     made: u32,
 }
@@ -27,8 +25,8 @@ struct Holder {
 struct Dies(Option<u32>);
 
 impl Holder {
-    async fn facts(&self, wish: Wish) -> CredentialFacts {
-        CredentialFacts {
+    async fn facts(&self, wish: Wish) -> Facts {
+        Facts {
             now: self.now,
             wish,
             lifetime: SignedDuration::from_hours(720),
@@ -54,14 +52,14 @@ impl Holder {
         loop {
             let Next::Step(step) = self.facts(wish).await.next() else { return true };
             match step {
-                CredentialStep::Issue { expires_at, previous } => {
+                Step::Issue { expires_at, previous } => {
                     self.made += 1;
                     let name = format!("capstan-org-peu01-capo-{}", self.made);
                     let new = self.session.issue(&name, expires_at).await.unwrap();
                     if dead() {
                         return false;
                     }
-                    let written = CredentialRecord {
+                    let written = Written {
                         current: new.id,
                         user: self.session.account().user.clone(),
                         issued_at: self.now,
@@ -71,13 +69,13 @@ impl Holder {
                     };
                     self.written = Some((written, new.secret.expose_secret().to_owned()));
                 }
-                CredentialStep::Revoke(id) => self.session.revoke(&id).await.unwrap(),
-                CredentialStep::Forget(previous) => {
+                Step::Revoke(id) => self.session.revoke(&id).await.unwrap(),
+                Step::Forget(previous) => {
                     if let Some((written, _)) = &mut self.written {
                         written.previous = previous;
                     }
                 }
-                CredentialStep::RemoveSecret => self.written = None,
+                Step::RemoveSecret => self.written = None,
             }
             if dead() {
                 return false;

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use super::appliers::Appliers;
 use super::choose;
-use super::sources::{Origin, RepositoryAddresses};
 use super::survey::{Survey, Who, chart_around};
 use super::units::{Units, example, units};
 use crate::layout::{Layout, discover, is_name};
@@ -75,13 +74,12 @@ pub enum AppliedBelow {
 }
 
 /// Plans the moves. Without any in a repository in which each cluster has its folder.
-pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: AppliedBelow) -> Moving {
+pub fn plan_moves(tree: &dyn Tree, applied_below: AppliedBelow) -> Moving {
     let shaped = discover(tree, &RepositorySettings::default());
     let mut survey = Survey::of(tree, &shaped);
     let units = units(&survey, &shaped, &Appliers::of(tree, &survey));
     survey.add_hidden(tree, &shaped);
-    let base = choose::base_of(tree, &units);
-    let facts = MoveFacts { tree, own, shaped, survey, base, units };
+    let facts = MoveFacts { tree, shaped, survey, base: choose::base_of(tree, &units), units };
     let mut moving = Moving::default();
     for folder in facts.units.crowded.keys() {
         moving.move_out_of(&facts, folder);
@@ -97,7 +95,7 @@ pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: App
     moving.refuse_executables(tree);
     moving.refuse_settings(&facts);
     moving.refuse_obstacles(tree);
-    moving.refuse_unread_files(&facts);
+    moving.refuse_what_was_not_looked_at(&facts);
     if moving.moves.is_empty() {
         // One of these may hold the clusters that should move.
         moving.refused.extend(facts.survey.unreadable.iter().cloned());
@@ -113,7 +111,6 @@ pub fn plan_moves(tree: &dyn Tree, own: &RepositoryAddresses, applied_below: App
 /// What is known of the repository.
 struct MoveFacts<'t> {
     tree: &'t dyn Tree,
-    own: &'t RepositoryAddresses,
     shaped: Layout,
     survey: Survey,
     units: Units,
@@ -439,10 +436,9 @@ impl Moving {
             return;
         }
         for applies in &facts.survey.applies {
-            let is_of_root = matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root);
-            if is_of_root && facts.survey.origin(applies, facts.own) != Origin::Another {
+            if matches!(&applies.who, Who::Flux(apply) if apply.from_git && apply.path == root) {
                 let message = format!(
-                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, commit it, and run the command again"
+                    "this Kustomization of Flux applies every manifest below the repository's root, and would fail on {REPOSITORY_FILE}, which has no kind: add the line `{REPOSITORY_FILE}` to {IGNORED_BY_FLUX}, and run the command again"
                 );
                 self.refuse(applies.place.clone(), message);
             }
@@ -477,7 +473,7 @@ impl Moving {
     }
 
     /// Something that was not read may apply or build what moves.
-    fn refuse_unread_files(&mut self, facts: &MoveFacts<'_>) {
+    fn refuse_what_was_not_looked_at(&mut self, facts: &MoveFacts<'_>) {
         if self.moves.is_empty() {
             return;
         }

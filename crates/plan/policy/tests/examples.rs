@@ -9,16 +9,15 @@ use crate::inventory::{FleetInventory, InventoryReach, beyond};
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, ReleaseSource, SourceFacts, SourceFile};
 use crate::policy::{
-    About, AppliedBy, InstalledProviders, Occasion, PolicyFacts, ReleaseStep, Snapshot, ValidationScope,
-    catalogue, folders_of, judge, validate,
+    About, AppliedBy, Facts, InstalledProviders, Occasion, ReleaseStep, Scope, Snapshot, catalogue,
+    folders_of, judge, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
 use crate::upgrade::{
-    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Retarget, UpgradeRequest, Versions,
-    plan,
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request, Retarget, Versions, plan,
 };
-use capstan_kustomize::render::{EditedTree, render};
+use capstan_kustomize::render::{Edited, render};
 use capstan_model::finding::{FileError, Finding, Severities, rules};
 use capstan_model::ids::ReleaseName;
 use capstan_model::target::TargetKind;
@@ -191,7 +190,7 @@ fn validated(now: Texts<'_>, before: Option<Texts<'_>>) -> Result<Vec<Finding>, 
         neighbours: None,
         supplies: None,
     };
-    Ok(validate(now, before, &settings, ValidationScope::Everything, TODAY))
+    Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 
 /// Plans and judges as the generator does.
@@ -231,7 +230,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         overwrite: Overwrite::All,
     };
     let old = old.as_deref().map_or(OldSource::Unknown, OldSource::Known);
-    let request = UpgradeRequest {
+    let request = Request {
         cluster: &facts,
         old,
         new: new.as_ref(),
@@ -242,9 +241,9 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
     let planned = plan(&request).unwrap();
     let folders = folders_of(folder);
     let before = render(&tree, &folders).unwrap();
-    let after = render(&EditedTree::new(&tree, &planned.intended), &folders).unwrap();
+    let after = render(&Edited::new(&tree, &planned.intended), &folders).unwrap();
     let place = cluster.release_scalar.as_ref().map(|scalar| scalar.place.clone());
-    let facts = PolicyFacts {
+    let facts = Facts {
         folders: &folders,
         before: &before,
         after: &after,

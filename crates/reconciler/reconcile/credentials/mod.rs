@@ -34,7 +34,6 @@ mod pass;
 pub(super) use asked::asked;
 pub use clouds::CloudCredentials;
 pub(super) use inside::{
-    CredentialDelivery, SECRET as SECRET_INSIDE, bring_credential, id_inside, see_credential,
-    take_credential_out,
+    Brought, SECRET as SECRET_INSIDE, bring_credential, id_inside, see_credential, take_credential_out,
 };
 pub(super) use pass::{publish_credentials, remove_credentials, renew_remembered_credentials};

@@ -7,7 +7,7 @@ use capstan_providers::ProviderKind;
 
 use super::super::{
     DesiredProvider, InstallPhase, InstallStage, ObjectFit, ObjectsLook, ProviderFacts, ProviderRecord,
-    ProviderStep, Revision, SeenObject, Stopped, is_definition, next,
+    Revision, SeenObject, Step, Stopped, is_definition, next,
 };
 use super::{after, available, components, definition, deployment, provider, revision, role, webhooks};
 use crate::applying::InventoryObject;
@@ -101,7 +101,7 @@ impl Cluster {
     }
 
     /// Performs a step, or as much of it as is done before the process is killed.
-    fn perform(&mut self, asked: &Asked, step: ProviderStep, most: usize) {
+    fn perform(&mut self, asked: &Asked, step: Step, most: usize) {
         let mut left = most;
         let mut may = || {
             let goes_on = left > 0;
@@ -109,13 +109,13 @@ impl Cluster {
             goes_on
         };
         match step {
-            ProviderStep::Note(record) | ProviderStep::Ask { then: record, .. } => {
+            Step::Note(record) | Step::Ask { then: record, .. } => {
                 if may() {
                     self.records.insert(asked.id(), *record);
                     self.writes += 1;
                 }
             }
-            ProviderStep::Migrate { definition, versions } => {
+            Step::Migrate { definition, versions } => {
                 if may()
                     && let Some(live) = self.objects.get_mut(&definition)
                 {
@@ -123,7 +123,7 @@ impl Cluster {
                     self.writes += 1;
                 }
             }
-            ProviderStep::Scale(deployments) => {
+            Step::Scale(deployments) => {
                 for Stopped { namespace, name, replicas } in deployments {
                     if may() {
                         let id = super::id("apps", "Deployment", &namespace, &name);
@@ -132,14 +132,14 @@ impl Cluster {
                     }
                 }
             }
-            ProviderStep::Apply { objects, .. } => {
+            Step::Apply { objects, .. } => {
                 for id in objects {
                     if may() {
                         self.apply(asked, &id);
                     }
                 }
             }
-            ProviderStep::Delete(objects) => {
+            Step::Delete(objects) => {
                 for id in objects {
                     if may() {
                         assert!(!is_definition(&id));
@@ -148,7 +148,7 @@ impl Cluster {
                     }
                 }
             }
-            ProviderStep::Forget => drop(self.records.remove(&asked.id())),
+            Step::Forget => drop(self.records.remove(&asked.id())),
         }
     }
 
