@@ -23,9 +23,12 @@ pub(super) struct ConvertedBase<'a> {
 pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base, overlay: &[YamlFile]) -> ConvertedBase<'a> {
     let (old, basis) = old_source(request, &base);
     let mut wanted = wanted(&merge_input(request, &base, old));
-    let said = SaidByPatches::of(request, &base, overlay);
-    for (object, wanted) in &mut wanted {
-        wanted.patched = said.fields(&base, *object);
+    // Most plans convert nothing: then no patch is parsed.
+    if !wanted.is_empty() {
+        let said = SaidByPatches::of(request, &base, overlay);
+        for (object, wanted) in &mut wanted {
+            wanted.patched = said.fields(&base, *object);
+        }
     }
     let obstacles = base.convert(wanted, request.schemas);
     ConvertedBase { base, old, basis, obstacles }

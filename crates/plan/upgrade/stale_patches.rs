@@ -8,6 +8,8 @@
 //! [U7a]: crate::merge::converted#u7a
 //! [U11]: crate::policy#u11
 
+use std::collections::BTreeSet;
+
 use super::context::Context;
 use super::moved_fields::{MovedField, There, fate_of, moved_fields, put};
 use super::request::Request;
@@ -20,7 +22,6 @@ use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, NodeKind, ScalarStyle, YamlFile};
-use std::collections::BTreeSet;
 
 /// An object that comes to another API version.
 struct ConvertedObject<'p> {
@@ -39,6 +40,9 @@ struct Mention {
 /// Names what patches of the overlay say in the words of the version before, and patches of the base.
 pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<Finding> {
     let (base, mut findings) = (context.base, Vec::new());
+    if base.converted.is_empty() {
+        return findings;
+    }
     let [overlay, own] = Patches::of(context.request, base, context.overlay);
     let converted = base.converted.iter().filter(|(object, _)| !merge.drops(**object));
     for (object, converted) in converted {

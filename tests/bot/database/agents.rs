@@ -163,6 +163,24 @@ async fn tokens_are_remembered_while_they_last_and_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_come_at_once_are_counted_one_after_the_other() {
+    each_engine(async |bench| {
+        let one = agent(&bench, '1');
+        enrol(&bench, &one).await;
+        let until = bench.clock.now() + SignedDuration::from_secs(60);
+        let mut uses = tokio::task::JoinSet::new();
+        for number in 0..16 {
+            let (database, id) = (bench.database.clone(), one.id.clone());
+            uses.spawn(async move { database.use_token(&id, &number.to_string(), until, 8).await.unwrap() });
+        }
+        let outcomes = uses.join_all().await;
+        let count = |wanted: TokenUse| outcomes.iter().filter(|outcome| **outcome == wanted).count();
+        assert_eq!((count(TokenUse::First), count(TokenUse::TooMany)), (8, 8), "{outcomes:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_process_at_a_time_holds_a_lease() {
     each_engine(async |bench| {
         let records = &bench.database;
